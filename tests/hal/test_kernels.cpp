@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/routine.h"
 
 namespace millrace {
 namespace {
@@ -193,9 +194,7 @@ ExecutableImage routine_image(std::int64_t a, std::int64_t num_groups) {
   p.lanes = p.tiles_per_group = p.panels_per_group = p.panel_groups = p.num_inner_groups = 1;
   p.num_accesses = 1;
   p.epilogue[0].m = 1;
-  image.routine = {.name = "gemm_f32", .abi_version = kGemmRoutineAbi, .parameters = {}};
-  image.routine.parameters.resize(sizeof(p) / sizeof(std::int64_t));
-  std::memcpy(image.routine.parameters.data(), &p, sizeof(p));
+  image.routine = call_of(Routine::gemm_f32, p);
   return image;
 }
 

@@ -5,7 +5,7 @@
 
 #include "hal/checks/image.h"
 #include "hal/host/memory_pages.h"
-#include "hal/host/routines/find_routine.h"
+#include "hal/host/routines/routine.h"
 
 namespace millrace {
 namespace {

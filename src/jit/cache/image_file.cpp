@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
-#include "hal/host/routines/find_routine.h"
+#include "hal/host/routines/routine.h"
 #include "millrace/jit/kernel_cache.h"
 
 namespace millrace {

@@ -158,7 +158,7 @@ std::int64_t chunk_elements(IsaLevel isa, const ArgLanes& lanes) {
   return std::int64_t{kVectorsPerChunk} * num_lanes_of(isa, lanes.lane_bits());
 }
 
-LaneFunction find_in_few_function(IsaLevel isa, const ArgLanes& lanes) {
+MicrokernelCode<FindInFew> find_in_few_function(IsaLevel isa, const ArgLanes& lanes) {
   enum { kRow, kCount };
   ArgBuilder arg(isa, lanes);
   LaneBuilder& b = arg.b();
@@ -170,10 +170,10 @@ LaneFunction find_in_few_function(IsaLevel isa, const ArgLanes& lanes) {
     b.advance(kRow, arg.vector_bytes());
   });
   const ArgBuilder::Found found = arg.found();
-  return b.finish_with_first(arg.place_of(arg.greatest_key(found), found));
+  return {b.finish_with_first(arg.place_of(arg.greatest_key(found), found))};
 }
 
-LaneFunction survey_chunks_function(IsaLevel isa, const ArgLanes& lanes) {
+MicrokernelCode<SurveyChunks> survey_chunks_function(IsaLevel isa, const ArgLanes& lanes) {
   enum { kRow, kCount, kLastChunk, kLastPlace, kFound };
   ArgBuilder arg(isa, lanes);
   LaneBuilder& b = arg.b();
@@ -188,10 +188,10 @@ LaneFunction survey_chunks_function(IsaLevel isa, const ArgLanes& lanes) {
   const ArgBuilder::Found found = arg.found();
   b.store(kFound, 0, b.lane_element(), found.keys);
   b.store(kFound, b.num_lanes() * b.lane_element().bytes, b.lane_element(), found.places);
-  return b.finish_with(kFound);
+  return {b.finish_with(kFound)};
 }
 
-LaneFunction find_in_chunks_function(IsaLevel isa, const ArgLanes& lanes) {
+MicrokernelCode<FindInChunks> find_in_chunks_function(IsaLevel isa, const ArgLanes& lanes) {
   enum { kRow, kFound };
   ArgBuilder arg(isa, lanes);
   LaneBuilder& b = arg.b();
@@ -206,7 +206,7 @@ LaneFunction find_in_chunks_function(IsaLevel isa, const ArgLanes& lanes) {
     first = b.select(arg.is_best(arg.load(kRow, i * arg.vector_bytes()), bound), position, first);
     position = b.binary(LaneOp::kAdd, position, step);
   }
-  return b.finish_with_first(b.binary(LaneOp::kAdd, chunk_place, arg.across(LaneOp::kMin, first)));
+  return {b.finish_with_first(b.binary(LaneOp::kAdd, chunk_place, arg.across(LaneOp::kMin, first)))};
 }
 
 }  // namespace millrace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "jit/lanes/lane_function.h"
+#include "jit/lanes/microkernel_code.h"
 #include "millrace/base/dtype.h"
 
 namespace millrace {
@@ -21,10 +21,10 @@ inline constexpr std::int64_t kMostPlaces = std::int64_t{1} << 30;
 /// The elements of a chunk, of which survey_chunks needs one.
 std::int64_t chunk_elements(IsaLevel, const ArgLanes&);
 
-// The microkernels that src/hal/host/routines/arg_rows.h calls, with the same names and arguments.
+// What each microkernel does: src/hal/host/routines/microkernels.inc.
 
-LaneFunction find_in_few_function(IsaLevel, const ArgLanes&);
-LaneFunction survey_chunks_function(IsaLevel, const ArgLanes&);
-LaneFunction find_in_chunks_function(IsaLevel, const ArgLanes&);
+MicrokernelCode<FindInFew> find_in_few_function(IsaLevel, const ArgLanes&);
+MicrokernelCode<SurveyChunks> survey_chunks_function(IsaLevel, const ArgLanes&);
+MicrokernelCode<FindInChunks> find_in_chunks_function(IsaLevel, const ArgLanes&);
 
 }  // namespace millrace

@@ -71,7 +71,7 @@ constexpr std::int32_t kFirstOfUpper = ByteCounter::kProductsOfThree * kVectorBy
 
 }  // namespace
 
-LaneFunction split_bytes_function(IsaLevel isa) {
+MicrokernelCode<SplitBytes> split_bytes_function(IsaLevel isa) {
   enum { kBytes, kCount, kEnds, kFirstEnd };
   constexpr int kBuckets = ByteCounter::kNumBuckets, kStreams = ByteCounter::kNumStreams, kOfEachStream = 2;
   constexpr std::int32_t kPointerBytes = 8;
@@ -99,10 +99,10 @@ LaneFunction split_bytes_function(IsaLevel isa) {
     }
   });
   for (int i = 0; i < kBuckets; ++i) b.store_pointer(kFirstEnd + i, kEnds, i * kPointerBytes);
-  return b.finish_with(kBytes);
+  return {b.finish_with(kBytes)};
 }
 
-LaneFunction make_bit_products_function(IsaLevel isa) {
+MicrokernelCode<MakeBitProducts> make_bit_products_function(IsaLevel isa) {
   enum { kBytes, kProducts, kCount };
   constexpr int kVectors = 8;
   LaneBuilder b(isa, kLaneBits);
@@ -122,10 +122,10 @@ LaneFunction make_bit_products_function(IsaLevel isa) {
     b.advance(kBytes, ByteCounter::kBlockBytes);
     b.advance(kProducts, ByteCounter::kProductBytes);
   });
-  return b.finish_with(kProducts);
+  return {b.finish_with(kProducts)};
 }
 
-LaneFunction count_bit_products_function(IsaLevel isa) {
+MicrokernelCode<CountBitProducts> count_bit_products_function(IsaLevel isa) {
   enum { kLower, kUpper, kCount, kCounts };
   constexpr int kAtOnce = ByteCounter::kUpperAtOnce, kLowers = ByteCounter::kProductsOfThree;
   LaneBuilder b(isa, kLaneBits);
@@ -152,7 +152,7 @@ LaneFunction count_bit_products_function(IsaLevel isa) {
   for (std::int32_t i = 0; i < kAtOnce * kLowers; ++i) {
     b.store(kCounts, i * kVectorBytes, b.lane_element(), counts[static_cast<std::size_t>(i)]);
   }
-  return b.finish_with(kCounts);
+  return {b.finish_with(kCounts)};
 }
 
 }  // namespace millrace

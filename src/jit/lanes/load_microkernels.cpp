@@ -18,7 +18,7 @@ constexpr std::size_t kMostInstructionsOfShort = 16;
 
 int vector_bytes(const LaneBuilder& b, DType dtype) { return b.num_lanes() * static_cast<int>(size_bytes(dtype)); }
 
-LaneFunction build_elements(IsaLevel isa, int lane_bits, const ComputedElements& elements) {
+MicrokernelCode<ComputeElements> build_elements(IsaLevel isa, int lane_bits, const ComputedElements& elements) {
   enum { kTo, kCount, kFirstSource };
   LaneBuilder b(isa, lane_bits);
   ComputedLanes lanes(b, elements, kFirstSource);
@@ -34,7 +34,7 @@ LaneFunction build_elements(IsaLevel isa, int lane_bits, const ComputedElements&
     b.for_blocks(kCount, kVectorsAtOnce, [&] { compute(kVectorsAtOnce, kNoLaneValue); });
   }
   b.for_vectors(kCount, [&](LaneValue mask) { compute(1, mask); });
-  return b.finish_with(kTo);
+  return {b.finish_with(kTo)};
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ void ComputedLanes::advance(int num_vectors) {
   }
 }
 
-Result<LaneFunction> compute_elements_function(IsaLevel isa, const ComputedElements& elements) {
+Result<MicrokernelCode<ComputeElements>> compute_elements_function(IsaLevel isa, const ComputedElements& elements) {
   if (elements.sources.size() > kMostRowSources) {
     return unimplemented(fmt::format("{} loads, lanes take up to {}", elements.sources.size(), kMostRowSources));
   }

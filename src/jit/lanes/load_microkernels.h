@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "jit/lanes/lane_function.h"
+#include "jit/lanes/microkernel_code.h"
 #include "millrace/base/status.h"
 #include "millrace/jit/body.h"
 
@@ -47,7 +47,7 @@ class ComputedLanes {
   std::vector<LaneValue> spread_;  // by source; kNoLaneValue for one with an element each
 };
 
-/// The function ComputeElements of src/hal/host/routines/row_loader.h. Refuses what lanes cannot compute.
-Result<LaneFunction> compute_elements_function(IsaLevel, const ComputedElements&);
+/// Refuses what lanes cannot compute.
+Result<MicrokernelCode<ComputeElements>> compute_elements_function(IsaLevel, const ComputedElements&);
 
 }  // namespace millrace

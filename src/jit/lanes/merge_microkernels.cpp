@@ -43,24 +43,25 @@ void merge_runs(LaneBuilder& b, int from, int num_vectors, const FewMasks& masks
 
 }  // namespace
 
-LaneFunction merge_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
+MicrokernelCode<MergeFew> merge_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
   enum { kFrom, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
   const FewMasks masks(b, kCount, whole_of_merged(num_vectors));
   merge_runs(b, kFrom, num_vectors, masks, [&](int i, LaneValue key) { store_key(b, kTo, i, key, masks); });
-  return b.finish_with(kTo);
+  return {b.finish_with(kTo)};
 }
 
-LaneFunction merge_few_results_function(IsaLevel isa, const LaneKeys& keys, SortResult result, int num_vectors) {
+MicrokernelCode<MergeFew> merge_few_results_function(IsaLevel isa, const LaneKeys& keys, SortResult result,
+                                                     int num_vectors) {
   enum { kFrom, kResults, kCount };
   LaneBuilder b(isa, keys.lane_bits());
   const FewMasks masks(b, kCount, whole_of_merged(num_vectors));
   merge_runs(b, kFrom, num_vectors, masks,
              [&](int i, LaneValue key) { store_result(b, kResults, i, key, keys, result, masks); });
-  return b.finish_with(kResults);
+  return {b.finish_with(kResults)};
 }
 
-LaneFunction exchange_halves_function(IsaLevel isa, int lane_bits) {
+MicrokernelCode<ChangeKeys> exchange_halves_function(IsaLevel isa, int lane_bits) {
   enum { kKeys };
   LaneBuilder b(isa, lane_bits);
   const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
@@ -76,10 +77,10 @@ LaneFunction exchange_halves_function(IsaLevel isa, int lane_bits) {
       b.store(kKeys, places[to] * vector_bytes, b.lane_element(), b.binary(LaneOp::kMax, least, other));
     }
   }
-  return b.finish_with(kKeys);
+  return {b.finish_with(kKeys)};
 }
 
-LaneFunction merge_bitonic_function(IsaLevel isa, int lane_bits) {
+MicrokernelCode<ChangeKeys> merge_bitonic_function(IsaLevel isa, int lane_bits) {
   enum { kKeys };
   LaneBuilder b(isa, lane_bits);
   const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
@@ -99,7 +100,7 @@ LaneFunction merge_bitonic_function(IsaLevel isa, int lane_bits) {
       b.store(kKeys, (first + i) * vector_bytes, b.lane_element(), half[static_cast<std::size_t>(i)]);
     }
   }
-  return b.finish_with(kKeys);
+  return {b.finish_with(kKeys)};
 }
 
 }  // namespace millrace

@@ -5,15 +5,15 @@
 
 namespace millrace {
 
-// The microkernels with which src/hal/host/routines/row_sorter.h merges sorted runs, with the same names and arguments.
+// What each microkernel does: src/hal/host/routines/microkernels.inc.
 
 /// For the number of vectors of a RowSorterCode::kMergedVectors.
-LaneFunction merge_few_function(IsaLevel, int lane_bits, int num_vectors);
+MicrokernelCode<MergeFew> merge_few_function(IsaLevel, int lane_bits, int num_vectors);
 /// The same from keys to their elements or indices, as sort_few_results_function has them.
-LaneFunction merge_few_results_function(IsaLevel, const LaneKeys&, SortResult, int num_vectors);
+MicrokernelCode<MergeFew> merge_few_results_function(IsaLevel, const LaneKeys&, SortResult, int num_vectors);
 
 // For runs of 32 vectors.
-LaneFunction exchange_halves_function(IsaLevel, int lane_bits);
-LaneFunction merge_bitonic_function(IsaLevel, int lane_bits);
+MicrokernelCode<ChangeKeys> exchange_halves_function(IsaLevel, int lane_bits);
+MicrokernelCode<ChangeKeys> merge_bitonic_function(IsaLevel, int lane_bits);
 
 }  // namespace millrace

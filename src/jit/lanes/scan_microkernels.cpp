@@ -228,12 +228,12 @@ std::int64_t scan_total_bytes(const ScanDescriptor& scan) { return scan_lanes_of
 
 bool can_stream(const ScanLanes& scan) { return 8 * static_cast<int>(size_bytes(scan.dtype)) == scan.lane_bits(); }
 
-LaneFunction scan_function(IsaLevel isa, const ScanLanes& scan, bool streams) {
-  return ScanBuilder(isa, scan, streams).run();
+MicrokernelCode<ScanElements> scan_function(IsaLevel isa, const ScanLanes& scan, bool streams) {
+  return {ScanBuilder(isa, scan, streams).run()};
 }
 
-LaneFunction scan_total_function(IsaLevel isa, const ScanLanes& scan, bool of_totals) {
-  return ScanBuilder(isa, scan, false).run_total(of_totals);
+MicrokernelCode<ScanElements> scan_total_function(IsaLevel isa, const ScanLanes& scan, bool of_totals) {
+  return {ScanBuilder(isa, scan, false).run_total(of_totals)};
 }
 
 }  // namespace millrace

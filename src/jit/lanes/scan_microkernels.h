@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "jit/lanes/lane_function.h"
+#include "jit/lanes/microkernel_code.h"
 #include "millrace/jit/scan_descriptor.h"
 
 namespace millrace {
@@ -31,11 +31,11 @@ std::int64_t scan_total_bytes(const ScanDescriptor&);
 /// Whether results may bypass the caches, which needs elements as wide as lanes.
 bool can_stream(const ScanLanes&);
 
-// The microkernels that src/hal/host/routines/scan_rows.h calls.
+// What each microkernel does: src/hal/host/routines/microkernels.inc.
 
 /// `streams`: whole vectors bypass the caches.
-LaneFunction scan_function(IsaLevel, const ScanLanes&, bool streams);
+MicrokernelCode<ScanElements> scan_function(IsaLevel, const ScanLanes&, bool streams);
 /// The total of elements, or of other totals, in any order; writes nothing.
-LaneFunction scan_total_function(IsaLevel, const ScanLanes&, bool of_totals);
+MicrokernelCode<ScanElements> scan_total_function(IsaLevel, const ScanLanes&, bool of_totals);
 
 }  // namespace millrace

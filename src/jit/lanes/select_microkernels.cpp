@@ -137,7 +137,8 @@ std::vector<LaneValue> load_column(LaneBuilder& b, int pointer, int pitch_argume
 
 }  // namespace
 
-LaneFunction find_computed_minima_function(IsaLevel isa, const CoarseKeys& keys, const ComputedElements& elements) {
+MicrokernelCode<ComputeElements> find_computed_minima_function(IsaLevel isa, const CoarseKeys& keys,
+                                                               const ComputedElements& elements) {
   enum { kMinima, kCount, kFirstSource };
   LaneBuilder b(isa, keys.lane_bits());
   ComputedLanes lanes(b, elements, kFirstSource);
@@ -148,10 +149,10 @@ LaneFunction find_computed_minima_function(IsaLevel isa, const CoarseKeys& keys,
     lanes.advance(RowSelectorCode::kVectorsPerChunk);
     b.advance(kMinima, b.num_lanes() * b.lane_element().bytes);
   });
-  return b.finish_with(kMinima);
+  return {b.finish_with(kMinima)};
 }
 
-LaneFunction find_minima_function(IsaLevel isa, const CoarseKeys& keys) {
+MicrokernelCode<FindMinima> find_minima_function(IsaLevel isa, const CoarseKeys& keys) {
   enum { kRow, kMinima, kCount };
   LaneBuilder b(isa, keys.lane_bits());
   const int vector_bytes = b.num_lanes() * element_of(keys.dtype).bytes;
@@ -161,10 +162,10 @@ LaneFunction find_minima_function(IsaLevel isa, const CoarseKeys& keys) {
     b.advance(kRow, RowSelectorCode::kVectorsPerChunk * vector_bytes);
     b.advance(kMinima, b.num_lanes() * b.lane_element().bytes);
   });
-  return b.finish_with(kMinima);
+  return {b.finish_with(kMinima)};
 }
 
-LaneFunction find_passing_function(IsaLevel isa, const CoarseKeys& keys) {
+MicrokernelCode<FilterKeys> find_passing_function(IsaLevel isa, const CoarseKeys& keys) {
   enum { kRow, kPassing, kCount, kFirst, kLimit };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
@@ -182,10 +183,10 @@ LaneFunction find_passing_function(IsaLevel isa, const CoarseKeys& keys) {
     b.assign(number, b.binary(LaneOp::kAdd, number, b.constant(b.num_lanes())));
     b.advance(kRow, RowSelectorCode::kVectorsPerChunk * vector_bytes);
   });
-  return b.finish_with(kPassing);
+  return {b.finish_with(kPassing)};
 }
 
-LaneFunction match_minima_function(IsaLevel isa, int lane_bits) {
+MicrokernelCode<MatchMinima> match_minima_function(IsaLevel isa, int lane_bits) {
   enum { kMinima, kMasks, kCount, kLimit };
   LaneBuilder b(isa, lane_bits);
   const LaneValue limit = b.broadcast(kLimit);
@@ -200,10 +201,10 @@ LaneFunction match_minima_function(IsaLevel isa, int lane_bits) {
       b.advance(kMasks, num_together * b.mask_bytes());
     });
   }
-  return b.finish_with(kMasks);
+  return {b.finish_with(kMasks)};
 }
 
-LaneFunction list_chunks_function(IsaLevel isa, int lane_bits) {
+MicrokernelCode<ListChunks> list_chunks_function(IsaLevel isa, int lane_bits) {
   enum { kMasks, kChunks, kCount };
   LaneBuilder b(isa, lane_bits);
   const LaneElement element = {static_cast<std::uint8_t>(b.mask_bytes()), false};
@@ -213,10 +214,10 @@ LaneFunction list_chunks_function(IsaLevel isa, int lane_bits) {
     b.advance(kMasks, b.num_lanes() * element.bytes);
     return x;
   };
-  return filter(b, kChunks, kCount, b.numbers(), load, [&](LaneValue x) { return b.binary(LaneOp::kLess, zero, x); });
+  return {filter(b, kChunks, kCount, b.numbers(), load, [&](LaneValue x) { return b.binary(LaneOp::kLess, zero, x); })};
 }
 
-LaneFunction match_elements_function(IsaLevel isa, const CoarseKeys& keys) {
+MicrokernelCode<MatchElements> match_elements_function(IsaLevel isa, const CoarseKeys& keys) {
   enum { kBlock, kMasks, kCount, kSteps, kLimit, kPitch };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
@@ -231,10 +232,10 @@ LaneFunction match_elements_function(IsaLevel isa, const CoarseKeys& keys) {
     }
     b.advance(kMasks, RowSelectorCode::kVectorsPerChunk * b.mask_bytes());
   });
-  return b.finish_with(kMasks);
+  return {b.finish_with(kMasks)};
 }
 
-LaneFunction find_column_minima_function(IsaLevel isa, const CoarseKeys& keys) {
+MicrokernelCode<FindColumnMinima> find_column_minima_function(IsaLevel isa, const CoarseKeys& keys) {
   enum { kBlock, kMinima, kCount, kPitch };
   LaneBuilder b(isa, keys.lane_bits());
   b.for_blocks(kCount, 1, [&] {
@@ -242,10 +243,10 @@ LaneFunction find_column_minima_function(IsaLevel isa, const CoarseKeys& keys) {
     b.advance(kBlock, b.num_lanes() * element_of(keys.dtype).bytes);
     b.advance(kMinima, b.num_lanes() * b.lane_element().bytes);
   });
-  return b.finish_with(kMinima);
+  return {b.finish_with(kMinima)};
 }
 
-LaneFunction fold_minima_function(IsaLevel isa, int lane_bits) {
+MicrokernelCode<FoldMinima> fold_minima_function(IsaLevel isa, int lane_bits) {
   enum { kFirst, kSecond, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
   b.for_blocks(kCount, 1, [&] {
@@ -253,10 +254,10 @@ LaneFunction fold_minima_function(IsaLevel isa, int lane_bits) {
     b.store(kTo, 0, b.lane_element(), b.binary(LaneOp::kMin, first, second));
     for (const int pointer : {kFirst, kSecond, kTo}) b.advance(pointer, b.num_lanes() * b.lane_element().bytes);
   });
-  return b.finish_with(kTo);
+  return {b.finish_with(kTo)};
 }
 
-LaneFunction fold_four_minima_function(IsaLevel isa, int lane_bits) {
+MicrokernelCode<FoldFourMinima> fold_four_minima_function(IsaLevel isa, int lane_bits) {
   enum { kFirst, kSecond, kThird, kFourth, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
   b.for_blocks(kCount, 1, [&] {
@@ -272,10 +273,10 @@ LaneFunction fold_four_minima_function(IsaLevel isa, int lane_bits) {
     b.store(kTo, 0, b.lane_element(), b.binary(LaneOp::kMin, low, high));
     b.advance(kTo, b.num_lanes() * b.lane_element().bytes);
   });
-  return b.finish_with(kTo);
+  return {b.finish_with(kTo)};
 }
 
-LaneFunction find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, int num_vectors) {
+MicrokernelCode<FindGroupMinima> find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, int num_vectors) {
   enum { kRow, kMinima, kCount };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
@@ -306,13 +307,15 @@ LaneFunction find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, in
   for (int i = 0; i < num_vectors; ++i) {
     b.store(kMinima, i * b.num_lanes() * b.lane_element().bytes, b.lane_element(), minima[static_cast<std::size_t>(i)]);
   }
-  return b.finish_with(kMinima);
+  return {b.finish_with(kMinima)};
 }
 
-LaneFunction filter_row_function(IsaLevel isa, const CoarseKeys& keys) { return filter_elements(isa, keys, false); }
+MicrokernelCode<FilterKeys> filter_row_function(IsaLevel isa, const CoarseKeys& keys) {
+  return {filter_elements(isa, keys, false)};
+}
 
-LaneFunction filter_whole_row_function(IsaLevel isa, const CoarseKeys& keys) {
-  return filter_elements(isa, keys, true);
+MicrokernelCode<FilterKeys> filter_whole_row_function(IsaLevel isa, const CoarseKeys& keys) {
+  return {filter_elements(isa, keys, true)};
 }
 
 }  // namespace millrace

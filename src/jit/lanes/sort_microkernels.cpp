@@ -81,7 +81,7 @@ std::int64_t inverted_sign_of(DType dtype) {
   return inverts ? std::int64_t(std::uint64_t{1} << (8 * size_bytes(dtype) - 1)) : 0;
 }
 
-LaneFunction make_keys_function(IsaLevel isa, const LaneKeys& keys) {
+MicrokernelCode<MakeKeys> make_keys_function(IsaLevel isa, const LaneKeys& keys) {
   enum { kRow, kKeys, kCount, kFirst };
   LaneBuilder b(isa, keys.lane_bits());
   RowKeys row(b, keys, kRow, kFirst);
@@ -89,10 +89,11 @@ LaneFunction make_keys_function(IsaLevel isa, const LaneKeys& keys) {
     b.store(kKeys, 0, b.lane_element(), row.next(mask), mask);
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
   });
-  return b.finish_with_any(row.lost());
+  return {b.finish_with_any(row.lost())};
 }
 
-LaneFunction make_numbered_keys_function(IsaLevel isa, const LaneKeys& keys, std::uint8_t number_bytes) {
+MicrokernelCode<MakeNumberedKeys> make_numbered_keys_function(IsaLevel isa, const LaneKeys& keys,
+                                                              std::uint8_t number_bytes) {
   enum { kElements, kNumbers, kKeys, kCount };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype), number = {number_bytes, false};
@@ -104,19 +105,20 @@ LaneFunction make_numbered_keys_function(IsaLevel isa, const LaneKeys& keys, std
     b.advance(kNumbers, b.num_lanes() * number.bytes);
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
   });
-  return b.finish_with_any(lost);
+  return {b.finish_with_any(lost)};
 }
 
-LaneFunction sort_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
+MicrokernelCode<SortFew> sort_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
   enum { kFrom, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
   const FewMasks masks(b, kCount, num_vectors / 2);
   const std::vector<LaneValue> vectors = load_sorted(b, kFrom, masks, num_vectors);
   for (int i = 0; i < num_vectors; ++i) store_key(b, kTo, i, vectors[static_cast<std::size_t>(i)], masks);
-  return b.finish_with(kTo);
+  return {b.finish_with(kTo)};
 }
 
-LaneFunction sort_few_results_function(IsaLevel isa, const LaneKeys& keys, SortResult result, int num_vectors) {
+MicrokernelCode<SortFew> sort_few_results_function(IsaLevel isa, const LaneKeys& keys, SortResult result,
+                                                   int num_vectors) {
   enum { kFrom, kResults, kCount };
   LaneBuilder b(isa, keys.lane_bits());
   const FewMasks masks(b, kCount, num_vectors / 2);
@@ -124,10 +126,10 @@ LaneFunction sort_few_results_function(IsaLevel isa, const LaneKeys& keys, SortR
   for (int i = 0; i < num_vectors; ++i) {
     store_result(b, kResults, i, vectors[static_cast<std::size_t>(i)], keys, result, masks);
   }
-  return b.finish_with(kResults);
+  return {b.finish_with(kResults)};
 }
 
-LaneFunction sort_values_function(IsaLevel isa, const LaneKeys& keys, int num_elements) {
+MicrokernelCode<SortValues> sort_values_function(IsaLevel isa, const LaneKeys& keys, int num_elements) {
   enum { kRow, kValues, kCount };
   LaneBuilder b(isa, keys.lane_bits());
   const int num_vectors = vectors_for(b, num_elements);
@@ -150,10 +152,10 @@ LaneFunction sort_values_function(IsaLevel isa, const LaneKeys& keys, int num_el
     const LaneValue value = element_of_coarse(b, vectors[static_cast<std::size_t>(i)], coarse(keys));
     b.store(kValues, i * vector_bytes, element, value, masks.of(i));
   }
-  return b.finish_with_any(found);
+  return {b.finish_with_any(found)};
 }
 
-LaneFunction sort_indices_function(IsaLevel isa, const LaneKeys& keys, int num_elements) {
+MicrokernelCode<SortIndices> sort_indices_function(IsaLevel isa, const LaneKeys& keys, int num_elements) {
   enum { kRow, kIndices, kCount };
   LaneBuilder b(isa, keys.lane_bits());
   const int num_vectors = vectors_for(b, num_elements);
@@ -172,10 +174,10 @@ LaneFunction sort_indices_function(IsaLevel isa, const LaneKeys& keys, int num_e
     store_indices(b, kIndices, i * b.num_lanes() * kIndexBytes, vectors[static_cast<std::size_t>(i)], keys, masks.of(i),
                   masks.count_from(i));
   }
-  return b.finish_with(kIndices);
+  return {b.finish_with(kIndices)};
 }
 
-LaneFunction take_run_function(IsaLevel isa, DType dtype, EqualFloats run) {
+MicrokernelCode<TakeRun> take_run_function(IsaLevel isa, DType dtype, EqualFloats run) {
   enum { kRow, kTaken, kCount };
   LaneBuilder b(isa, size_bytes(dtype) == 8 ? 64 : 32);
   const LaneElement element = element_of(dtype);
@@ -195,10 +197,10 @@ LaneFunction take_run_function(IsaLevel isa, DType dtype, EqualFloats run) {
         if (is_rest) is_taken = b.binary(LaneOp::kBoth, is_taken, mask);
         b.append(kTaken, x, is_taken, is_rest);
       });
-  return b.finish_with(kTaken);
+  return {b.finish_with(kTaken)};
 }
 
-LaneFunction partition_function(IsaLevel isa, int lane_bits, PartitionAt at) {
+MicrokernelCode<PartitionKeys> partition_function(IsaLevel isa, int lane_bits, PartitionAt at) {
   enum { kData, kLow, kHigh, kCount, kPivot };
   LaneBuilder b(isa, lane_bits);
   const LaneValue pivot = b.broadcast(kPivot);
@@ -215,10 +217,10 @@ LaneFunction partition_function(IsaLevel isa, int lane_bits, PartitionAt at) {
         const LaneValue second = b.invert(first);
         append_parts(b, kLow, kHigh, keys, is_less ? first : second, is_less ? second : first, mask);
       });
-  return b.finish_with(kLow);
+  return {b.finish_with(kLow)};
 }
 
-LaneFunction partition_elements_function(IsaLevel isa, const LaneKeys& keys) {
+MicrokernelCode<PartitionElements> partition_elements_function(IsaLevel isa, const LaneKeys& keys) {
   enum { kElements, kLow, kHigh, kCount, kPivot, kFirst };
   LaneBuilder b(isa, keys.lane_bits());
   RowKeys row(b, keys, kElements, kFirst);
@@ -233,10 +235,10 @@ LaneFunction partition_elements_function(IsaLevel isa, const LaneKeys& keys) {
         const LaneValue low = b.binary(LaneOp::kLess, key, pivot);
         append_parts(b, kLow, kHigh, key, low, b.invert(low), mask);
       });
-  return b.finish_with_sum_of_any(row.lost(), kLow);
+  return {b.finish_with_sum_of_any(row.lost(), kLow)};
 }
 
-LaneFunction write_values_function(IsaLevel isa, const LaneKeys& keys) {
+MicrokernelCode<WriteFromKeys> write_values_function(IsaLevel isa, const LaneKeys& keys) {
   enum { kKeys, kValues, kCount };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
@@ -246,10 +248,10 @@ LaneFunction write_values_function(IsaLevel isa, const LaneKeys& keys) {
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
     b.advance(kValues, b.num_lanes() * element.bytes);
   });
-  return b.finish_with(kValues);
+  return {b.finish_with(kValues)};
 }
 
-LaneFunction write_indices_function(IsaLevel isa, const LaneKeys& of_keys) {
+MicrokernelCode<WriteFromKeys> write_indices_function(IsaLevel isa, const LaneKeys& of_keys) {
   enum { kKeys, kIndices, kCount };
   LaneBuilder b(isa, of_keys.lane_bits());
   b.for_vectors(kCount, [&](LaneValue mask) {
@@ -258,7 +260,7 @@ LaneFunction write_indices_function(IsaLevel isa, const LaneKeys& of_keys) {
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
     b.advance(kIndices, b.num_lanes() * kIndexBytes);
   });
-  return b.finish_with(kIndices);
+  return {b.finish_with(kIndices)};
 }
 
 }  // namespace millrace

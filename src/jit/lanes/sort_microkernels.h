@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "jit/lanes/lane_function.h"
+#include "jit/lanes/microkernel_code.h"
 #include "millrace/base/dtype.h"
 
 namespace millrace {
@@ -36,28 +36,28 @@ std::int64_t infinity_of(DType);
 /// What is inverted so that elements order like signed lanes: the highest bit of wide unsigned ones; otherwise 0.
 std::int64_t inverted_sign_of(DType);
 
-// The microkernels that src/hal/host/routines/sort_rows.h calls, with the same names and arguments.
+// What each microkernel does: src/hal/host/routines/microkernels.inc.
 
-LaneFunction make_keys_function(IsaLevel, const LaneKeys&);
+MicrokernelCode<MakeKeys> make_keys_function(IsaLevel, const LaneKeys&);
 /// The same for elements whose indices are given, as numbers of 4 or 8 bytes. Keys have indices.
-LaneFunction make_numbered_keys_function(IsaLevel, const LaneKeys&, std::uint8_t number_bytes);
-LaneFunction sort_few_function(IsaLevel, int lane_bits, int num_vectors);
+MicrokernelCode<MakeNumberedKeys> make_numbered_keys_function(IsaLevel, const LaneKeys&, std::uint8_t number_bytes);
+MicrokernelCode<SortFew> sort_few_function(IsaLevel, int lane_bits, int num_vectors);
 /// The same from keys to their elements, if they are not halved, or to their indices.
 enum class SortResult : std::uint8_t { kValues, kIndices };
-LaneFunction sort_few_results_function(IsaLevel, const LaneKeys&, SortResult, int num_vectors);
+MicrokernelCode<SortFew> sort_few_results_function(IsaLevel, const LaneKeys&, SortResult, int num_vectors);
 /// For rows of `num_elements`, which 16 vectors hold, and keys without an index.
-LaneFunction sort_values_function(IsaLevel, const LaneKeys&, int num_elements);
+MicrokernelCode<SortValues> sort_values_function(IsaLevel, const LaneKeys&, int num_elements);
 /// The same for keys with an index that are not halved.
-LaneFunction sort_indices_function(IsaLevel, const LaneKeys&, int num_elements);
+MicrokernelCode<SortIndices> sort_indices_function(IsaLevel, const LaneKeys&, int num_elements);
 /// Floats that are equal in the order of sorts though their bits differ.
 enum class EqualFloats : std::uint8_t { kZeros, kNans };
-LaneFunction take_run_function(IsaLevel, DType, EqualFloats run);
+MicrokernelCode<TakeRun> take_run_function(IsaLevel, DType, EqualFloats run);
 enum class PartitionAt : std::uint8_t { kLess, kAtMost };
-LaneFunction partition_function(IsaLevel, int lane_bits, PartitionAt);
+MicrokernelCode<PartitionKeys> partition_function(IsaLevel, int lane_bits, PartitionAt);
 /// Makes keys, and puts those below the pivot first.
-LaneFunction partition_elements_function(IsaLevel, const LaneKeys&);
+MicrokernelCode<PartitionElements> partition_elements_function(IsaLevel, const LaneKeys&);
 /// Not for halved keys, which do not hold a value.
-LaneFunction write_values_function(IsaLevel, const LaneKeys&);
-LaneFunction write_indices_function(IsaLevel, const LaneKeys&);
+MicrokernelCode<WriteFromKeys> write_values_function(IsaLevel, const LaneKeys&);
+MicrokernelCode<WriteFromKeys> write_indices_function(IsaLevel, const LaneKeys&);
 
 }  // namespace millrace

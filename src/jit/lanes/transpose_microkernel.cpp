@@ -28,7 +28,7 @@ int transpose_tile_of(IsaLevel isa, std::uint8_t element_bytes) {
   return num_lanes_of(isa, lane_bits_of(element_bytes));
 }
 
-LaneFunction transpose_tiles_function(IsaLevel isa, std::uint8_t element_bytes) {
+MicrokernelCode<TransposeTiles> transpose_tiles_function(IsaLevel isa, std::uint8_t element_bytes) {
   enum { kFrom, kTo, kCount, kFromPitch, kToPitch };
   LaneBuilder b(isa, lane_bits_of(element_bytes));
   const LaneElement element = {element_bytes, true};
@@ -46,7 +46,7 @@ LaneFunction transpose_tiles_function(IsaLevel isa, std::uint8_t element_bytes) 
     b.advance_by_argument(kTo, kToPitch, -b.num_lanes());
     b.advance(kTo, b.num_lanes() * element.bytes);
   });
-  return b.finish_with(kTo);
+  return {b.finish_with(kTo)};
 }
 
 }  // namespace millrace

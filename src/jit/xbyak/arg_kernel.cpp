@@ -36,9 +36,9 @@ Result<PlannedKernel> plan_arg(const ArgDescriptor& arg) {
   planned.info.buffer_is_written.assign(arg.input_indices ? 2 : 1, false);
   planned.info.buffer_is_written.resize(planned.info.buffer_is_written.size() + (arg.values ? 2 : 1), true);
   planned.info.num_buffers = static_cast<std::uint32_t>(planned.info.buffer_is_written.size());
-  planned.key_text =
-      fmt::format("{} {} smallest {} dims {} of {} values {}\n", kArgRowsRoutineName, to_text(arg.input.type.dtype),
-                  arg.smallest, rows.dims.size(), arg.input_indices ? "elements" : "positions", arg.values.has_value());
+  planned.key_text = fmt::format("{} {} smallest {} dims {} of {} values {}\n", row_of(Routine::arg_rows).name,
+                                 to_text(arg.input.type.dtype), arg.smallest, rows.dims.size(),
+                                 arg.input_indices ? "elements" : "positions", arg.values.has_value());
   planned.mapped = arg;
   return planned;
 }
@@ -54,10 +54,10 @@ Result<ExecutableImage> emit_arg(const ArgDescriptor& arg, const TargetSpec& spe
     p.has_values = arg.values.has_value();
     p.chunk_elements = chunk_elements(level, lanes);
     p.most_at_once = kMostPlaces;
-    p.find_in_few = append_lanes(assembler, find_in_few_function(level, lanes));
-    p.survey_chunks = append_lanes(assembler, survey_chunks_function(level, lanes));
-    p.find_in_chunks = append_lanes(assembler, find_in_chunks_function(level, lanes));
-    return call_of(kArgRowsRoutineName, kArgRowsRoutineAbi, p);
+    p.find_in_few = append_microkernel(assembler, find_in_few_function(level, lanes));
+    p.survey_chunks = append_microkernel(assembler, survey_chunks_function(level, lanes));
+    p.find_in_chunks = append_microkernel(assembler, find_in_chunks_function(level, lanes));
+    return call_of(Routine::arg_rows, p);
   });
 }
 

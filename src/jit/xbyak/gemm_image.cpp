@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/xbyak/gemm_image.h"
 
-#include <cstring>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/routine.h"
 #include "jit/xbyak/gemm_kernel.h"
 
 namespace millrace {
@@ -106,12 +106,12 @@ class GemmImageEmitter {
     spec.has_partial = blocking_.has_partial();
     spec.prefetches = blocking_.k_blocks.base >= kMinStepsToPrefetch;
     spec.loops_epilogue = epilogue_.loops && spec.rows * spec.vectors > 1;
-    p_.kernel_offset[tile][kind] = position();
+    p_.multiply_tile[tile][kind] = {position()};
     emit_gemm_kernel(as_, spec, epilogue_, problem_);
   }
 
   void emit_pack_b(std::size_t kind) {
-    p_.pack_b_offset[kind] = position();
+    p_.pack_panel[kind] = {position()};
     const std::int64_t packed_step = vectors(kind) * blocking_.lanes * 4;
     if (problem_.b.n == 1) {
       emit_gemm_copy(as_, {vectors(kind), valid_lanes(kind), problem_.b.k * 4, packed_step});
@@ -141,10 +141,8 @@ Result<ExecutableImage> emit_gemm_image(const GemmProblem& problem, const GemmBl
   const std::unique_ptr<CodeBuffer> buffer(new CodeBuffer);  // uninitialised
   try {
     VectorAssembler assembler(isa, buffer->bytes);
-    const GemmParameters parameters = GemmImageEmitter(problem, blocking, epilogue, assembler).emit();
+    image.routine = call_of(Routine::gemm_f32, GemmImageEmitter(problem, blocking, epilogue, assembler).emit());
     image.bytes = SharedBytes(std::as_bytes(std::span(buffer->bytes).first(assembler.getSize())));
-    image.routine.parameters.resize(sizeof(parameters) / sizeof(std::int64_t));
-    std::memcpy(image.routine.parameters.data(), &parameters, sizeof(parameters));
   } catch (const Xbyak::Error& error) {
     if (static_cast<int>(error) == Xbyak::ERR_CODE_IS_TOO_BIG) return too_long(2 * kMaxGemmCodeBytes);
     return internal_error(fmt::format("xbyak: {}; please report the kernel", error.what()));
@@ -153,8 +151,6 @@ Result<ExecutableImage> emit_gemm_image(const GemmProblem& problem, const GemmBl
   image.format = ImageFormat::kHostCode;
   image.generator = "xbyak";
   image.code_bytes = image.bytes.size();
-  image.routine.name = kGemmRoutineName;
-  image.routine.abi_version = kGemmRoutineAbi;
   return image;
 }
 

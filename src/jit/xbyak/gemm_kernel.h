@@ -22,11 +22,11 @@ struct GemmKernelSpec {
 /// The code bytes of one cell's epilogue.
 std::size_t measure_epilogue(const EpilogueProgram&, const GemmProblem&, IsaLevel);
 
-/// Emits a GemmMicrokernel at the current position.
+/// Emits a MultiplyTile at the current position.
 void emit_gemm_kernel(VectorAssembler&, const GemmKernelSpec&, const EpilogueProgram&, const GemmProblem&);
 
 /// Copies a panel whose rows are contiguous and `source_step_bytes` apart to rows `packed_step_bytes` apart. A row has
-/// `vectors` vectors, the last with `valid_lanes` lanes. Emits a GemmPack.
+/// `vectors` vectors, the last with `valid_lanes` lanes. Emits a PackPanel.
 struct GemmCopySpec {
   int vectors = 1;
   int valid_lanes = 16;
@@ -36,7 +36,7 @@ struct GemmCopySpec {
 void emit_gemm_copy(VectorAssembler&, const GemmCopySpec&);
 
 /// Copies a panel whose columns are contiguous along k and `source_column_bytes` apart, transposing blocks of lanes x
-/// lanes in registers. Writes whole blocks of k, and 0 for columns past the last one. Emits a GemmPack.
+/// lanes in registers. Writes whole blocks of k, and 0 for columns past the last one. Emits a PackPanel.
 struct GemmTransposeSpec {
   int columns = 1;
   std::int64_t source_column_bytes = 0;

@@ -15,14 +15,14 @@ namespace millrace {
 namespace {
 
 struct StepCode {
-  std::string_view routine;
+  Routine routine;
   SortFunctions functions;
 };
 constexpr StepCode kSteps[] = {
-    {kChooseCutsRoutineName, {.keys = true, .sorter = true}},
-    {kSplitChunksRoutineName, {.keys = true, .splits = true, .sorter = true}},
-    {kSortBucketsRoutineName, {.sorter = true, .results = true}},
-    {kRestoreRunsRoutineName, {.runs = true}},
+    {Routine::choose_cuts, {.keys = true, .sorter = true}},
+    {Routine::split_chunks, {.keys = true, .splits = true, .sorter = true}},
+    {Routine::sort_buckets, {.sorter = true, .results = true}},
+    {Routine::restore_runs, {.runs = true}},
 };
 const StepCode& code_of(LongSortStep step) { return kSteps[static_cast<std::size_t>(step)]; }
 
@@ -64,9 +64,9 @@ Result<PlannedKernel> plan_long_sort(const LongSortKernel& kernel, const TargetS
   const LaneKeys keys = lane_keys_of(sort);
   planned.key_text =
       fmt::format("{} {} lanes of {} largest {} keys with index {} values {} indices {} all {} dims {} {}\n",
-                  code_of(kernel.step).routine, to_text(keys.dtype), keys.lane_bits(), keys.largest, keys.with_index,
-                  sort.values.has_value(), sort.indices.has_value(), !selects_first(sort), row_dims(sort).size(),
-                  results_text(sort));
+                  row_of(code_of(kernel.step).routine).name, to_text(keys.dtype), keys.lane_bits(), keys.largest,
+                  keys.with_index, sort.values.has_value(), sort.indices.has_value(), !selects_first(sort),
+                  row_dims(sort).size(), results_text(sort));
   planned.mapped = kernel;
   return planned;
 }
@@ -79,7 +79,7 @@ Result<ExecutableImage> emit_long_sort(const LongSortKernel& kernel, const Targe
     p.has_values = has_results && p.has_values;
     p.has_indices = has_results && p.has_indices;
     p.most_workgroup_key_bytes = p.uses_scratch = 0;
-    return call_of(code.routine, kLongSortRoutineAbi, p);
+    return call_of(code.routine, p);
   });
 }
 

@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-/// Plans a step of a long sort: a routine of src/hal/host/routines/long_sort.h with generated functions.
+/// Plans a step of a long sort: a routine of src/hal/host/routines/long_sort.h with microkernels.
 Result<PlannedKernel> plan_long_sort(const LongSortKernel&, const TargetSpec&);
 Result<ExecutableImage> emit_long_sort(const LongSortKernel&, const TargetSpec&);
 

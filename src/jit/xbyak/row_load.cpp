@@ -65,7 +65,7 @@ std::string RowLoad::key_text() const {
 
 RowLoadParameters RowLoad::emit(LaneAssembler& assembler, IsaLevel isa, std::size_t first_size) const {
   RowLoadParameters p{};
-  p.compute = append_lanes(assembler, compute_elements_function(isa, elements).value());
+  p.compute = append_microkernel(assembler, compute_elements_function(isa, elements).value());
   p.num_operands = static_cast<std::int64_t>(num_operands);
   p.computed_bytes = static_cast<std::int64_t>(size_bytes(elements.dtype));
   p.num_sources = static_cast<std::int64_t>(buffers.size());

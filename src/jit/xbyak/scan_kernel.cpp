@@ -65,7 +65,7 @@ Result<PlannedKernel> plan_scan(const ScanDescriptor& scan, const TargetSpec& sp
     planned.info.num_buffers = 3;
   }
   planned.key_text =
-      fmt::format("{} {} {} exclusive {} reverse {} dims {} step {} block {}\n", kScanRowsRoutineName,
+      fmt::format("{} {} {} exclusive {} reverse {} dims {} step {} block {}\n", row_of(Routine::scan_rows).name,
                   to_text(scan.input.type.dtype), to_text(scan.kind), scan.exclusive, scan.reverse, rows.dims.size(),
                   static_cast<std::int64_t>(step_of(scan)), block_elements_of(scan, spec.isa));
   if (scan.load) {
@@ -93,18 +93,18 @@ Result<ExecutableImage> emit_scan(const ScanDescriptor& scan, const TargetSpec& 
     p.step = step_of(scan);
     p.total_bytes = scan_total_bytes(scan);
     if (p.step != ScanRowsStep::kRows) {
-      p.total = append_lanes(assembler, scan_total_function(spec.isa, lanes, p.step == ScanRowsStep::kParts));
+      p.total = append_microkernel(assembler, scan_total_function(spec.isa, lanes, p.step == ScanRowsStep::kParts));
     }
-    if (p.step == ScanRowsStep::kTotals) return call_of(kScanRowsRoutineName, kScanRowsRoutineAbi, p);
-    p.scan = append_lanes(assembler, scan_function(spec.isa, lanes, false));
+    if (p.step == ScanRowsStep::kTotals) return call_of(Routine::scan_rows, p);
+    p.scan = append_microkernel(assembler, scan_function(spec.isa, lanes, false));
     p.stream_from_bytes = kStreamFromBytes;
-    if (can_stream(lanes)) p.stream = append_lanes(assembler, scan_function(spec.isa, lanes, true));
+    if (can_stream(lanes)) p.stream = append_microkernel(assembler, scan_function(spec.isa, lanes, true));
     if (scan.load) {
       const RowLoad load = plan_row_load(*scan.load, scan.axis, spec.isa).value();
       p.load = load.emit(assembler, spec.isa, rows_of(scan).sizes().size());
       MILLRACE_CHECK(!lanes.is_block || RowLoader::kPieceBytes / p.element_bytes % p.block_elements == 0);
     }
-    return call_of(kScanRowsRoutineName, kScanRowsRoutineAbi, p);
+    return call_of(Routine::scan_rows, p);
   });
 }
 

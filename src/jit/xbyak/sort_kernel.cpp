@@ -285,7 +285,10 @@ class SortImageEmitter {
     }
   }
 
-  std::int64_t append(const LaneFunction& function) { return append_lanes(as_, function); }
+  template <class Function>
+  Microkernel<Function> append(const MicrokernelCode<Function>& code) {
+    return append_microkernel(as_, code);
+  }
 
   const SortDescriptor& sort_;
   const TargetSpec& spec_;
@@ -368,8 +371,8 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
       "{} {} lanes of {} largest {} values {} indices {} of {} dims {} few {} to {} merges {} partitions {} in "
       "registers {} "
       "scratch {} beyond {} columns {} counts bytes {} {}{}\n",
-      selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.lane_bits(), keys.largest,
-      sort.values.has_value(), sort.indices.has_value(), sort.input_indices ? "elements" : "positions",
+      row_of(selects ? Routine::topk_rows : Routine::sort_rows).name, to_text(keys.dtype), keys.lane_bits(),
+      keys.largest, sort.values.has_value(), sort.indices.has_value(), sort.input_indices ? "elements" : "positions",
       row_dims(sort).size(), few.first, few.end, few.merges, few.partitions, elements_in_registers(sort, spec.isa),
       !fits, fits ? 0 : workgroup_key_bytes(sort, spec), column_bytes(sort, spec), counts_bytes(sort, spec),
       results_text(sort),
@@ -397,8 +400,8 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
 Result<ExecutableImage> emit_sort(const SortDescriptor& sort, const TargetSpec& spec) {
   return emit_lane_image([&](LaneAssembler& assembler) {
     SortImageEmitter emitter(sort, spec, assembler);
-    return selects_first(sort) ? call_of(kTopkRowsRoutineName, kTopkRowsRoutineAbi, emitter.emit_topk())
-                               : call_of(kSortRowsRoutineName, kSortRowsRoutineAbi, emitter.emit_sort());
+    return selects_first(sort) ? call_of(Routine::topk_rows, emitter.emit_topk())
+                               : call_of(Routine::sort_rows, emitter.emit_sort());
   });
 }
 

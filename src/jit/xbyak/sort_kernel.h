@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Plans a sort as calls of the routine sort_rows with generated functions for its keys. Refuses what the lanes do not
+/// Plans a sort as calls of the routine sort_rows with microkernels for its keys. Refuses what the lanes do not
 /// hold.
 Result<PlannedKernel> plan_sort(const SortDescriptor&, const TargetSpec&);
 

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/routine.h"
 #include "millrace/jit/kernel_cache.h"
 
 namespace millrace {
@@ -24,7 +24,7 @@ ExecutableImage sample_image() {
   image.bytes = std::move(bytes);
   image.code_bytes = 300;
   image.entry_offset = 16;
-  image.routine = {.name = "gemm_f32", .abi_version = kGemmRoutineAbi, .parameters = {1, -2, 3}};
+  image.routine = {.name = "gemm_f32", .abi_version = row_of(Routine::gemm_f32).abi_version, .parameters = {1, -2, 3}};
   return image;
 }
 

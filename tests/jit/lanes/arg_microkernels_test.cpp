@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "hal/host/routines/arg_rows.h"
+#include "hal/host/routines/routine.h"
 #include "hal/host/routines/row_pair_walk.h"
 #include "jit/lanes/evaluate_lanes.h"
 #include "tests/jit/lanes/lane_code.h"
@@ -149,22 +150,21 @@ std::vector<std::int64_t> indices_by_routine(IsaLevel isa, const std::vector<std
   const ArgLanes lanes = {DType::kI16};
   const LaneCode few(find_in_few_function(isa, lanes)), survey(survey_chunks_function(isa, lanes)),
       again(find_in_chunks_function(isa, lanes));
-  const std::byte* const code = few.as<const std::byte*>();
+  const std::byte* const code = few.data();
   const ArgRowsParameters p = {.element_bytes = 2,
                                .num_other_dims = 1,
                                .has_input_indices = 0,
                                .has_values = 0,
                                .chunk_elements = chunk_elements(isa, lanes),
                                .most_at_once = 1000,
-                               .find_in_few = 0,
-                               .survey_chunks = survey.as<const std::byte*>() - code,
-                               .find_in_chunks = again.as<const std::byte*>() - code};
+                               .find_in_few = {0},
+                               .survey_chunks = {survey.data() - code},
+                               .find_in_chunks = {again.data() - code}};
   std::vector<std::int64_t> indices(static_cast<std::size_t>(rows), -1);
   void* const buffers[] = {const_cast<std::int16_t*>(data.data()), indices.data()};
   const std::int64_t n = static_cast<std::int64_t>(data.size()) / rows, sizes[] = {n, 1, 0, 0, rows, n, 1};
   const KernelArgs args = {nullptr, nullptr, buffers, sizes};
-  arg_rows(code, std::span(&p.element_bytes, sizeof(p) / sizeof(std::int64_t)), &args, 0,
-           static_cast<std::uint32_t>(rows));
+  arg_rows(code, call_of(Routine::arg_rows, p).parameters, &args, 0, static_cast<std::uint32_t>(rows));
   return indices;
 }
 

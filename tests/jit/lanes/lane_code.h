@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "hal/cpu/code_loader.h"
+#include "hal/host/routines/microkernel.h"
 #include "jit/lanes/lane_function.h"
 #include "jit/xbyak/emit_lanes.h"
 
@@ -15,7 +16,8 @@ namespace millrace {
 /// A lane function as code in memory.
 class LaneCode {
  public:
-  using Entry = std::int64_t (*)(std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t);
+  using Entry = MappedMicrokernel<std::int64_t(std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                                               std::int64_t)>;
 
   /// Fails the test where the function does not verify, or its text does not read back.
   explicit LaneCode(const LaneFunction& function, const CoreTuning& tuning = host_tuning()) {
@@ -36,9 +38,10 @@ class LaneCode {
   }
 
   std::size_t size_bytes() const { return size_bytes_; }
+  const std::byte* data() const { return code_.data(); }
   template <class Function>
   Function as() const {
-    return reinterpret_cast<Function>(reinterpret_cast<std::uintptr_t>(code_.data()));
+    return Microkernel<Function>{0}.at(data());
   }
   std::int64_t run(const std::array<std::int64_t, kMaxLaneArguments>& a) const {
     return as<Entry>()(a[0], a[1], a[2], a[3], a[4], a[5]);

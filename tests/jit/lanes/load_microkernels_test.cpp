@@ -161,7 +161,7 @@ TEST_CASE("lanes compute each op of bodies as it is defined, or refuse it") {
         CAPTURE(to_text(to));
         const ComputedElements elements = one_op(op, operands, to);
         for (const IsaLevel isa : host_lane_levels()) {
-          const Result<LaneFunction> function = compute_elements_function(isa, elements);
+          const auto function = compute_elements_function(isa, elements);
           REQUIRE(function.ok() != is_refused(op, from, to));
           if (!function.ok()) continue;
           ++num_computed;

@@ -36,7 +36,7 @@ std::vector<IsaLevel> lane_levels() {
 }
 
 /// A function whose address knows what it evaluates; each has a number.
-template <int kNumber, class Function>
+template <int kNumber, class Pointer>
 struct Evaluated;
 template <int kNumber, class... Arguments>
 struct Evaluated<kNumber, std::byte* (*)(Arguments...)> {
@@ -58,12 +58,14 @@ class CheckedMicrokernel {
     if (executes(isa)) {
       code_.emplace(function);
     } else {
-      Evaluated<kNumber, Function>::function = std::move(function);
+      Evaluation::function = std::move(function);
     }
   }
-  Function get() const { return code_ ? code_->template as<Function>() : &Evaluated<kNumber, Function>::call; }
+  Function get() const { return code_ ? code_->template as<Function>() : Function{{&Evaluation::call}}; }
 
  private:
+  using Evaluation = Evaluated<kNumber, typename Function::Pointer>;
+
   std::optional<LaneCode> code_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sort of rows of keys by generated functions: sizes around every threshold, hard orders and values, and how many
+// The sort of rows of keys by microkernels: sizes around every threshold, hard orders and values, and how many
 // keys are read.
 #include "hal/host/routines/row_sorter.h"
 

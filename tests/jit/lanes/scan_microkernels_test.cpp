@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "hal/host/routines/routine.h"
 #include "hal/host/routines/scan_rows.h"
 #include "jit/lanes/evaluate_lanes.h"
 #include "tests/jit/lanes/lane_code.h"
@@ -274,21 +275,21 @@ template <class T>
 std::vector<T> scanned_by_routine(IsaLevel isa, const ScanLanes& scan, const std::vector<T>& row,
                                   std::size_t first_result, std::int64_t stream_from_bytes) {
   const LaneCode plain(scan_function(isa, scan, false)), stream(scan_function(isa, scan, true));
-  const std::byte* const code = plain.as<const std::byte*>();
+  const std::byte* const code = plain.data();
   const auto n = static_cast<std::int64_t>(row.size());
   const ScanRowsParameters p = {.element_bytes = sizeof(T),
                                 .vector_bytes = isa == IsaLevel::kAvx512 ? 64 : 32,
                                 .num_other_dims = 0,
                                 .is_reverse = scan.reverse,
                                 .identity = scan_identity(scan),
-                                .scan = 0,
+                                .scan = {0},
                                 .step = ScanRowsStep::kRows,
                                 .total_bytes = scan.lane_bits() / 8,
-                                .total = 0,
+                                .total = {0},
                                 .block_elements = scan.is_block ? num_lanes_of(isa, scan.lane_bits()) : 0,
                                 .sums_per_level = 3,
                                 .stream_from_bytes = stream_from_bytes,
-                                .stream = stream.as<const std::byte*>() - code,
+                                .stream = {stream.data() - code},
                                 .load = {}};
   const GuardedMemory from = test::guarded_row(row, GuardedMemory::Side::kEnd);
   const GuardedMemory to((row.size() + 64) * sizeof(T), GuardedMemory::Side::kStart);  // at a page's start
@@ -297,7 +298,7 @@ std::vector<T> scanned_by_routine(IsaLevel isa, const ScanLanes& scan, const std
   void* const buffers[] = {from.data(), results.data()};
   const std::int64_t sizes[] = {n, 1, 0, static_cast<std::int64_t>(first_result)};
   const KernelArgs args = {nullptr, nullptr, buffers, sizes};
-  scan_rows(code, std::span(&p.element_bytes, sizeof(p) / sizeof(std::int64_t)), &args, 0, 1);
+  scan_rows(code, call_of(Routine::scan_rows, p).parameters, &args, 0, 1);
   const auto first = results.begin() + static_cast<std::ptrdiff_t>(first_result), last = first + n;
   CHECK(std::ranges::count(results, static_cast<T>(99)) >= 64);
   CHECK(std::all_of(results.begin(), first, [](T value) { return value == static_cast<T>(99); }));

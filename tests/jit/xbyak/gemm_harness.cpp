@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/routine.h"
 
 namespace millrace::gemm_test {
 namespace {

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <type_traits>
 
+#include "hal/host/routines/routine.h"
 #include "hal/host/routines/row_pair_walk.h"
-#include "millrace/base/check.h"
 
 namespace millrace {
 namespace {
@@ -16,7 +15,12 @@ constexpr std::int64_t kMostElementBytes = 8;
 class ArgSearch {
  public:
   ArgSearch(const void* code, const ArgRowsParameters& p, const KernelArgs& args)
-      : code_(static_cast<const std::byte*>(code)), p_(p), walk_(args, p.num_other_dims), parts_(walk_.parts()) {}
+      : p_(p),
+        walk_(args, p.num_other_dims),
+        parts_(walk_.parts()),
+        find_in_few_(p.find_in_few.at(code)),
+        survey_chunks_(p.survey_chunks.at(code)),
+        find_in_chunks_(p.find_in_chunks.at(code)) {}
 
   void run(std::uint32_t first_group, std::uint32_t end_group) {
     if (parts_.parts > 1 || p_.has_input_indices != 0 || p_.has_values != 0)
@@ -26,18 +30,14 @@ class ArgSearch {
   }
 
  private:
-  template <class Function>
-  Function function(std::int64_t offset) const {
-    return reinterpret_cast<Function>(reinterpret_cast<std::uintptr_t>(code_ + offset));
-  }
   const std::byte* at(const std::byte* row, std::int64_t element) const { return row + element * p_.element_bytes; }
 
   void survey(const std::byte* row, std::int64_t count, FoundInLanes& found) const {
     const std::int64_t last = count - p_.chunk_elements;
-    function<SurveyChunks>(p_.survey_chunks)(row, count, at(row, last), last, &found);
+    survey_chunks_(row, count, at(row, last), last, &found);
   }
   std::int64_t find_again(const std::byte* row, const FoundInLanes& found) const {
-    return function<FindInChunks>(p_.find_in_chunks)(row, &found);
+    return find_in_chunks_(row, &found);
   }
 
   /// Looks at a row again once the next is surveyed, so that the latency is hidden by reading.
@@ -102,7 +102,7 @@ class ArgSearch {
   }
 
   std::int64_t find_at_once(const std::byte* row, std::int64_t count) const {
-    if (count < p_.chunk_elements) return function<FindInFew>(p_.find_in_few)(row, count);
+    if (count < p_.chunk_elements) return find_in_few_(row, count);
     FoundInLanes found;
     survey(row, count, found);
     return find_again(row, found);
@@ -118,20 +118,19 @@ class ArgSearch {
 
   static void write(std::byte* result, std::int64_t index) { std::memcpy(result, &index, sizeof(index)); }
 
-  const std::byte* code_;
   const ArgRowsParameters& p_;
   RowPairWalk walk_;
   RowParts parts_;
+  FindInFew find_in_few_;
+  SurveyChunks survey_chunks_;
+  FindInChunks find_in_chunks_;
 };
 
 }  // namespace
 
 void arg_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs* args,
               std::uint32_t first_group, std::uint32_t end_group) {
-  static_assert(std::is_standard_layout_v<ArgRowsParameters> && std::is_trivially_copyable_v<ArgRowsParameters>);
-  MILLRACE_CHECK(parameters.size() * sizeof(std::int64_t) == sizeof(ArgRowsParameters));
-  const auto& p = *reinterpret_cast<const ArgRowsParameters*>(parameters.data());
-  ArgSearch(code, p, *args).run(first_group, end_group);
+  ArgSearch(code, parameters_of<ArgRowsParameters>(parameters), *args).run(first_group, end_group);
 }
 
 }  // namespace millrace

@@ -6,18 +6,11 @@
 #include <cstdint>
 #include <span>
 
+#include "hal/host/routines/microkernel.h"
+
 namespace millrace {
 
-/// Appends each byte of a piece to the bucket of its upper two bits: `ends` are those of ByteCounter's buckets, which
-/// move. Behind each it writes up to a vector that is not the bucket's. `count` is kPieceBytes.
-using SplitBytes = std::byte* (*)(const void* bytes, std::int64_t count, std::byte** ends);
-/// Writes ByteCounter::kProductBytes for each block of bytes. `count` is a block's lanes of 32 bits times the blocks.
-using MakeBitProducts = std::byte* (*)(const void* bytes, void* products, std::int64_t count);
-/// Adds to the counts of ByteCounter::kUpperAtOnce values of the upper three bits, which `upper` selects, and all of
-/// the lower. `count` is a vector's lanes times the blocks.
-using CountBitProducts = std::byte* (*)(const void* products, const void* upper, std::int64_t count, void* counts);
-
-/// Generated functions for targets that compress bytes and count bits.
+/// Microkernels for targets that compress bytes and count bits.
 struct ByteCounterCode {
   SplitBytes split;
   MakeBitProducts make_products;

@@ -14,7 +14,7 @@ class CoarseOrder {
  public:
   explicit CoarseOrder(const TopkRowsParameters& p) : p_(p) {}
 
-  /// The key that the generated functions give an element.
+  /// The key that microkernels give an element.
   Key key_of(std::uint64_t element) const {
     const unsigned unused = 64 - 8 * static_cast<unsigned>(p_.sort.element_bytes);
     std::int64_t key = static_cast<std::int64_t>(element << unused);

@@ -5,12 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace millrace {
+#include "hal/host/routines/microkernel.h"
 
-/// Writes element j of row i as element i of row j, for as many elements as a tile has, and for `count` rows, of which
-/// only whole tiles are taken. Pitches are the bytes from row to row.
-using TransposeTiles = std::int64_t (*)(const void* from, void* to, std::int64_t count, std::int64_t from_pitch,
-                                        std::int64_t to_pitch);
+namespace millrace {
 
 /// Rows of one tensor.
 struct RowsTensor {
@@ -18,7 +15,7 @@ struct RowsTensor {
   std::int64_t length = 0;         // of a row
   std::int64_t axis_stride = 1;    // from element to element of a row, in elements
   std::int64_t column_stride = 1;  // from row to row
-  TransposeTiles transpose = nullptr;
+  TransposeTiles transpose = {};
   std::int64_t tile = 1;
 
   std::int64_t bytes_between(std::int64_t stride) const { return stride * element_bytes; }

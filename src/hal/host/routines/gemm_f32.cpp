@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "hal/host/routines/routine.h"
+
 namespace millrace {
 namespace {
 
@@ -18,7 +20,7 @@ static_assert(sizeof(PackedPanels) <= KernelArgs::kKeptBytes);
 class GemmWalk {
  public:
   GemmWalk(const void* code, const GemmParameters& parameters, const KernelArgs& args)
-      : code_(static_cast<const std::byte*>(code)),
+      : code_(code),
         p_(parameters),
         args_(args),
         workgroup_memory_(static_cast<std::byte*>(args.workgroup_memory)),
@@ -30,15 +32,11 @@ class GemmWalk {
   float* base(const GemmParameters::Access& access) const;
   void pack_panels(const float* b, std::int64_t k_block);
   void run_k_block(const float* a, const float* b, std::int64_t k_block);
-  void run_tile(GemmMicrokernel, GemmTile&, std::int64_t b_step, std::int64_t k_block) const;
+  void run_tile(MultiplyTile, GemmTile&, std::int64_t b_step, std::int64_t k_block) const;
 
-  template <class Function>
-  Function function(std::int64_t offset) const {
-    return reinterpret_cast<Function>(reinterpret_cast<std::uintptr_t>(code_ + offset));
-  }
   float* memory(std::int64_t offset_bytes) const { return reinterpret_cast<float*>(workgroup_memory_ + offset_bytes); }
 
-  const std::byte* code_;
+  const void* code_;
   const GemmParameters& p_;
   const KernelArgs& args_;
   std::byte* workgroup_memory_;
@@ -84,7 +82,7 @@ void GemmWalk::pack_panels(const float* b, std::int64_t k_block) {
   const PackedPanels needed{from, first_panel_, k_block};
   if (std::exchange(packed_, needed) == needed) return;
   for (std::int64_t panel = first_panel_; panel < end_panel_; ++panel) {
-    const auto pack = function<GemmPack>(p_.pack_b_offset[panel_kind(p_.panels, panel)]);
+    const PackPanel pack = p_.pack_panel[panel_kind(p_.panels, panel)].at(code_);
     const std::int64_t column = (p_.panels.start(panel) - p_.panels.start(first_panel_)) * p_.lanes;
     pack(from + column * p_.b.n, memory((panel - first_panel_) * p_.packed_panel_bytes), p_.k_blocks.size(k_block));
   }
@@ -107,15 +105,15 @@ void GemmWalk::run_k_block(const float* a, const float* b, std::int64_t k_block)
         tile.epilogue[i] = bases_[i] + row * p_.epilogue[i].m + column * p_.epilogue[i].n;
       }
       const std::int64_t packed_step = p_.panels.size(panel) * p_.lanes;
-      run_tile(function<GemmMicrokernel>(p_.kernel_offset[tile_kind(p_.tiles, t)][panel_kind(p_.panels, panel)]), tile,
-               p_.pack_b ? packed_step : p_.b.k, k_block);
+      const Microkernel<MultiplyTile> multiply = p_.multiply_tile[tile_kind(p_.tiles, t)][panel_kind(p_.panels, panel)];
+      run_tile(multiply.at(code_), tile, p_.pack_b ? packed_step : p_.b.k, k_block);
     }
   }
 }
 
 /// Cuts the block into calls of as many steps as one accumulator takes. `tile` points to the block's first step, and
 /// then behind its last one.
-void GemmWalk::run_tile(GemmMicrokernel microkernel, GemmTile& tile, std::int64_t b_step, std::int64_t k_block) const {
+void GemmWalk::run_tile(MultiplyTile multiply, GemmTile& tile, std::int64_t b_step, std::int64_t k_block) const {
   const std::int64_t before = k_block > 0 ? GemmTile::kAddPartial : 0;
   const std::int64_t after = k_block + 1 < p_.k_blocks.parts ? GemmTile::kStorePartial : 0;
   const EvenSplit calls = EvenSplit::at_most(p_.k_blocks.size(k_block), kMaxGemmSteps);
@@ -123,7 +121,7 @@ void GemmWalk::run_tile(GemmMicrokernel microkernel, GemmTile& tile, std::int64_
     tile.k = calls.size(call);
     tile.flags =
         (call > 0 ? GemmTile::kAddPartial : before) | (call + 1 < calls.parts ? GemmTile::kStorePartial : after);
-    microkernel(&tile);
+    multiply(&tile);
     tile.a += tile.k * p_.a.k;
     tile.b += tile.k * b_step;
   }
@@ -131,12 +129,9 @@ void GemmWalk::run_tile(GemmMicrokernel microkernel, GemmTile& tile, std::int64_
 
 }  // namespace
 
-void gemm_f32(const void* microkernel, std::span<const std::int64_t> parameters, const KernelArgs* args,
+void gemm_f32(const void* code, std::span<const std::int64_t> parameters, const KernelArgs* args,
               std::uint32_t first_group, std::uint32_t end_group) {
-  static_assert(std::is_standard_layout_v<GemmParameters> && std::is_trivially_copyable_v<GemmParameters>);
-  MILLRACE_CHECK(parameters.size() * sizeof(std::int64_t) == sizeof(GemmParameters));
-  // Reads the struct of i64 in place in the array of i64: a copy would cost more than the loops of a small product.
-  GemmWalk walk(microkernel, *reinterpret_cast<const GemmParameters*>(parameters.data()), *args);
+  GemmWalk walk(code, parameters_of<GemmParameters>(parameters), *args);
   for (std::uint32_t group = first_group; group < end_group; ++group) walk.run(group);
 }
 

@@ -4,17 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "hal/host/routines/even_split.h"
-#include "millrace/hal/host_kernel.h"
+#include "hal/host/routines/microkernel.h"
 
 namespace millrace {
 
-inline constexpr std::string_view kGemmRoutineName = "gemm_f32";
-/// The version of GemmTile, GemmPack and GemmParameters: raise it with every change of theirs.
-inline constexpr std::uint32_t kGemmRoutineAbi = 2;
 /// Long sums nest (jit/map/sum_levels.h): an f32 accumulator takes at most kMaxGemmSteps terms, and a partial sum at
 /// most as many of these sums. A block of more steps is cut evenly, into calls of more than half as many, which is
 /// enough for kMaxGemmDepth.
@@ -36,13 +31,8 @@ struct GemmTile {
   static constexpr std::int64_t kAddPartial = 1;    // add `partial` to the sum of these steps
   static constexpr std::int64_t kStorePartial = 2;  // write the sum to `partial`, without epilogue or stores
 };
-using GemmMicrokernel = void (*)(const GemmTile*);
 
-/// Copies `k` steps of a panel of B, k-major.
-using GemmPack = void (*)(const float* source, float* packed, std::int64_t k);
-
-/// The RoutineCall::parameters of a product, all i64. Functions are given by offsets from the image's
-/// entry.
+/// The RoutineCall::parameters of a product, all i64.
 struct GemmParameters {
   struct Access {
     std::int64_t buffer, offset, m, n, k;
@@ -56,8 +46,8 @@ struct GemmParameters {
   std::int64_t num_batch, num_inner_groups;  // inner: over the batch dims along which B stays
   std::array<std::int64_t, kMaxGemmBatch> batch_extents;
   /// Indexed by tile (tall, short) and by panel (wide, narrow, last). The last panel may end inside a vector.
-  std::array<std::array<std::int64_t, 3>, 2> kernel_offset;
-  std::array<std::int64_t, 3> pack_b_offset;
+  std::array<Microkernels<MultiplyTile, 3>, 2> multiply_tile;
+  Microkernels<PackPanel, 3> pack_panel;
   Access a, b;
   std::int64_t num_accesses;
   std::array<Access, kMaxGemmAccesses> epilogue;
@@ -67,9 +57,5 @@ inline std::size_t panel_kind(const EvenSplit& panels, std::int64_t panel) {
   return panel + 1 == panels.parts ? 2 : panel < panels.extra ? 0 : 1;
 }
 inline std::size_t tile_kind(const EvenSplit& tiles, std::int64_t tile) { return tile < tiles.extra ? 0 : 1; }
-
-/// Loops over tiles, panels and blocks of k, calling the generated microkernels. A HostRoutine.
-void gemm_f32(const void* microkernel, std::span<const std::int64_t> parameters, const KernelArgs*,
-              std::uint32_t first_group, std::uint32_t end_group);
 
 }  // namespace millrace

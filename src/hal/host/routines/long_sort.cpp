@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "hal/host/routines/prefetch.h"
+#include "hal/host/routines/routine.h"
 #include "hal/host/routines/sort_walk.h"
-#include "millrace/base/check.h"
 
 namespace millrace {
 namespace {
@@ -237,8 +237,7 @@ void run_groups(const void* code, const SortRowsParameters& p, const KernelArgs&
 template <class Run>
 void for_groups(const void* code, std::span<const std::int64_t> parameters, const KernelArgs* args,
                 std::uint32_t first_group, std::uint32_t end_group, const Run& run) {
-  MILLRACE_CHECK(parameters.size() * sizeof(std::int64_t) == sizeof(SortRowsParameters));
-  const auto& p = *reinterpret_cast<const SortRowsParameters*>(parameters.data());
+  const auto& p = parameters_of<SortRowsParameters>(parameters);
   p.key_bytes == 8 ? run_groups<std::int64_t>(code, p, *args, first_group, end_group, run)
                    : run_groups<std::int32_t>(code, p, *args, first_group, end_group, run);
 }

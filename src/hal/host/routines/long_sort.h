@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "hal/host/routines/sort_rows.h"
 
@@ -17,11 +16,6 @@ namespace millrace {
 // Chunks are long, so that buckets gather pieces which reach over pages; 32 of them or more can have a thread each.
 // Buckets of the mean size fit an L2 cache of 1 MiB. So memory is read and written twice. Both depend on sizes alone.
 // Source: Frazer & McKellar, "Samplesort: a sampling approach to minimal storage tree sorting", JACM 17(3), 1970.
-
-inline constexpr std::string_view kChooseCutsRoutineName = "choose_cuts", kSplitChunksRoutineName = "split_chunks",
-                                  kSortBucketsRoutineName = "sort_buckets", kRestoreRunsRoutineName = "restore_runs";
-/// The version of what the four share: functions' arguments, parameters, size arguments, memory and scratch.
-inline constexpr std::uint32_t kLongSortRoutineAbi = 11;
 
 struct LongSort {
   /// The least keys of a chunk, and the mean keys of a bucket. With more, a thread that the system stops within one
@@ -61,15 +55,5 @@ enum class LongSortScratch : std::uint8_t {
   kChunkKeys,   // n keys per row: chunk by chunk, in the order of buckets
   kBucketKeys,  // 2 n keys per row: buckets that workgroup memory does not hold, and room beside them
 };
-
-// HostRoutines; the parameters are SortRowsParameters.
-void choose_cuts(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*,
-                 std::uint32_t first_group, std::uint32_t end_group);
-void split_chunks(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*,
-                  std::uint32_t first_group, std::uint32_t end_group);
-void sort_buckets(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*,
-                  std::uint32_t first_group, std::uint32_t end_group);
-void restore_runs(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*,
-                  std::uint32_t first_group, std::uint32_t end_group);
 
 }  // namespace millrace

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hal/host/routines/microkernel.h"
 #include "millrace/hal/host_kernel.h"
 
 namespace millrace {
@@ -12,13 +13,9 @@ namespace millrace {
 /// The loads that compute an element, at most.
 inline constexpr std::size_t kMostRowSources = 4;
 
-/// Computes `count` elements of a row, given where each load finds the first of its own.
-using ComputeElements = std::byte* (*)(void* to, std::int64_t count, const void*, const void*, const void*,
-                                       const void*);
-
 /// How rows are computed from the operands, which are the first buffers, while they are read. All i64.
 struct RowLoadParameters {
-  std::int64_t compute;  // the function's offset from the image's entry
+  Microkernel<ComputeElements> compute;
   std::int64_t num_operands;
   std::int64_t computed_bytes;  // of an element; 0: rows are in memory, and nothing here is used
   std::int64_t num_sources, num_dims;
@@ -46,11 +43,7 @@ class RowLoader {
   static constexpr std::int64_t kSomeBytes = std::int64_t{kMostRowSources} * kSomeAtOnce * 8;
 
   RowLoader(const void* code, const RowLoadParameters& p, const KernelArgs& args)
-      : p_(p),
-        sizes_(args.sizes + p.first_size),
-        buffers_(args.buffers),
-        compute_(reinterpret_cast<ComputeElements>(
-            reinterpret_cast<std::uintptr_t>(static_cast<const std::byte*>(code) + p.compute))) {}
+      : p_(p), sizes_(args.sizes + p.first_size), buffers_(args.buffers), compute_(p.compute.at(code)) {}
 
   bool is_used() const { return p_.computed_bytes != 0; }
 

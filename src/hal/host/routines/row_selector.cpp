@@ -206,7 +206,7 @@ template <class Key>
 void RowSelector<Key>::find_minima(const RowReader& row, const Block& block) {
   const std::int64_t count = block.num_chunks * code_.chunk();
   elements_read_ += count;
-  if (row.loader() != nullptr && code_.find_computed_minima != nullptr) {
+  if (row.loader() != nullptr && code_.find_computed_minima.pointer != nullptr) {
     return row.loader()->compute_by(code_.find_computed_minima, block.start, count, memory_.minima);
   }
   if (block.has_columns) {

@@ -12,35 +12,7 @@
 
 namespace millrace {
 
-/// Writes the least key of each group of a chunk, which has kVectorsPerChunk vectors and a group for each lane. `count`
-/// elements are whole chunks.
-using FindMinima = std::byte* (*)(const void* row, void* minima, std::int64_t count);
-/// The same for the chunks that are columns of a block: the vectors of one are `pitch_bytes` apart, and begin one
-/// vector behind those of the chunk before. `count` are the elements of all first vectors.
-using FindColumnMinima = std::byte* (*)(const void* block, void* minima, std::int64_t count, std::int64_t pitch_bytes);
-/// Writes the lesser of two arrays' keys. `count` keys are whole vectors.
-using FoldMinima = std::byte* (*)(const void* first, const void* second, void* to, std::int64_t count);
-/// The same for four arrays, whose lanes turn against each other: least keys that are in kTurns lanes are in up to four
-/// times as many afterwards.
-using FoldFourMinima = std::byte* (*)(const void* first, const void* second, const void* third, const void* fourth,
-                                      void* to, std::int64_t count);
-/// Writes a bit for each group of chunks, given their least keys: whether that is at most `limit`. The bits of a chunk
-/// are whole bytes. `count` keys are whole chunks.
-using MatchMinima = std::byte* (*)(const void* minima, void* masks, std::int64_t count, std::int64_t limit);
-/// Appends the numbers, from 0 on, of the chunks among `count` that have a bit.
-using ListChunks = std::byte* (*)(const void* masks, void* numbers, std::int64_t count);
-/// Writes a bit for each element of some of a block's chunks: whether its key is at most `limit`. The bits of a vector
-/// are whole bytes. A chunk has kVectorsPerChunk vectors, which are `pitch_bytes` apart. `steps` are numbers as wide as
-/// keys, one for each chunk: the vectors to it from the end of the chunk before, which is so many pitches behind its
-/// begin, and to the first from the block's begin. Whole vectors of steps are read. `count` is that of the first
-/// vectors' elements.
-using MatchElements = std::byte* (*)(const void* block, void* masks, std::int64_t count, const void* steps,
-                                     std::int64_t limit, std::int64_t pitch_bytes);
-/// Appends the numbers, from `first` on, of the elements whose keys are at most `limit`. Returns the end of them.
-using FilterKeys = std::byte* (*)(const void* row, void* numbers, std::int64_t count, std::int64_t first,
-                                  std::int64_t limit);
-
-/// Generated functions for the keys of one dtype.
+/// Microkernels for the keys of one dtype.
 struct RowSelectorCode {
   static constexpr int kVectorsPerChunk = 8;
   /// The element of vector i in a group is in the lane `group's lane ^ turn_of(i)`: where the first elements of a row
@@ -59,8 +31,7 @@ struct RowSelectorCode {
   FilterKeys filter_row;        // of chunks here and there
   FilterKeys filter_whole_row;  // of pieces that follow each other
   std::int64_t num_lanes;
-  ComputeElements find_computed_minima =
-      nullptr;  // of elements that are computed, instead of find_minima; may be absent
+  ComputeElements find_computed_minima = {};  // of elements that are computed, instead of find_minima; may be absent
 
   std::int64_t chunk() const { return num_lanes * kVectorsPerChunk; }
   /// The bits of a vector's or a chunk's lanes.

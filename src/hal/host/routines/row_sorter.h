@@ -8,21 +8,11 @@
 #include <iterator>
 #include <span>
 
+#include "hal/host/routines/microkernel.h"
+
 namespace millrace {
 
-/// Sorts `count` keys, which are more than half of what the function holds, or any number if it holds one vector.
-using SortFew = std::int64_t (*)(const void* from, void* to, std::int64_t count);
-/// Merges `count` keys: as many as 16 vectors hold are sorted, and so are the others. `to` may be `from`, whose keys
-/// are lost. There is one for 17 to 24 vectors, and one for 25 to 32.
-using MergeFew = std::int64_t (*)(void* from, void* to, std::int64_t count);
-/// For two sorted runs of 32 vectors: leaves the lesser half of the keys in the first 32 and the others behind, each of
-/// them bitonic. And for 32 vectors that are bitonic: sorts them.
-using ChangeKeys = std::int64_t (*)(void* keys);
-/// Appends the keys below the pivot (or at most it) to `low` and the others to `high`, in order. One of them may be
-/// `data` itself. Returns the end of `low`.
-using PartitionKeys = std::byte* (*)(const void* data, void* low, void* high, std::int64_t count, std::int64_t pivot);
-
-/// Generated functions for keys of one width.
+/// Microkernels for keys of one width.
 struct RowSorterCode {
   static constexpr std::size_t kNumFew = 5;          // of 1, 2, 4, 8 and 16 vectors
   static constexpr int kMergedVectors[] = {24, 32};  // the most of each merge
@@ -39,17 +29,15 @@ struct RowSorterCode {
   std::int64_t most_short() const { return 2 * most_merged(); }
 };
 
-/// The same in an image: offsets from its entry.
+/// The same in an image.
 struct RowSorterOffsets {
-  std::int64_t sort_few[RowSorterCode::kNumFew], merge_few[RowSorterCode::kNumMerges];
-  std::int64_t exchange_halves, merge_bitonic;
-  std::int64_t partition_less, partition_at_most;
+  Microkernels<SortFew, RowSorterCode::kNumFew> sort_few;
+  Microkernels<MergeFew, RowSorterCode::kNumMerges> merge_few;
+  Microkernel<ChangeKeys> exchange_halves, merge_bitonic;
+  Microkernel<PartitionKeys> partition_less, partition_at_most;
 };
 
-/// Writes the results that sorted keys stand for: elements, or indices (i64).
-using WriteFromKeys = std::int64_t (*)(const void* keys, void* results, std::int64_t count);
-
-/// Generated functions that write results, side by side.
+/// Microkernels that write results, side by side.
 struct SortedWriter {
   std::array<SortFew, RowSorterCode::kNumFew> sort_few;       // like RowSorterCode's, to results
   std::array<MergeFew, RowSorterCode::kNumMerges> merge_few;  // likewise

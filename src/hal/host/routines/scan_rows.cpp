@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <type_traits>
 #include <xmmintrin.h>
 
 #include "hal/host/routines/nested_sum.h"
+#include "hal/host/routines/routine.h"
 #include "hal/host/routines/row_pair_walk.h"
-#include "millrace/base/check.h"
 
 namespace millrace {
 namespace {
@@ -48,9 +47,9 @@ class RowScan {
         piece_(static_cast<std::byte*>(args.workgroup_memory)),
         walk_(args, p.num_other_dims),
         parts_(walk_.parts()),
-        scan_(function(code, p.scan)),
-        stream_(function(code, p.stream)),
-        total_(function(code, p.total)) {}
+        scan_(p.scan.at(code)),
+        stream_(p.stream.at(code)),
+        total_(p.total.at(code)) {}
 
   void run(std::uint32_t first_group, std::uint32_t end_group) {
     if (p_.block_elements == 0) return run_with<OneCarry>(first_group, end_group);
@@ -66,7 +65,7 @@ class RowScan {
   template <class Carry>
   void run_with(std::uint32_t first_group, std::uint32_t end_group) {
     if (p_.step == ScanRowsStep::kTotals) return write_totals<Carry>(first_group, end_group);
-    const bool may_stream = p_.stream != 0 && walk_.num_elements() * p_.element_bytes >= p_.stream_from_bytes;
+    const bool may_stream = p_.stream.offset != 0 && walk_.num_elements() * p_.element_bytes >= p_.stream_from_bytes;
     for (std::uint32_t group = first_group; group < end_group; ++group) {
       const Part part = find_part(group);
       std::byte* const to = walk_.result(p_.element_bytes, num_inputs()) + part.start * p_.element_bytes;
@@ -124,11 +123,6 @@ class RowScan {
 
   std::int64_t block_of(std::int64_t count) const { return p_.block_elements != 0 ? p_.block_elements : count; }
 
-  static ScanElements function(const void* code, std::int64_t offset) {
-    return reinterpret_cast<ScanElements>(
-        reinterpret_cast<std::uintptr_t>(static_cast<const std::byte*>(code) + offset));
-  }
-
   std::uintptr_t vector_bytes() const { return static_cast<std::uintptr_t>(p_.vector_bytes); }
   /// The buffers before the result: the totals are one of them.
   std::size_t num_inputs() const {
@@ -185,10 +179,7 @@ class RowScan {
 
 void scan_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs* args,
                std::uint32_t first_group, std::uint32_t end_group) {
-  static_assert(std::is_standard_layout_v<ScanRowsParameters> && std::is_trivially_copyable_v<ScanRowsParameters>);
-  MILLRACE_CHECK(parameters.size() * sizeof(std::int64_t) == sizeof(ScanRowsParameters));
-  const auto& p = *reinterpret_cast<const ScanRowsParameters*>(parameters.data());
-  RowScan(code, p, *args).run(first_group, end_group);
+  RowScan(code, parameters_of<ScanRowsParameters>(parameters), *args).run(first_group, end_group);
 }
 
 }  // namespace millrace

@@ -10,11 +10,7 @@
 
 namespace millrace {
 
-/// Writes the least keys of a row's elements in groups, of which there are as many as the lanes of a few vectors.
-/// Groups without an element have the greatest integer.
-using FindGroupMinima = std::byte* (*)(const void* row, void* minima, std::int64_t count);
-
-/// Generated functions for the keys of one dtype. Those for 1, 2, 4, 8 and 16 vectors may be absent where k is known.
+/// Microkernels for the keys of one dtype. Those for 1, 2, 4, 8 and 16 vectors may be absent where k is known.
 struct ShortSelectorCode {
   std::array<FindGroupMinima, RowSorterCode::kNumFew> find_group_minima;
   std::array<SortFew, RowSorterCode::kNumFew> sort_few;

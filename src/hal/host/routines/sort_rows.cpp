@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/host/routines/sort_rows.h"
 
-#include <type_traits>
-
+#include "hal/host/routines/routine.h"
 #include "hal/host/routines/sort_walk.h"
-#include "millrace/base/check.h"
 
 namespace millrace {
 namespace {
@@ -22,9 +20,7 @@ void sort_groups(const void* code, const SortRowsParameters& p, const KernelArgs
 
 void sort_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs* args,
                std::uint32_t first_group, std::uint32_t end_group) {
-  static_assert(std::is_standard_layout_v<SortRowsParameters> && std::is_trivially_copyable_v<SortRowsParameters>);
-  MILLRACE_CHECK(parameters.size() * sizeof(std::int64_t) == sizeof(SortRowsParameters));
-  const auto& p = *reinterpret_cast<const SortRowsParameters*>(parameters.data());
+  const auto& p = parameters_of<SortRowsParameters>(parameters);
   const auto sort = p.key_bytes == 8 ? sort_groups<std::int64_t> : sort_groups<std::int32_t>;
   sort(code, p, *args, first_group, end_group);
 }

@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "hal/host/routines/column_block.h"
 #include "hal/host/routines/counting_sort.h"
@@ -13,29 +11,6 @@
 #include "millrace/hal/host_kernel.h"
 
 namespace millrace {
-
-inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
-/// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
-/// of theirs, or of RowLoadParameters.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 16;
-
-/// Writes the keys of `count` contiguous elements, with their indices from `first` on if keys have them. Returns
-/// whether there is a -0 or a NaN: keys above an index lose the sign and the bits of these, other keys order them by
-/// their bits.
-using MakeKeys = std::int64_t (*)(const void* elements, void* keys, std::int64_t count, std::int64_t first);
-/// Makes keys likewise, and appends them like PartitionKeys, those below the pivot to `low`. Returns the end of `low`,
-/// plus 1 if there is a -0 or a NaN.
-using PartitionElements = std::byte* (*)(const void* elements, void* low, void* high, std::int64_t count,
-                                         std::int64_t pivot, std::int64_t first);
-/// MakeKeys with the indices given, as integers of 4 or 8 bytes.
-using MakeNumberedKeys = std::int64_t (*)(const void* elements, const void* numbers, void* keys, std::int64_t count);
-/// Sorts a contiguous row in registers, from its elements to its values. `count` is as SortFew needs it. Returns
-/// whether there is a -0 or a NaN, which are in the order of their bits.
-using SortValues = std::int64_t (*)(const void* row, void* values, std::int64_t count);
-/// The same from a row's elements to their indices.
-using SortIndices = std::byte* (*)(const void* row, std::int64_t* indices, std::int64_t count);
-/// Appends the zeros, or the NaNs, of `count` contiguous elements, each as wide as a key. Returns the end of them.
-using TakeRun = std::byte* (*)(const void* row, void* taken, std::int64_t count);
 
 /// The tensors of a sort. Each has an offset and strides among the size arguments.
 enum class SortTensor : std::uint8_t { kInput, kValues, kIndices };
@@ -49,7 +24,7 @@ struct SortRowsSizes {
   static constexpr std::size_t kPerDim = 1 + kNumSortTensors;
 };
 
-/// The RoutineCall::parameters of a sort, all i64. Functions are given by offsets from the image's entry.
+/// The RoutineCall::parameters of a sort, all i64.
 struct SortRowsParameters {
   std::int64_t element_bytes, key_bytes, num_lanes, num_other_dims;
   std::int64_t has_values, has_indices, is_descending;
@@ -66,28 +41,34 @@ struct SortRowsParameters {
   std::int64_t inverted_bits;     // of every element, before it is compared as a signed integer
   std::int64_t num_pattern_runs;  // 0 if elements are not counted
   PatternRun pattern_runs[kMaxPatternRuns];
-  std::int64_t counts_bytes, split_bytes, make_bit_products, count_bit_products;  // whether, and a ByteCounter's
+  std::int64_t counts_bytes;  // whether there is a ByteCounter's code
+  Microkernel<SplitBytes> split_bytes;
+  Microkernel<MakeBitProducts> make_bit_products;
+  Microkernel<CountBitProducts> count_bit_products;
   /// Whether there is one of the functions that sort in registers, for rows of the one length that is known: values if
   /// keys have no index, otherwise indices.
-  std::int64_t sorts_few, sort_values, sort_indices;
-  std::int64_t partition_elements;  // 0 if there is none
-  std::int64_t make_keys, write_values, write_indices;
+  std::int64_t sorts_few;
+  Microkernel<SortValues> sort_values;
+  Microkernel<SortIndices> sort_indices;
+  Microkernel<PartitionElements> partition_elements;  // 0 if there is none
+  Microkernel<MakeKeys> make_keys;
+  Microkernel<WriteFromKeys> write_values, write_indices;
   RowSorterOffsets sorter;
   /// Whether parts are written as soon as they are sorted, and the functions for it: a SortedWriter of the one result,
   /// which is contiguous.
-  std::int64_t writes_sorted, sort_few_results[RowSorterCode::kNumFew], merge_few_results[RowSorterCode::kNumMerges];
-  std::int64_t take_zeros, take_nans;  // of floats, for keys without an index
+  std::int64_t writes_sorted;
+  Microkernels<SortFew, RowSorterCode::kNumFew> sort_few_results;
+  Microkernels<MergeFew, RowSorterCode::kNumMerges> merge_few_results;
+  Microkernel<TakeRun> take_zeros, take_nans;  // of floats, for keys without an index
   /// Workgroup memory for a ColumnBlock, its functions and the elements of their tiles; no bytes if rows stay where
   /// they are.
-  std::int64_t columns_offset, columns_bytes, transpose_elements, transpose_indices, element_tile, index_tile;
+  std::int64_t columns_offset, columns_bytes;
+  Microkernel<TransposeTiles> transpose_elements, transpose_indices;
+  std::int64_t element_tile, index_tile;
   std::int64_t moves_results;  // into the block, not only the input
   RowLoadParameters load;
 
   static constexpr std::int64_t kFixedBytes = RowSorterMemory::kSampleBytes + RowSorterMemory::kCountBytes;
 };
-
-/// Sorts one row per group. A HostRoutine.
-void sort_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*, std::uint32_t first_group,
-               std::uint32_t end_group);
 
 }  // namespace millrace

@@ -21,7 +21,7 @@ class SortWalk {
   SortWalk(const void* code, const SortRowsParameters& p, const KernelArgs& args)
       : SortWalk(code, p, args, p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole) {}
   SortWalk(const void* code, const SortRowsParameters& p, const KernelArgs& args, KeyParts parts)
-      : code_(static_cast<const std::byte*>(code)),
+      : code_(code),
         p_(p),
         args_(args),
         n_(args.sizes[SortRowsSizes::kN]),
@@ -81,7 +81,7 @@ class SortWalk {
     }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
     SplitKeys<Key> split = {keys, keys + n_, n_, n_};
-    const bool splits = n_ >= kFewestSplitAtFirst && p_.partition_elements != 0 && is_contiguous(elements) &&
+    const bool splits = n_ >= kFewestSplitAtFirst && p_.partition_elements.offset != 0 && is_contiguous(elements) &&
                         !(k_ == n_ && sorter_.prefers_digits(n_));
     const bool has_lost_bits =
         splits ? split_elements(elements, choose_pivot(elements), 0, split) : make_keys(elements, keys, keys + n_, 0);
@@ -92,8 +92,8 @@ class SortWalk {
   void sort_in_registers(const StridedElements& elements, Key* keys) const {
     if (p_.keys_have_index != 0) {
       auto* const indices = reinterpret_cast<std::int64_t*>(place(SortTensor::kIndices));
-      function<SortIndices>(p_.sort_indices)(elements.data, indices, n_);
-    } else if (function<SortValues>(p_.sort_values)(elements.data, place(SortTensor::kValues), n_) != 0) {
+      at(p_.sort_indices)(elements.data, indices, n_);
+    } else if (at(p_.sort_values)(elements.data, place(SortTensor::kValues), n_) != 0) {
       restore_runs(elements, keys);
     }
   }
@@ -159,18 +159,18 @@ class SortWalk {
 
   /// Writes the keys of elements, of which the first one's index is `first`. Returns whether there is a -0 or a NaN.
   bool make_keys(const StridedElements& elements, Key* keys, Key* other, std::int64_t first) const {
-    return function<MakeKeys>(p_.make_keys)(contiguous_row(elements, other), keys, elements.count, first) != 0;
+    return at(p_.make_keys)(contiguous_row(elements, other), keys, elements.count, first) != 0;
   }
 
   /// The same, and splits them at a pivot: sets how many are below it.
   bool split_elements(const StridedElements& elements, Key pivot, std::int64_t first, SplitKeys<Key>& split) {
-    if (p_.partition_elements == 0 || !is_contiguous(elements)) {
+    if (p_.partition_elements.offset == 0 || !is_contiguous(elements)) {
       const bool has_lost_bits = make_keys(elements, split.keys, split.other, first);
       split.num_low = sorter_.split(split.keys, split.count, pivot, split.keys, split.other);
       return has_lost_bits;
     }
-    const auto end = reinterpret_cast<std::uintptr_t>(function<PartitionElements>(p_.partition_elements)(
-        elements.data, split.keys, split.other, split.count, pivot, first));
+    const auto end = reinterpret_cast<std::uintptr_t>(
+        at(p_.partition_elements)(elements.data, split.keys, split.other, split.count, pivot, first));
     constexpr std::uintptr_t kLostBits = 1;
     split.num_low = reinterpret_cast<const Key*>(end & ~kLostBits) - split.keys;
     return (end & kLostBits) != 0;
@@ -204,12 +204,12 @@ class SortWalk {
   }
   /// Writes the indices of `count` keys.
   void write_indices(const Key* keys, std::int64_t count) const {
-    write(SortTensor::kIndices, p_.write_indices, sizeof(std::int64_t), keys, count);
+    write(SortTensor::kIndices, at(p_.write_indices), sizeof(std::int64_t), keys, count);
     if (renumbers()) renumber(count);
   }
   /// Writes the values of `count` keys, which hold them.
   void write_key_values(const Key* keys, std::int64_t count) const {
-    write(SortTensor::kValues, p_.write_values, p_.element_bytes, keys, count);
+    write(SortTensor::kValues, at(p_.write_values), p_.element_bytes, keys, count);
   }
   /// Writes the first k sorted elements of a row that keys above indices do not hold.
   void write_lost_values(const StridedElements& elements, const Key* keys) const {
@@ -237,8 +237,8 @@ class SortWalk {
     const auto piece = [&](std::int64_t first, std::int64_t count) {
       return contiguous_part(elements, first, count, keys);
     };
-    runs.restore(piece, bytes_of(keys + std::min(n_, RestoredRuns::kPieceElements)), function<TakeRun>(p_.take_zeros),
-                 function<TakeRun>(p_.take_nans));
+    runs.restore(piece, bytes_of(keys + std::min(n_, RestoredRuns::kPieceElements)), at(p_.take_zeros),
+                 at(p_.take_nans));
   }
   std::uint64_t element(const StridedElements& elements, std::int64_t index) const {
     if (elements.data == nullptr) return loader_.element(index);
@@ -256,19 +256,21 @@ class SortWalk {
     return {workgroup_memory(), workgroup_memory() + RowSorterMemory::kSampleBytes};
   }
   template <class Function>
-  Function function(std::int64_t offset) const {
-    return reinterpret_cast<Function>(reinterpret_cast<std::uintptr_t>(code_ + offset));
+  Function at(Microkernel<Function> microkernel) const {
+    return microkernel.at(code_);
+  }
+  template <class Function, std::size_t kCount>
+  std::array<Function, kCount> at(const Microkernels<Function, kCount>& microkernels) const {
+    return all_at(code_, microkernels);
   }
   RowSorterCode sorter_code(const RowSorterOffsets& offsets, std::int64_t num_lanes) const {
-    RowSorterCode code;
-    code.sort_few = functions<SortFew>(offsets.sort_few);
-    code.merge_few = functions<MergeFew>(offsets.merge_few);
-    code.exchange_halves = function<ChangeKeys>(offsets.exchange_halves);
-    code.merge_bitonic = function<ChangeKeys>(offsets.merge_bitonic);
-    code.partition_less = function<PartitionKeys>(offsets.partition_less);
-    code.partition_at_most = function<PartitionKeys>(offsets.partition_at_most);
-    code.num_lanes = num_lanes;
-    return code;
+    return {.sort_few = at(offsets.sort_few),
+            .merge_few = at(offsets.merge_few),
+            .exchange_halves = at(offsets.exchange_halves),
+            .merge_bitonic = at(offsets.merge_bitonic),
+            .partition_less = at(offsets.partition_less),
+            .partition_at_most = at(offsets.partition_at_most),
+            .num_lanes = num_lanes};
   }
 
  private:
@@ -276,20 +278,13 @@ class SortWalk {
   static constexpr std::int64_t kFewestSplitAtFirst = 4096;
   static constexpr std::size_t kIndicesTensor = static_cast<std::size_t>(SortTensor::kIndices);
 
-  template <class Function, std::size_t kCount>
-  std::array<Function, kCount> functions(const std::int64_t (&offsets)[kCount]) const {
-    std::array<Function, kCount> all;
-    for (std::size_t i = 0; i < kCount; ++i) all[i] = function<Function>(offsets[i]);
-    return all;
-  }
   SortedWriter sorted_writer() const {
-    SortedWriter writer;
-    writer.sort_few = functions<SortFew>(p_.sort_few_results);
-    writer.merge_few = functions<MergeFew>(p_.merge_few_results);
-    writer.write = function<WriteFromKeys>(p_.has_values != 0 ? p_.write_values : p_.write_indices);
-    writer.result_bytes = p_.has_values != 0 ? p_.element_bytes : static_cast<std::int64_t>(sizeof(std::int64_t));
-    writer.writes_indices = p_.has_values == 0;
-    return writer;
+    const bool writes_values = p_.has_values != 0;
+    return {.sort_few = at(p_.sort_few_results),
+            .merge_few = at(p_.merge_few_results),
+            .write = at(writes_values ? p_.write_values : p_.write_indices),
+            .result_bytes = writes_values ? p_.element_bytes : static_cast<std::int64_t>(sizeof(std::int64_t)),
+            .writes_indices = !writes_values};
   }
   std::int64_t element_bytes(std::size_t tensor) const {
     return tensor == kIndicesTensor ? static_cast<std::int64_t>(sizeof(std::int64_t)) : p_.element_bytes;
@@ -312,7 +307,7 @@ class SortWalk {
                          .length = tensor == 0 ? n_ : k_,
                          .axis_stride = args_.sizes[SortRowsSizes::kAxisStrides + tensor],
                          .column_stride = places_.column_stride(tensor),
-                         .transpose = function<TransposeTiles>(is_index ? p_.transpose_indices : p_.transpose_elements),
+                         .transpose = at(is_index ? p_.transpose_indices : p_.transpose_elements),
                          .tile = is_index ? p_.index_tile : p_.element_tile};
     }
     return tensors;
@@ -361,17 +356,17 @@ class SortWalk {
       index = given[index * stride(SortTensor::kInput)];
     }
   }
-  void write(SortTensor tensor, std::int64_t writer, std::int64_t bytes, const Key* keys, std::int64_t count) const {
+  void write(SortTensor tensor, WriteFromKeys writer, std::int64_t bytes, const Key* keys, std::int64_t count) const {
     const std::int64_t to_stride = stride(tensor);
     if (to_stride == 1) {
-      function<WriteFromKeys>(writer)(keys, place(tensor), count);
+      writer(keys, place(tensor), count);
       return;
     }
     std::byte* const few = sorter_memory().sample;
     const std::int64_t most_few = RowSorterMemory::kSampleBytes / bytes;
     for (std::int64_t i = 0; i < count; i += most_few) {
       const std::int64_t num_few = std::min(most_few, count - i);
-      function<WriteFromKeys>(writer)(keys + i, few, num_few);
+      writer(keys + i, few, num_few);
       copy_strided(few, 1, place(tensor) + i * to_stride * bytes, to_stride, num_few, bytes);
     }
   }
@@ -436,8 +431,7 @@ class SortWalk {
   void count(const StridedElements& elements, Key* keys) const {
     static_assert(sizeof(Key) >= sizeof(std::int32_t));  // of whose memory a CountingSort counts on
     static_assert(RestoredRuns::kPieceElements <= CountingSort::most_keys(2));
-    const ByteCounterCode code = {function<SplitBytes>(p_.split_bytes), function<MakeBitProducts>(p_.make_bit_products),
-                                  function<CountBitProducts>(p_.count_bit_products)};
+    const ByteCounterCode code = {at(p_.split_bytes), at(p_.make_bit_products), at(p_.count_bit_products)};
     CountingSort sort(p_.element_bytes, bytes_of(keys), p_.counts_bytes != 0 ? &code : nullptr);
     sort.count(elements);
     if (p_.is_bool != 0) sort.join_truths();
@@ -452,7 +446,7 @@ class SortWalk {
   bool is_zero(std::int64_t bits) const { return p_.magnitude_bits != 0 && (bits & p_.magnitude_bits) == 0; }
   bool is_nan(std::int64_t bits) const { return (bits & p_.magnitude_bits) > p_.infinity_bits; }
 
-  const std::byte* code_;
+  const void* code_;
   const SortRowsParameters& p_;
   const KernelArgs& args_;
   std::int64_t n_, k_;

@@ -2,9 +2,9 @@
 #include "hal/host/routines/topk_rows.h"
 
 #include "hal/host/routines/coarse_order.h"
+#include "hal/host/routines/routine.h"
 #include "hal/host/routines/short_topk.h"
 #include "hal/host/routines/sort_walk.h"
-#include "millrace/base/check.h"
 
 namespace millrace {
 namespace {
@@ -62,31 +62,26 @@ class TopkWalk {
   std::int64_t* keys() const { return memory<std::int64_t>(memory_.keys); }
   std::int64_t* other() const { return memory<std::int64_t>(memory_.other); }
   const std::byte* input() const { return walk_.place(SortTensor::kInput); }
-  MakeNumberedKeys make_keys() const { return walk_.template function<MakeNumberedKeys>(p_.make_numbered_keys); }
+  MakeNumberedKeys make_keys() const { return walk_.at(p_.make_numbered_keys); }
 
   RowSorterCode sorter_code() const { return walk_.sorter_code(p_.sorter, p_.coarse_lanes); }
   RowSelectorCode selector_code() const {
-    return {.find_minima = walk_.template function<FindMinima>(p_.find_minima),
-            .find_column_minima = walk_.template function<FindColumnMinima>(p_.find_column_minima),
-            .fold_minima = walk_.template function<FoldMinima>(p_.fold_minima),
-            .fold_four_minima = walk_.template function<FoldFourMinima>(p_.fold_four_minima),
-            .match_minima = walk_.template function<MatchMinima>(p_.match_minima),
-            .list_chunks = walk_.template function<ListChunks>(p_.list_chunks),
-            .find_passing = walk_.template function<FilterKeys>(p_.find_passing),
-            .match_elements = walk_.template function<MatchElements>(p_.match_elements),
-            .filter_row = walk_.template function<FilterKeys>(p_.filter_row),
-            .filter_whole_row = walk_.template function<FilterKeys>(p_.filter_whole_row),
-            .num_lanes = p_.coarse_lanes,
-            .find_computed_minima = p_.finds_computed_minima != 0
-                                        ? walk_.template function<ComputeElements>(p_.find_computed_minima)
-                                        : nullptr};
+    return {
+        .find_minima = walk_.at(p_.find_minima),
+        .find_column_minima = walk_.at(p_.find_column_minima),
+        .fold_minima = walk_.at(p_.fold_minima),
+        .fold_four_minima = walk_.at(p_.fold_four_minima),
+        .match_minima = walk_.at(p_.match_minima),
+        .list_chunks = walk_.at(p_.list_chunks),
+        .find_passing = walk_.at(p_.find_passing),
+        .match_elements = walk_.at(p_.match_elements),
+        .filter_row = walk_.at(p_.filter_row),
+        .filter_whole_row = walk_.at(p_.filter_whole_row),
+        .num_lanes = p_.coarse_lanes,
+        .find_computed_minima = p_.finds_computed_minima != 0 ? walk_.at(p_.find_computed_minima) : ComputeElements{}};
   }
   ShortSelectorCode short_selector_code() const {
-    ShortSelectorCode code = {{}, sorter_code_.sort_few, code_.filter_row, p_.coarse_lanes};
-    for (std::size_t i = 0; i < code.find_group_minima.size(); ++i) {
-      code.find_group_minima[i] = walk_.template function<FindGroupMinima>(p_.find_group_minima[i]);
-    }
-    return code;
+    return {walk_.at(p_.find_group_minima), sorter_code_.sort_few, code_.filter_row, p_.coarse_lanes};
   }
 
   void run_short(std::int64_t first_row, std::int64_t end_row) {
@@ -141,9 +136,7 @@ class TopkWalk {
 
 void topk_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs* args,
                std::uint32_t first_group, std::uint32_t end_group) {
-  static_assert(std::is_standard_layout_v<TopkRowsParameters> && std::is_trivially_copyable_v<TopkRowsParameters>);
-  MILLRACE_CHECK(parameters.size() * sizeof(std::int64_t) == sizeof(TopkRowsParameters));
-  const auto& p = *reinterpret_cast<const TopkRowsParameters*>(parameters.data());
+  const auto& p = parameters_of<TopkRowsParameters>(parameters);
   p.coarse_bytes == 8 ? TopkWalk<std::int64_t>(code, p, *args).run(first_group, end_group)
                       : TopkWalk<std::int32_t>(code, p, *args).run(first_group, end_group);
 }

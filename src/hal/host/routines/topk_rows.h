@@ -10,11 +10,6 @@
 
 namespace millrace {
 
-inline constexpr std::string_view kTopkRowsRoutineName = "topk_rows";
-/// The version of the functions' arguments, of TopkRowsParameters and of the size arguments: raise it with every change
-/// of theirs, or of SortRowsParameters.
-inline constexpr std::uint32_t kTopkRowsRoutineAbi = 19;
-
 /// Places in workgroup memory, in bytes.
 struct TopkRowsMemory {
   using Short = ShortSelector<std::int64_t>;
@@ -65,18 +60,20 @@ struct TopkRowsParameters {
   std::int64_t coarse_offset;  // is added to a float's key
   std::int64_t coarse_lanes;
   std::int64_t extends_sign;  // when an element becomes an integer
-  std::int64_t make_numbered_keys, filter_row, filter_whole_row;
-  std::int64_t find_group_minima[RowSorterCode::kNumFew];                       // of short rows
-  std::int64_t find_minima, find_column_minima, fold_minima, fold_four_minima;  // of others
-  std::int64_t match_minima, list_chunks, find_passing, match_elements;
-  RowSorterOffsets sorter;                                   // of coarse keys
-  std::int64_t finds_computed_minima, find_computed_minima;  // whether there is the function for rows that are computed
+  Microkernel<MakeNumberedKeys> make_numbered_keys;
+  Microkernel<FilterKeys> filter_row, filter_whole_row;
+  Microkernels<FindGroupMinima, RowSorterCode::kNumFew> find_group_minima;  // of short rows
+  Microkernel<FindMinima> find_minima;                                      // of others, and what follows
+  Microkernel<FindColumnMinima> find_column_minima;
+  Microkernel<FoldMinima> fold_minima;
+  Microkernel<FoldFourMinima> fold_four_minima;
+  Microkernel<MatchMinima> match_minima;
+  Microkernel<ListChunks> list_chunks;
+  Microkernel<FilterKeys> find_passing;
+  Microkernel<MatchElements> match_elements;
+  RowSorterOffsets sorter;             // of coarse keys
+  std::int64_t finds_computed_minima;  // whether there is the function for rows that are computed
+  Microkernel<ComputeElements> find_computed_minima;
 };
-
-/// Finds and sorts the first k elements of one row, or of one part of a row, per group: rows by ShortSelector where
-/// that takes them, otherwise by RowSelector. Rows are contiguous or, if they have no parts, fit a ColumnBlock. A
-/// HostRoutine.
-void topk_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*, std::uint32_t first_group,
-               std::uint32_t end_group);
 
 }  // namespace millrace

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace millrace {
+
+/// A generated function that is mapped, ready to be called.
+template <class Signature>
+struct MappedMicrokernel;
+template <class Result, class... Arguments>
+struct MappedMicrokernel<Result(Arguments...)> {
+  using Pointer = Result (*)(Arguments...);
+
+  Pointer pointer = nullptr;
+  Result operator()(Arguments... arguments) const { return pointer(arguments...); }
+};
+
+// Each microkernel has a type of its own, so that one does not take the place of another with the same signature.
+struct FoundInLanes;
+struct GemmTile;
+#define MILLRACE_MICROKERNEL(Name, Result, Arguments) \
+  struct Name : MappedMicrokernel<Result Arguments> {};
+#include "hal/host/routines/microkernels.inc"
+
+/// A microkernel in an image, an i64 of the parameters. 0 where there is none, or for the image's first function.
+template <class Function>
+struct Microkernel {
+  std::int64_t offset;  // from the image's entry
+
+  /// The function, where `code` is the address of the entry. All code that is entered by an offset is entered here.
+  Function at(const void* code) const {
+    const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(code) + static_cast<std::uintptr_t>(offset);
+    return {{reinterpret_cast<typename Function::Pointer>(address)}};
+  }
+};
+static_assert(sizeof(Microkernel<SortFew>) == sizeof(std::int64_t));
+static_assert(std::is_trivially_copyable_v<Microkernel<SortFew>> && std::is_standard_layout_v<Microkernel<SortFew>>);
+
+template <class Function, std::size_t kCount>
+using Microkernels = std::array<Microkernel<Function>, kCount>;
+
+template <class Function, std::size_t kCount>
+std::array<Function, kCount> all_at(const void* code, const Microkernels<Function, kCount>& microkernels) {
+  std::array<Function, kCount> functions;
+  for (std::size_t i = 0; i < kCount; ++i) functions[i] = microkernels[i].at(code);
+  return functions;
+}
+
+}  // namespace millrace
