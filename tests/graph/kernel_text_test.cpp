@@ -19,7 +19,7 @@ TEST_CASE("the loop kernels of random graphs read back, and mutated texts of the
         lower_graph(test::make_random_graph(seed).graph, target, {.compile = {.allow_reference = true}});
     REQUIRE_MESSAGE(lowered.ok(), lowered.status().message());
     for (const PlannedKernel& kernel : lowered->schedule.kernels) {
-      REQUIRE(test::round_trip_problem(kernel.mapped) == "");
+      REQUIRE(test::round_trip_problem(kernel) == "");
     }
     for (const Region& region : lowered->dispatch.regions) {
       const auto composed = compose_region(lowered->dispatch, region);

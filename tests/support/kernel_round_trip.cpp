@@ -51,6 +51,10 @@ std::pair<std::size_t, std::size_t> line_around(const std::string& text, std::si
 
 std::string round_trip_problem(const LoopKernel& kernel) { return form_problem(kernel); }
 std::string round_trip_problem(const MachineKernel& kernel) { return form_problem(kernel); }
+std::string round_trip_problem(const PlannedKernel& kernel) {
+  const auto* machine = std::get_if<MachineKernel>(&kernel.mapped);
+  return machine == nullptr ? "" : form_problem(*machine);
+}
 std::string round_trip_problem(const Kernel& kernel) {
   if (const auto* loop = std::get_if<LoopKernel>(&kernel)) return form_problem(*loop);
   if (const auto* machine = std::get_if<MachineKernel>(&kernel)) return form_problem(*machine);

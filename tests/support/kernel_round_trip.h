@@ -12,6 +12,8 @@ namespace millrace::test {
 /// Precondition: verified.
 std::string round_trip_problem(const LoopKernel&);
 std::string round_trip_problem(const MachineKernel&);
+/// Of the machine kernel that it is mapped to, if it is mapped to one.
+std::string round_trip_problem(const PlannedKernel&);
 /// The same; empty for a kernel of another form, which has no text.
 std::string round_trip_problem(const Kernel&);
 

@@ -9,6 +9,8 @@
 
 #include "millrace/base/byte_range.h"
 #include "millrace/jit/kernel_compiler.h"
+#include "millrace/jit/scan_descriptor.h"
+#include "millrace/jit/sort_descriptor.h"
 
 namespace millrace {
 

@@ -1,37 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "millrace/hal/executable.h"
-#include "millrace/jit/arg_descriptor.h"
 #include "millrace/jit/loop_kernel.h"
 #include "millrace/jit/machine_kernel.h"
 #include "millrace/jit/memory_plan.h"
 #include "millrace/jit/options.h"
-#include "millrace/jit/scan_descriptor.h"
-#include "millrace/jit/sort_descriptor.h"
 #include "millrace/jit/target.h"
 
 namespace millrace {
 
-/// A function to compile: a loop nest, which a generator maps to its target, a machine kernel, or a sort, scan or
-/// argmax with one row, or one part of a row, per workgroup, or a step of a sort of long rows. Its buffers are the
-/// operands, or those of the load instead of the input, the requested results (of an argmax: indices, then values), and
-/// scratch if the generator needs it.
-using Kernel = std::variant<LoopKernel, MachineKernel, SortDescriptor, ScanDescriptor, ArgDescriptor, LongSortKernel>;
+/// What a kernel does to each row; algorithms say it, and the generator that takes it reads it
+/// (src/jit/algorithms/rows_work.h).
+struct RowsWork;
+
+/// A sort, TopK, scan, argmin or argmax with one row, or one part of a row, per workgroup, or a step of a sort of long
+/// rows. Its buffers are the operands, or those of the load instead of the input, the requested results (of an argmin
+/// or argmax: indices, then values), and scratch if the generator needs it.
+struct RowsKernel {
+  std::string name;
+  std::shared_ptr<const RowsWork> work;
+};
+
+/// A function to compile: a loop nest, which a generator maps to its target, a machine kernel, or a kernel of rows.
+using Kernel = std::variant<LoopKernel, MachineKernel, RowsKernel>;
 
 const std::string& name_of(const Kernel&);
+
+/// What a generator has decided about a kernel that it does not map to a MachineKernel. It alone knows what that is.
+struct KernelDesign {
+  std::function<Result<ExecutableImage>(const TargetSpec&)> emit;
+};
 
 /// A kernel as one generator will emit it. Everything that a launch needs is decided before code exists, so that a
 /// program can be scheduled, and a cached image found, without loading the generator's library.
 struct PlannedKernel {
   std::string name;
   std::string generator;
-  Kernel mapped;  // what the generator emits from
+  std::variant<MachineKernel, KernelDesign> mapped;  // what the generator emits from
   SizeExpr num_groups = 1;
   std::vector<SizeExpr> sizes;  // size arguments
   MemoryPlan memory;
@@ -39,7 +52,7 @@ struct PlannedKernel {
   /// Operations of one launch, see count_flops; scans and scatters count one per element or update that they combine.
   /// Empty if there is no such number: a sort only compares, and how often depends on its data.
   std::optional<SizeExpr> flops = {};
-  std::string key_text;       // canonical text of `mapped` and whatever else decides the code; enters the cache key
+  std::string key_text;       // canonical text of all that decides the code; enters the cache key
   std::string mapping = {};   // how a loop nest is spread over the target, for people; empty for other kernels
   CpuFeatures features = {};  // those of the target that its code needs
 
@@ -86,7 +99,7 @@ class KernelCompiler {
 
 /// The reference: interpret_kernel. Takes every kernel that maps.
 std::shared_ptr<const KernelCompiler> make_interpreter_generator();
-/// f32 contractions, argmax along contiguous rows, sorts and scans on AVX2 and AVX-512.
+/// f32 contractions, argmin and argmax along contiguous rows, sorts and scans on AVX2 and AVX-512.
 std::shared_ptr<const KernelCompiler> make_xbyak_generator();
 /// Everything, through the module libmillrace_llvm, which is opened by the first emit().
 std::shared_ptr<const KernelCompiler> make_llvm_generator(const LlvmOptions& = {});

@@ -109,7 +109,8 @@ std::vector<BufferTraffic> traffic_of_long_sort(const LongSortKernel& kernel, co
 std::vector<BufferTraffic> traffic_of(const Kernel& kernel, const KernelInfo& info) {
   if (const auto* nest = std::get_if<LoopKernel>(&kernel)) return traffic_of_nest(*nest);
   if (const auto* machine = std::get_if<MachineKernel>(&kernel)) return traffic_of_access(machine->buffers);
-  if (const auto* sort = std::get_if<LongSortKernel>(&kernel)) return traffic_of_long_sort(*sort, info);
+  const RowsWork& work = *std::get<RowsKernel>(kernel).work;
+  if (const auto* sort = std::get_if<LongSortKernel>(&work)) return traffic_of_long_sort(*sort, info);
   std::vector<BufferTraffic> traffic;
   for (const bool is_written : info.buffer_is_written) traffic.push_back(is_written ? kWritesAll : kReadsAll);
   return traffic;

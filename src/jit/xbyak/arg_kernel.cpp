@@ -28,21 +28,6 @@ RowPair rows_of(const ArgDescriptor& arg) {
   return rows;
 }
 
-}  // namespace
-
-Result<PlannedKernel> plan_arg(const ArgDescriptor& arg) {
-  const RowPair rows = rows_of(arg);
-  MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_rows(arg.name, rows));
-  planned.info.buffer_is_written.assign(arg.input_indices ? 2 : 1, false);
-  planned.info.buffer_is_written.resize(planned.info.buffer_is_written.size() + (arg.values ? 2 : 1), true);
-  planned.info.num_buffers = static_cast<std::uint32_t>(planned.info.buffer_is_written.size());
-  planned.key_text = fmt::format("{} {} smallest {} dims {} of {} values {}\n", row_of(Routine::arg_rows).name,
-                                 to_text(arg.input.type.dtype), arg.smallest, rows.dims.size(),
-                                 arg.input_indices ? "elements" : "positions", arg.values.has_value());
-  planned.mapped = arg;
-  return planned;
-}
-
 Result<ExecutableImage> emit_arg(const ArgDescriptor& arg, const TargetSpec& spec) {
   return emit_lane_image([&](LaneAssembler& assembler) {
     const ArgLanes lanes = lanes_of(arg);
@@ -59,6 +44,21 @@ Result<ExecutableImage> emit_arg(const ArgDescriptor& arg, const TargetSpec& spe
     p.find_in_chunks = append_microkernel(assembler, find_in_chunks_function(level, lanes));
     return call_of(Routine::arg_rows, p);
   });
+}
+
+}  // namespace
+
+Result<PlannedKernel> plan_rows_work(const ArgDescriptor& arg, const TargetSpec&) {
+  const RowPair rows = rows_of(arg);
+  MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_rows(arg.name, rows));
+  planned.info.buffer_is_written.assign(arg.input_indices ? 2 : 1, false);
+  planned.info.buffer_is_written.resize(planned.info.buffer_is_written.size() + (arg.values ? 2 : 1), true);
+  planned.info.num_buffers = static_cast<std::uint32_t>(planned.info.buffer_is_written.size());
+  planned.key_text = fmt::format("{} {} smallest {} dims {} of {} values {}\n", row_of(Routine::arg_rows).name,
+                                 to_text(arg.input.type.dtype), arg.smallest, rows.dims.size(),
+                                 arg.input_indices ? "elements" : "positions", arg.values.has_value());
+  planned.mapped = KernelDesign{[arg](const TargetSpec& target) { return emit_arg(arg, target); }};
+  return planned;
 }
 
 }  // namespace millrace

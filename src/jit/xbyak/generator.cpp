@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "jit/algorithms/rows_work.h"
 #include "jit/cache/build_id.h"
 #include "jit/lanes/match_arg.h"
 #include "jit/llvm_client/open_module.h"
@@ -24,7 +25,7 @@ constexpr std::size_t kMaxEpilogueBytes = 4 << 10;
 /// A row takes two calls; of shorter rows, LLVM's lanes take one each.
 constexpr std::int64_t kFewestArgElements = 16;
 
-/// The decisions of plan() that emit() needs. Both compute them from the kernel.
+/// The decisions of plan() that emit() needs.
 struct GemmDesign {
   GemmProblem problem;
   EpilogueProgram epilogue;
@@ -100,23 +101,23 @@ class XbyakGenerator final : public KernelCompiler {
 
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
     MILLRACE_TRY(supports(spec));
-    if (const auto* sort = std::get_if<SortDescriptor>(&kernel)) return plan_sort(*sort, spec);
-    if (const auto* step = std::get_if<LongSortKernel>(&kernel)) return plan_long_sort(*step, spec);
-    if (const auto* scan = std::get_if<ScanDescriptor>(&kernel)) return plan_scan(*scan, spec);
-    if (const auto* arg = std::get_if<ArgDescriptor>(&kernel)) return plan_arg(*arg);
+    if (const auto* rows = std::get_if<RowsKernel>(&kernel)) {
+      const auto plan = [&](const auto& work) { return plan_rows_work(work, spec); };
+      return std::visit(plan, static_cast<const RowsWork::variant&>(*rows->work));
+    }
     const auto* loop = std::get_if<LoopKernel>(&kernel);
     if (loop == nullptr) return unimplemented("a machine kernel, takes contractions, argmax, sorts and scans only");
     if (finds_index(*loop)) {
       MILLRACE_TRY_ASSIGN(const ArgDescriptor arg, match_arg(*loop));
       const SizeExpr& n = arg.input.type.shape.dims().back();
-      if (n.upper_bound() >= kFewestArgElements) return plan_arg(arg);
+      if (n.upper_bound() >= kFewestArgElements) return plan_rows_work(arg, spec);
       return unimplemented(fmt::format("the index of an extreme in rows of {} elements; worth it from {}", n.to_text(),
                                        kFewestArgElements));
     }
     // Refuse early: collapsing takes time, and a map stays a map.
     if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, takes contractions and argmax only");
-    LoopKernel collapsed = collapse_dims(*loop);
-    MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(collapsed, spec));
+    const LoopKernel collapsed = collapse_dims(*loop);
+    MILLRACE_TRY_ASSIGN(GemmDesign design, design_gemm(collapsed, spec));
     PlannedKernel planned;
     MILLRACE_TRY_ASSIGN(planned.num_groups, count_groups(design));
     planned.name = loop->name;
@@ -128,13 +129,15 @@ class XbyakGenerator final : public KernelCompiler {
     if (design.epilogue.loops) {
       MILLRACE_TRY(emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa).status());
     }
-    planned.mapped = std::move(collapsed);
     planned.mapping = describe(design.blocking);
+    planned.mapped = KernelDesign{[design = std::move(design)](const TargetSpec& target) {
+      return emit_gemm_image(design.problem, design.blocking, design.epilogue, target.isa);
+    }};
     return planned;
   }
 
   Result<ExecutableImage> emit(const PlannedKernel& planned, const TargetSpec& spec) const override {
-    MILLRACE_TRY_ASSIGN(ExecutableImage image, emit_code(planned, spec));
+    MILLRACE_TRY_ASSIGN(ExecutableImage image, std::get<KernelDesign>(planned.mapped).emit(spec));
     image.target = planned.target_of(spec).to_text();
     image.info = planned.info;
     return image;
@@ -147,16 +150,6 @@ class XbyakGenerator final : public KernelCompiler {
   }
 
  private:
-  static Result<ExecutableImage> emit_code(const PlannedKernel& planned, const TargetSpec& spec) {
-    if (const auto* sort = std::get_if<SortDescriptor>(&planned.mapped)) return emit_sort(*sort, spec);
-    if (const auto* step = std::get_if<LongSortKernel>(&planned.mapped)) return emit_long_sort(*step, spec);
-    if (const auto* scan = std::get_if<ScanDescriptor>(&planned.mapped)) return emit_scan(*scan, spec);
-    if (const auto* arg = std::get_if<ArgDescriptor>(&planned.mapped)) return emit_arg(*arg, spec);
-    const auto& loop = std::get<LoopKernel>(planned.mapped);
-    MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(loop, spec));
-    return emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa);
-  }
-
   static std::string describe(const GemmBlocking& blocking) {
     std::string text =
         fmt::format("tiles of {} rows x {} vectors of {} lanes, {} x {} tiles per group", blocking.tiles.largest(),

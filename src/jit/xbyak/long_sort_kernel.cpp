@@ -33,9 +33,21 @@ SizeExpr num_groups_of(const LongSortKernel& kernel) {
   return rows;
 }
 
+Result<ExecutableImage> emit_long_sort(const LongSortKernel& kernel, const TargetSpec& spec) {
+  const StepCode& code = code_of(kernel.step);
+  const bool has_results = binding_of(kernel.step).has_results;
+  return emit_lane_image([&](LaneAssembler& assembler) {
+    SortRowsParameters p = emit_sort_functions(kernel.sort, spec, code.functions, assembler);
+    p.has_values = has_results && p.has_values;
+    p.has_indices = has_results && p.has_indices;
+    p.most_workgroup_key_bytes = p.uses_scratch = 0;
+    return call_of(code.routine, p);
+  });
+}
+
 }  // namespace
 
-Result<PlannedKernel> plan_long_sort(const LongSortKernel& kernel, const TargetSpec& spec) {
+Result<PlannedKernel> plan_rows_work(const LongSortKernel& kernel, const TargetSpec& spec) {
   const SortDescriptor& sort = kernel.sort;
   const LongSortBinding& binding = binding_of(kernel.step);
   MILLRACE_TRY(check_lanes_sort(sort, spec));
@@ -67,20 +79,8 @@ Result<PlannedKernel> plan_long_sort(const LongSortKernel& kernel, const TargetS
                   row_of(code_of(kernel.step).routine).name, to_text(keys.dtype), keys.lane_bits(), keys.largest,
                   keys.with_index, sort.values.has_value(), sort.indices.has_value(), !selects_first(sort),
                   row_dims(sort).size(), results_text(sort));
-  planned.mapped = kernel;
+  planned.mapped = KernelDesign{[kernel](const TargetSpec& target) { return emit_long_sort(kernel, target); }};
   return planned;
-}
-
-Result<ExecutableImage> emit_long_sort(const LongSortKernel& kernel, const TargetSpec& spec) {
-  const StepCode& code = code_of(kernel.step);
-  const bool has_results = binding_of(kernel.step).has_results;
-  return emit_lane_image([&](LaneAssembler& assembler) {
-    SortRowsParameters p = emit_sort_functions(kernel.sort, spec, code.functions, assembler);
-    p.has_values = has_results && p.has_values;
-    p.has_indices = has_results && p.has_indices;
-    p.most_workgroup_key_bytes = p.uses_scratch = 0;
-    return call_of(code.routine, p);
-  });
 }
 
 }  // namespace millrace

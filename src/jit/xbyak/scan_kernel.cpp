@@ -49,36 +49,8 @@ std::int64_t block_elements_of(const ScanDescriptor& scan, IsaLevel isa) {
   return has_blocks ? elements : 0;
 }
 
-}  // namespace
-
-Result<PlannedKernel> plan_scan(const ScanDescriptor& scan, const TargetSpec& spec) {
-  for (const KernelTensor* tensor : {&scan.input, &scan.result}) {
-    const SizeExpr& stride = tensor->layout.strides[scan.axis];
-    if (stride.is(1) || (scan.load && tensor == &scan.input)) continue;
-    return unimplemented(fmt::format("'{}' has its elements {} apart along the axis, takes contiguous rows",
-                                     tensor->name, stride.to_text()));
-  }
-  const RowPair rows = rows_of(scan);
-  MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_rows(scan.name, rows));
-  if (scan.step == ScanStep::kParts) {
-    planned.info.buffer_is_written = {false, false, true};
-    planned.info.num_buffers = 3;
-  }
-  planned.key_text =
-      fmt::format("{} {} {} exclusive {} reverse {} dims {} step {} block {}\n", row_of(Routine::scan_rows).name,
-                  to_text(scan.input.type.dtype), to_text(scan.kind), scan.exclusive, scan.reverse, rows.dims.size(),
-                  static_cast<std::int64_t>(step_of(scan)), block_elements_of(scan, spec.isa));
-  if (scan.load) {
-    MILLRACE_TRY_ASSIGN(const RowLoad load, plan_row_load(*scan.load, scan.axis, spec.isa));
-    planned.memory.slots.push_back({"piece", MemoryKind::kWorkgroup, 0, RowLoader::kPieceBytes, 0, 0});
-    planned.memory.workgroup_bytes = planned.info.workgroup_bytes = RowLoader::kPieceBytes;
-    add_row_load(planned, load);
-  }
-  planned.mapped = scan;
-  return planned;
-}
-
-Result<ExecutableImage> emit_scan(const ScanDescriptor& scan, const TargetSpec& spec) {
+Result<ExecutableImage> emit_scan(const ScanDescriptor& scan, const std::optional<RowLoad>& load,
+                                  const TargetSpec& spec) {
   return emit_lane_image([&](LaneAssembler& assembler) {
     ScanLanes lanes = scan_lanes_of(scan);
     ScanRowsParameters p{};
@@ -99,13 +71,42 @@ Result<ExecutableImage> emit_scan(const ScanDescriptor& scan, const TargetSpec& 
     p.scan = append_microkernel(assembler, scan_function(spec.isa, lanes, false));
     p.stream_from_bytes = kStreamFromBytes;
     if (can_stream(lanes)) p.stream = append_microkernel(assembler, scan_function(spec.isa, lanes, true));
-    if (scan.load) {
-      const RowLoad load = plan_row_load(*scan.load, scan.axis, spec.isa).value();
-      p.load = load.emit(assembler, spec.isa, rows_of(scan).sizes().size());
+    if (load) {
+      p.load = load->emit(assembler, spec.isa, rows_of(scan).sizes().size());
       MILLRACE_CHECK(!lanes.is_block || RowLoader::kPieceBytes / p.element_bytes % p.block_elements == 0);
     }
     return call_of(Routine::scan_rows, p);
   });
+}
+
+}  // namespace
+
+Result<PlannedKernel> plan_rows_work(const ScanDescriptor& scan, const TargetSpec& spec) {
+  for (const KernelTensor* tensor : {&scan.input, &scan.result}) {
+    const SizeExpr& stride = tensor->layout.strides[scan.axis];
+    if (stride.is(1) || (scan.load && tensor == &scan.input)) continue;
+    return unimplemented(fmt::format("'{}' has its elements {} apart along the axis, takes contiguous rows",
+                                     tensor->name, stride.to_text()));
+  }
+  const RowPair rows = rows_of(scan);
+  MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_rows(scan.name, rows));
+  if (scan.step == ScanStep::kParts) {
+    planned.info.buffer_is_written = {false, false, true};
+    planned.info.num_buffers = 3;
+  }
+  planned.key_text =
+      fmt::format("{} {} {} exclusive {} reverse {} dims {} step {} block {}\n", row_of(Routine::scan_rows).name,
+                  to_text(scan.input.type.dtype), to_text(scan.kind), scan.exclusive, scan.reverse, rows.dims.size(),
+                  static_cast<std::int64_t>(step_of(scan)), block_elements_of(scan, spec.isa));
+  std::optional<RowLoad> load;
+  if (scan.load) {
+    MILLRACE_TRY_ASSIGN(load, plan_row_load(*scan.load, scan.axis, spec.isa));
+    planned.memory.slots.push_back({"piece", MemoryKind::kWorkgroup, 0, RowLoader::kPieceBytes, 0, 0});
+    planned.memory.workgroup_bytes = planned.info.workgroup_bytes = RowLoader::kPieceBytes;
+    add_row_load(planned, *load);
+  }
+  planned.mapped = KernelDesign{[scan, load](const TargetSpec& target) { return emit_scan(scan, load, target); }};
+  return planned;
 }
 
 }  // namespace millrace

@@ -136,8 +136,9 @@ bool counts_bytes(const SortDescriptor& sort, const TargetSpec& spec) {
 
 class SortImageEmitter {
  public:
-  SortImageEmitter(const SortDescriptor& sort, const TargetSpec& spec, LaneAssembler& as)
-      : sort_(sort), spec_(spec), keys_(lane_keys_of(sort)), as_(as) {}
+  SortImageEmitter(const SortDescriptor& sort, const std::optional<RowLoad>& load, const TargetSpec& spec,
+                   LaneAssembler& as)
+      : sort_(sort), load_(load), spec_(spec), keys_(lane_keys_of(sort)), as_(as) {}
 
   SortRowsParameters emit_sort() {
     constexpr SortFunctions kAll = {.keys = true, .splits = true, .sorter = true, .results = true, .runs = true};
@@ -160,10 +161,7 @@ class SortImageEmitter {
       p.count_bit_products = append(count_bit_products_function(spec_.isa));
     }
     emit_columns(p);
-    if (sort_.load) {
-      const RowLoad load = plan_row_load(*sort_.load, sort_.axis, spec_.isa).value();
-      p.load = load.emit(as_, spec_.isa, size_arguments_of(sort_).size());
-    }
+    if (load_) p.load = load_->emit(as_, spec_.isa, size_arguments_of(sort_).size());
     return p;
   }
 
@@ -234,11 +232,10 @@ class SortImageEmitter {
     p.fold_four_minima = append(fold_four_minima_function(spec_.isa, coarse.lane_bits()));
     p.match_minima = append(match_minima_function(spec_.isa, coarse.lane_bits()));
     p.list_chunks = append(list_chunks_function(spec_.isa, coarse.lane_bits()));
-    if (!sort_.load || lane_bits_of(sort_.load->epilogue).value() != coarse.lane_bits()) return p;
-    const RowLoad load = plan_row_load(*sort_.load, sort_.axis, spec_.isa).value();
-    if (!is_short(load.elements)) return p;
+    if (!load_ || lane_bits_of(sort_.load->epilogue).value() != coarse.lane_bits()) return p;
+    if (!is_short(load_->elements)) return p;
     p.finds_computed_minima = true;
-    p.find_computed_minima = append(find_computed_minima_function(spec_.isa, coarse, load.elements));
+    p.find_computed_minima = append(find_computed_minima_function(spec_.isa, coarse, load_->elements));
     return p;
   }
 
@@ -291,10 +288,20 @@ class SortImageEmitter {
   }
 
   const SortDescriptor& sort_;
+  const std::optional<RowLoad>& load_;
   const TargetSpec& spec_;
   LaneKeys keys_;
   LaneAssembler& as_;
 };
+
+Result<ExecutableImage> emit_sort(const SortDescriptor& sort, const std::optional<RowLoad>& load,
+                                  const TargetSpec& spec) {
+  return emit_lane_image([&](LaneAssembler& assembler) {
+    SortImageEmitter emitter(sort, load, spec, assembler);
+    return selects_first(sort) ? call_of(Routine::topk_rows, emitter.emit_topk())
+                               : call_of(Routine::sort_rows, emitter.emit_sort());
+  });
+}
 
 }  // namespace
 
@@ -328,10 +335,10 @@ Status check_lanes_sort(const SortDescriptor& sort, const TargetSpec& spec) {
 
 SortRowsParameters emit_sort_functions(const SortDescriptor& sort, const TargetSpec& spec,
                                        const SortFunctions& functions, LaneAssembler& assembler) {
-  return SortImageEmitter(sort, spec, assembler).emit_parts(functions, FewRange{});
+  return SortImageEmitter(sort, std::nullopt, spec, assembler).emit_parts(functions, FewRange{});
 }
 
-Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& spec) {
+Result<PlannedKernel> plan_rows_work(const SortDescriptor& sort, const TargetSpec& spec) {
   MILLRACE_TRY(check_lanes_sort(sort, spec));
   const LaneKeys keys = lane_keys_of(sort);
   if (!sort.parts.is(1) && !selects_first(sort)) {
@@ -379,9 +386,10 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
       selects ? fmt::format("{} found {} samples {}", selection_of(sort, spec.isa).to_text(), selection.most,
                             may_filter_whole_rows(sort))
               : "");
+  std::optional<RowLoad> load;
   if (sort.load) {
     MILLRACE_TRY(check_gain_of_load(sort, spec));
-    MILLRACE_TRY_ASSIGN(const RowLoad load, plan_row_load(*sort.load, sort.axis, spec.isa));
+    MILLRACE_TRY_ASSIGN(load, plan_row_load(*sort.load, sort.axis, spec.isa));
     if (selects) {
       const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
       const FewRange short_few = selection_of(sort, spec.isa).short_few;
@@ -391,18 +399,10 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
                selection.computed - selection.end + TopkRowsMemory::computed_bytes(most_elements, element_bytes));
       planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
     }
-    add_row_load(planned, load);
+    add_row_load(planned, *load);
   }
-  planned.mapped = sort;
+  planned.mapped = KernelDesign{[sort, load](const TargetSpec& target) { return emit_sort(sort, load, target); }};
   return planned;
-}
-
-Result<ExecutableImage> emit_sort(const SortDescriptor& sort, const TargetSpec& spec) {
-  return emit_lane_image([&](LaneAssembler& assembler) {
-    SortImageEmitter emitter(sort, spec, assembler);
-    return selects_first(sort) ? call_of(Routine::topk_rows, emitter.emit_topk())
-                               : call_of(Routine::sort_rows, emitter.emit_sort());
-  });
 }
 
 }  // namespace millrace

@@ -4,12 +4,13 @@
 #include "hal/host/routines/sort_rows.h"
 #include "jit/xbyak/lane_assembler.h"
 #include "millrace/jit/kernel_compiler.h"
+#include "millrace/jit/sort_descriptor.h"
 
 namespace millrace {
 
 /// Plans a sort as calls of the routine sort_rows with microkernels for its keys. Refuses what the lanes do not
 /// hold.
-Result<PlannedKernel> plan_sort(const SortDescriptor&, const TargetSpec&);
+Result<PlannedKernel> plan_rows_work(const SortDescriptor&, const TargetSpec&);
 
 /// Refuses what the lanes do not hold.
 Status check_lanes_sort(const SortDescriptor&, const TargetSpec&);
@@ -26,8 +27,5 @@ struct SortFunctions {
 };
 /// Emits functions, for parts of any length. The others have no offset.
 SortRowsParameters emit_sort_functions(const SortDescriptor&, const TargetSpec&, const SortFunctions&, LaneAssembler&);
-
-/// Emits the functions and sets the routine's parameters.
-Result<ExecutableImage> emit_sort(const SortDescriptor&, const TargetSpec&);
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "jit/algorithms/rows_work.h"
 #include "millrace/jit/loop_kernel_builder.h"
 #include "tests/jit/xbyak/gemm_harness.h"
 
@@ -75,11 +76,12 @@ TEST_CASE("xbyak takes no argmax that computes more") {
 }
 
 TEST_CASE("xbyak scans contiguous rows") {
-  CHECK_EQ(refusal(make_scan(DType::kF32, 1)), "taken");
-  CHECK_EQ(refusal(make_scan(DType::kF32, 0)), "'x' has its elements 100 apart along the axis, takes contiguous rows");
+  CHECK_EQ(refusal(rows_kernel(make_scan(DType::kF32, 1))), "taken");
+  CHECK_EQ(refusal(rows_kernel(make_scan(DType::kF32, 0))),
+           "'x' has its elements 100 apart along the axis, takes contiguous rows");
   ScanDescriptor strided = make_scan(DType::kU8, 1);
   strided.result.layout.strides[1] = 2;
-  CHECK_EQ(refusal(strided), "'y' has its elements 2 apart along the axis, takes contiguous rows");
+  CHECK_EQ(refusal(rows_kernel(strided)), "'y' has its elements 2 apart along the axis, takes contiguous rows");
 }
 
 TEST_CASE("the code of rows is short, and the same for every size") {
@@ -89,7 +91,7 @@ TEST_CASE("the code of rows is short, and the same for every size") {
     for (const DType dtype : kAllDTypes) {
       if (dtype == DType::kBool) continue;
       CAPTURE(to_text(dtype));
-      for (const Kernel& kernel : {Kernel(ArgCase{.dtype = dtype}.build()), Kernel(make_scan(dtype, 1))}) {
+      for (const Kernel& kernel : {Kernel(ArgCase{.dtype = dtype}.build()), Kernel(rows_kernel(make_scan(dtype, 1)))}) {
         const auto planned = generator->plan(kernel, spec);
         REQUIRE_EQ(planned.status().message(), "");
         const auto image = generator->emit(*planned, spec);

@@ -4,6 +4,7 @@
 #include "jit/algorithms/sort/lane_sort.h"
 
 #include "jit/algorithms/rows.h"
+#include "jit/algorithms/rows_work.h"
 #include "jit/algorithms/size_margin.h"
 #include "jit/lanes/sort_memory.h"
 
@@ -48,7 +49,7 @@ Status append_lane_sort(KernelSequence& sequence, const SortDescriptor& sort, st
     buffers.push_back({SequenceOperand::Kind::kScratch, static_cast<std::uint32_t>(sequence.scratch.size())});
     sequence.scratch.push_back({"keys", num_rows(sort.input.type.shape, sort.axis) * lane_key_bytes(sort)});
   }
-  return append_kernel(sequence, sort, std::move(buffers), target, options);
+  return append_kernel(sequence, rows_kernel(sort), std::move(buffers), target, options);
 }
 
 Result<KernelSequence> lower_lane_sort(const KernelRequest& request, const Target& target,

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "millrace/jit/sort_descriptor.h"
+#include "jit/algorithms/rows_work.h"
 
 namespace millrace {
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "jit/algorithms/rows.h"
+#include "jit/algorithms/rows_work.h"
 #include "jit/algorithms/size_margin.h"
 #include "jit/algorithms/sort/lane_sort.h"
 #include "jit/lanes/sort_memory.h"
@@ -93,7 +94,7 @@ Result<KernelSequence> lower_lane_topk_parts(const KernelRequest& request, const
   of_input.insert(of_input.end(), found.begin(), found.end());
   const std::vector<SequenceOperand> results = operands_then_results(0, num_results(sort));
   of_results.insert(of_results.end(), results.begin(), results.end());
-  MILLRACE_TRY(append_kernel(sequence, of_part, std::move(of_input), target, options));
+  MILLRACE_TRY(append_kernel(sequence, rows_kernel(of_part), std::move(of_input), target, options));
   MILLRACE_TRY(append_lane_sort(sequence, merge, std::move(of_results), target, options));
   return sequence;
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "millrace/jit/arg_descriptor.h"
+#include "millrace/jit/kernel_compiler.h"
+#include "millrace/jit/scan_descriptor.h"
+#include "millrace/jit/sort_descriptor.h"
+
+namespace millrace {
+
+/// The kernels of a sort of long rows, in order (src/hal/host/routines/long_sort.h).
+enum class LongSortStep : std::uint8_t { kChooseCuts, kSplitChunks, kSortBuckets, kRestoreRuns };
+
+/// One of them. Its buffers are the input, the requested results if it writes them, and the scratch that it uses.
+struct LongSortKernel {
+  std::string name;
+  SortDescriptor sort;
+  LongSortStep step = LongSortStep::kChooseCuts;
+  SizeExpr num_chunks, num_buckets;  // per row
+};
+
+/// What a RowsKernel does to each row, or to each part of a row.
+struct RowsWork : std::variant<SortDescriptor, ScanDescriptor, ArgDescriptor, LongSortKernel> {
+  using variant::variant;
+};
+
+template <class Work>
+RowsKernel rows_kernel(Work work) {
+  std::string name = work.name;
+  return {std::move(name), std::make_shared<const RowsWork>(std::move(work))};
+}
+
+}  // namespace millrace
