@@ -38,10 +38,25 @@ std::vector<Row> rows_of(std::string_view table, std::string_view macro) {
   return rows;
 }
 
+/// A text of kernels without its comments and its lane functions, whose ops are others.
+std::string without_comments_and_lanes(std::string_view text) {
+  std::string kept;
+  bool is_lanes = false;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (line.starts_with("// ---")) is_lanes = false;
+    if (line.starts_with("lanes ")) is_lanes = true;
+    if (!is_lanes) kept += std::string(line.substr(0, line.find("//"))) + "\n";
+  }
+  return kept;
+}
+
 /// Whether a text of kernels has the op whose name is `quoted`.
 bool is_kernel_with(const SourceFile& test, std::string_view quoted) {
   if (!test.path.ends_with(".kernel") || quoted.size() < 3) return false;
-  return mentions(test.text, fmt::format(" {}", quoted.substr(1, quoted.size() - 2)));
+  return mentions(without_comments_and_lanes(test.text), fmt::format(" {}", quoted.substr(1, quoted.size() - 2)));
 }
 
 }  // namespace

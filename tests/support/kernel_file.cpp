@@ -48,6 +48,7 @@ std::optional<Directive> find_directive(std::string_view line, std::size_t numbe
     if (!line.starts_with(word)) continue;
     std::string_view rest = line.substr(word.size());
     if (rest.empty()) return Directive{std::string(word), "", "", number};
+    if (rest[0] != ' ' && rest[0] != ':') continue;
     if (rest[0] == ' ') rest = trimmed(rest);
     const std::size_t end = rest.starts_with(':') ? 0 : rest.find(": ");
     if (end == std::string_view::npos || rest.substr(0, end).find(' ') != std::string_view::npos) continue;
@@ -153,6 +154,11 @@ class SectionTest {
 
   std::string problems() {
     if (section_.directives.empty()) fail(1, "no directive; say what is expected, or verify");
+    const bool has_error =
+        std::ranges::find(section_.directives, "error", &Directive::word) != section_.directives.end();
+    for (const Directive& directive : section_.directives) {
+      if (has_error && directive.word != "error") fail(directive.line, "what has an error has no other directive");
+    }
     if (TextReader(path_, section_.text).take_word("lanes")) return lane_problems();
     const Result<Kernel> kernel = parse_kernel(section_.text, path_);
     std::string error;
@@ -215,9 +221,10 @@ class SectionTest {
         fail(directive.line, target.status().message());
         continue;
       }
-      std::string text = directive.word == "plan" ? plan_text(kernel, *target) : code_text(kernel, *target);
-      if (text.find(directive.text) == std::string::npos) {
-        fail(directive.line, fmt::format("'{}' is not in\n{}", directive.text, text));
+      const std::optional<std::string> text =
+          directive.word == "plan" ? plan_text(kernel, *target) : code_text(kernel, *target);
+      if (text && text->find(directive.text) == std::string::npos) {
+        fail(directive.line, fmt::format("'{}' is not in\n{}", directive.text, *text));
       }
     }
   }

@@ -9,7 +9,7 @@ namespace millrace::test {
 
 RandomLaneFunction::RandomLaneFunction(IsaLevel isa, std::uint32_t seed, int lane_bits, bool counts_bits)
     : random_(seed), b_(isa, lane_bits), counts_bits_(counts_bits) {
-  for (std::size_t op = 0; op < std::size(kLaneOps); ++op) {
+  for (std::size_t op = 0; op < std::size(lane_table::kRows); ++op) {
     if (can_draw(static_cast<LaneOp>(op))) ops_.push_back(static_cast<LaneOp>(op));
   }
   for (int i = 0; i < kNumInputs; ++i) vectors_.push_back(b_.load(0, i * 64, random_element()));
@@ -51,41 +51,42 @@ BitOrder RandomLaneFunction::any_order() {
 
 std::int64_t RandomLaneFunction::any_immediate(std::uint32_t fields) {
   const auto n = static_cast<std::uint32_t>(b_.num_lanes());
-  if ((fields & kAnyImm) != 0) return below(4) == 0 ? -std::int64_t{below(3)} : static_cast<std::int32_t>(random_());
-  if ((fields & kBitImm) != 0) return below(static_cast<std::uint32_t>(b_.lane_bits()));
-  if ((fields & kLaneImm) != 0) return below(n);
-  if ((fields & kDistanceImm) != 0) return 1 + below(n - 1);
-  if ((fields & kLaneSetImm) != 0) return below(1u << n);
-  if ((fields & kOrderImm) != 0) return any_order().digits();
+  if ((fields & lane_table::kAnyImm) != 0)
+    return below(4) == 0 ? -std::int64_t{below(3)} : static_cast<std::int32_t>(random_());
+  if ((fields & lane_table::kBitImm) != 0) return below(static_cast<std::uint32_t>(b_.lane_bits()));
+  if ((fields & lane_table::kLaneImm) != 0) return below(n);
+  if ((fields & lane_table::kDistanceImm) != 0) return 1 + below(n - 1);
+  if ((fields & lane_table::kLaneSetImm) != 0) return below(1u << n);
+  if ((fields & lane_table::kOrderImm) != 0) return any_order().digits();
   return 0;
 }
 
 /// Ops that make a value, of which the whole is specified. Others have their places in the function.
 bool RandomLaneFunction::can_draw(LaneOp op) const {
   if (info_of(op).result == LaneResult::kNone || op == LaneOp::kVariable || op == LaneOp::kCompress) return false;
-  if (uses(op, kPointer | kInteger)) return op == LaneOp::kLoad;
-  if (has_trait(op, kOnly32) && b_.lane_bits() != 32) return false;
-  if (has_trait(op, kOnlyAvx512) && b_.isa() != IsaLevel::kAvx512) return false;
-  return !has_trait(op, kNeedsVpopcnt) || counts_bits_;
+  if (uses(op, lane_table::kPointer | lane_table::kInteger)) return op == LaneOp::kLoad;
+  if (has_trait(op, lane_table::kOnly32) && b_.lane_bits() != 32) return false;
+  if (has_trait(op, lane_table::kOnlyAvx512) && b_.isa() != IsaLevel::kAvx512) return false;
+  return !has_trait(op, lane_table::kNeedsVpopcnt) || counts_bits_;
 }
 
 void RandomLaneFunction::add(LaneOp op) {
-  const auto operand = [&] { return has_trait(op, kFloats) ? any_float() : any_vector(); };
+  const auto operand = [&] { return has_trait(op, lane_table::kFloats) ? any_float() : any_vector(); };
   LaneInstruction i = {.op = op};
-  if (uses(op, kA | kAIfMasked)) i.a = operand();
-  if (uses(op, kB)) i.b = operand();
-  if (uses(op, kMaskA)) i.a = any_mask();
-  if (uses(op, kMaskB)) i.b = b_.binary(LaneOp::kLess, any_vector(), any_vector());
-  if (uses(op, kMaskedBy | kMaskOrNot)) i.mask = any_mask();
-  if (uses(op, kPointer)) i.argument = 0;
-  if (uses(op, kElement)) i.element = random_element();
+  if (uses(op, lane_table::kA | lane_table::kAIfMasked)) i.a = operand();
+  if (uses(op, lane_table::kB)) i.b = operand();
+  if (uses(op, lane_table::kMaskA)) i.a = any_mask();
+  if (uses(op, lane_table::kMaskB)) i.b = b_.binary(LaneOp::kLess, any_vector(), any_vector());
+  if (uses(op, lane_table::kMaskedBy | lane_table::kMaskOrNot)) i.mask = any_mask();
+  if (uses(op, lane_table::kPointer)) i.argument = 0;
+  if (uses(op, lane_table::kElement)) i.element = random_element();
   i.imm = any_immediate(info_of(op).fields);
   if (makes_mask(op)) {
     masks_.push_back(b_.add(i));
     return;
   }
   LaneValue result = op == LaneOp::kConstant ? b_.constant(i.imm) : op == LaneOp::kNumbers ? b_.numbers() : b_.add(i);
-  if (has_trait(op, kFloats) && op != LaneOp::kToHalf) {
+  if (has_trait(op, lane_table::kFloats) && op != LaneOp::kToHalf) {
     // Which of two NaNs a sum has is not said.
     masks_.push_back(b_.binary(LaneOp::kUnordered, result, result));
     result = b_.select(any_mask(), b_.constant(-5), result);
@@ -103,7 +104,7 @@ void RandomLaneFunction::add_some() {
 
 /// Values that are made in a loop are lost behind it, except for a variable.
 void RandomLaneFunction::add_loop() {
-  num_iterations_ = below(kMostIterations + 1);
+  num_iterations_ = below(kMaxIterations + 1);
   const LaneValue variable = b_.variable(any_vector());
   const std::size_t num_vectors = vectors_.size(), num_masks = masks_.size();
   b_.for_blocks(3, 1, [&] {

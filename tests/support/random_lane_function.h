@@ -15,9 +15,9 @@ namespace millrace::test {
 /// is any integer.
 class RandomLaneFunction {
  public:
-  static constexpr int kNumInputs = 4, kMostIterations = 3;
-  static constexpr std::size_t kInputBytes = (kNumInputs + kMostIterations) * 64;
-  static constexpr std::size_t kAppendedBytes = kMostIterations * 64;
+  static constexpr int kNumInputs = 4, kMaxIterations = 3;
+  static constexpr std::size_t kInputBytes = (kNumInputs + kMaxIterations) * 64;
+  static constexpr std::size_t kAppendedBytes = kMaxIterations * 64;
 
   /// `counts_bits`: whether the host has VPOPCNTDQ.
   RandomLaneFunction(IsaLevel, std::uint32_t seed, int lane_bits, bool counts_bits);

@@ -107,12 +107,13 @@ std::string check_outcome(const Status& status, const RunMemory& memory, const K
   return memory.problem(run);
 }
 
-/// Empty where the generator does not take the kernel, or cannot emit without a library that is away.
+/// Empty where the generator does not take the kernel, or cannot emit without a library that is away. The reference
+/// takes every kernel.
 std::string problem_with(const KernelCompiler& generator, const Kernel& kernel, const TargetSpec& spec,
                          const KernelRun& run) {
   if (!generator.supports(spec).ok()) return "";
   const Result<PlannedKernel> planned = generator.plan(kernel, spec);
-  if (!planned.ok()) return "";
+  if (!planned.ok()) return generator.is_reference() ? planned.status().message() : "";
   const auto sizes = evaluate_all(planned->sizes, run.symbols);
   const auto groups = planned->num_groups.evaluate(run.symbols);
   if (!sizes.ok() || !groups.ok()) return (sizes.ok() ? groups.status() : sizes.status()).message();
@@ -177,7 +178,7 @@ std::string plan_text(const Kernel& kernel, const TargetSpec& target) {
   return to_text(planned->memory) + planned->mapping + "\n";
 }
 
-std::string code_text(const Kernel& kernel, const TargetSpec& target) {
+std::optional<std::string> code_text(const Kernel& kernel, const TargetSpec& target) {
   std::string text;
   for (const auto& generator : all_generators()) {
     const bool is_llvm = generator->name() == "llvm";
@@ -186,8 +187,10 @@ std::string code_text(const Kernel& kernel, const TargetSpec& target) {
     if (!planned.ok()) continue;
     if (!is_llvm) {
       text += to_text(std::get<MachineKernel>(planned->mapped));
-    } else if (const auto code = generator->listing(*planned, target, ListingKind::kAssembly); code.ok()) {
-      text += *code;
+    } else {
+      const auto code = generator->listing(*planned, target, ListingKind::kAssembly);
+      if (code.status().code() == StatusCode::kUnavailable) return {};
+      text += code.ok() ? *code : code.status().message();
     }
   }
   return text;

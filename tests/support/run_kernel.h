@@ -28,6 +28,6 @@ std::string run_problem(const Kernel&, const KernelRun&);
 /// The memory plan and the mapping, or why there is none.
 std::string plan_text(const Kernel&, const TargetSpec&);
 /// The machine kernel, and the assembly that LLVM makes of it, where it is built in.
-std::string code_text(const Kernel&, const TargetSpec&);
+std::optional<std::string> code_text(const Kernel&, const TargetSpec&);
 
 }  // namespace millrace::test

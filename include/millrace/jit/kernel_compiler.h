@@ -36,6 +36,7 @@ const std::string& name_of(const Kernel&);
 
 /// What a generator has decided about a kernel that it does not map to a MachineKernel. It alone knows what that is.
 struct KernelDesign {
+  /// `spec`: that of plan(), or one that differs in features which the kernel does not need.
   std::function<Result<ExecutableImage>(const TargetSpec&)> emit;
 };
 

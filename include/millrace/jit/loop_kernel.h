@@ -115,8 +115,8 @@ std::string_view to_text(ReductionKind);
 /// * `term` yields one value per reduction, with its dtype; `epilogue` one per store, with the result's body_dtype.
 /// * Body instructions are not kMachine ops. Their operands are defined earlier, and number and dtypes follow the op's
 ///   rule. f16 and bf16 occur only as operand or result of kConvert.
-/// * Access, dim, extent and reduction numbers exist. Loads give the tensor's body_dtype; indices, extents and argmax
-///   results are i64.
+/// * Access, dim, extent and reduction numbers exist. Loads give the tensor's body_dtype; indices, extents and
+///   the results of kArgMin and kArgMax are i64.
 /// * `epilogue` uses no reduction dim, by index or load; only `epilogue` uses kReduced.
 Status verify(const LoopKernel&);
 /// The whole kernel as text, which parse_loop_kernel reads. Equal kernels have equal text; apart from the names, this

@@ -9,6 +9,7 @@
 #include "base/text/near_name.h"
 #include "base/text/number.h"
 #include "base/text/read_type.h"
+#include "millrace/base/check.h"
 #include "millrace/jit/body.h"
 
 namespace millrace {
@@ -76,6 +77,7 @@ void append_operation(std::string& text, KernelOp op, std::span<const Id> operan
   if (form == ImmediateForm::kLane) append(text, "[{}]", immediate);
   if (form == ImmediateForm::kLast) append(text, ", {}", immediate);
   if (form == ImmediateForm::kRarely && immediate != 0) text += ", rarely";
+  MILLRACE_CHECK(form != ImmediateForm::kNone || immediate == 0);  // the text is part of cache keys
 }
 
 template void append_operation(std::string&, KernelOp, std::span<const BodyValueId>, std::uint64_t, DType);

@@ -20,7 +20,7 @@ Scalar convert_scalar(DType to, Scalar value) {
 }
 
 template <KernelOp kOp, class T>
-Scalar apply_lane_op(std::span<const Scalar> x) {
+Scalar apply_op(std::span<const Scalar> x) {
   if constexpr (kOp == KernelOp::kSelect) {
     return Scalar::of(HostOp<kOp>::apply(x[0].as<bool>(), x[1].as<T>(), x[2].as<T>()));
   } else if constexpr (num_operands(kOp) == 1) {
@@ -40,7 +40,7 @@ Scalar evaluate_op(DType result, std::span<const Scalar> operands) {
     return {result, operands[0].bits};
   } else if constexpr (kOp != KernelOp::kConstant) {
     return visit_dtype(operands.back().dtype, [&]<class T>() -> Scalar {
-      if constexpr (takes(kOp, dtype_of<T>)) return apply_lane_op<kOp, T>(operands);
+      if constexpr (takes(kOp, dtype_of<T>)) return apply_op<kOp, T>(operands);
       __builtin_unreachable();  // excluded by follows_rule
     });
   }

@@ -27,17 +27,14 @@ class Evaluation {
       switch (instruction.op) {
         case LaneOp::kForEachWhole:
           loop = at;
-          if (argument(instruction) < instruction.imm * f_.num_lanes) at = end_of(at);
+          if (!subtract_block(instruction)) at = end_of(at);
           break;
         case LaneOp::kIfAny:
           loop = at;
           if (argument(instruction) <= 0) at = end_of(at);
           break;
         case LaneOp::kEnd:
-          if (f_.instructions[loop].op == LaneOp::kForEachWhole) {
-            argument(f_.instructions[loop]) -= f_.instructions[loop].imm * f_.num_lanes;
-            at = loop - 1;
-          }
+          if (f_.instructions[loop].op == LaneOp::kForEachWhole && subtract_block(f_.instructions[loop])) at = loop;
           break;
         case LaneOp::kPrefetch:
         case LaneOp::kPrefetchToWrite:
@@ -59,6 +56,13 @@ class Evaluation {
   static std::size_t at_of(LaneValue value) { return static_cast<std::size_t>(value); }
   std::int64_t& argument(const LaneInstruction& instruction) {
     return arguments_[static_cast<std::size_t>(instruction.argument)];
+  }
+  /// Whether there is a block of elements, which the count then loses.
+  bool subtract_block(const LaneInstruction& loop) {
+    const std::int64_t elements = loop.imm * f_.num_lanes;
+    if (static_cast<std::uint64_t>(argument(loop)) < static_cast<std::uint64_t>(elements)) return false;
+    argument(loop) -= elements;
+    return true;
   }
   std::size_t end_of(std::size_t at) const {
     while (f_.instructions[at].op != LaneOp::kEnd) ++at;
@@ -172,7 +176,7 @@ class Evaluation {
     for (std::size_t i = 0; i < num_lanes(); ++i) {
       if (mask[i] != 0) result[count++] = a[i];
     }
-    std::fill(result.begin() + static_cast<std::ptrdiff_t>(count), result.end(), wrapped(kUnspecified));
+    std::fill_n(result.begin() + static_cast<std::ptrdiff_t>(count), num_lanes() - count, wrapped(kUnspecified));
     return result;
   }
 

@@ -27,6 +27,8 @@ enum class LaneOp : std::uint8_t {
 
 enum class LaneResult : std::uint8_t { kNone, kVector, kMask };
 
+namespace lane_table {  // the words of lane_ops.inc
+
 /// The fields of a LaneInstruction that an op uses.
 enum LaneFields : std::uint32_t {
   kNoFields = 0,
@@ -43,7 +45,7 @@ enum LaneFields : std::uint32_t {
   kBy = 1 << 10,           // the integer `by`
   kAtPointer = 1 << 11,    // the pointer `by` and `offset_bytes`
   kElement = 1 << 12,
-  // What `imm` is, if it is anything.
+  // What `imm` is; it is 0 where none of these stands.
   kAnyImm = 1 << 13,
   kBitImm = 1 << 14,       // the number of a lane's bit
   kLaneImm = 1 << 15,      // the number of a lane
@@ -51,9 +53,10 @@ enum LaneFields : std::uint32_t {
   kLaneSetImm = 1 << 17,   // a bit per lane
   kOrderImm = 1 << 18,     // a BitOrder
   kCountImm = 1 << 19,     // at least 1
+  kStepImm = 1 << 20,      // of 32 bits
 };
 inline constexpr std::uint32_t kAnyKindOfImm =
-    kAnyImm | kBitImm | kLaneImm | kDistanceImm | kLaneSetImm | kOrderImm | kCountImm;
+    kAnyImm | kBitImm | kLaneImm | kDistanceImm | kLaneSetImm | kOrderImm | kCountImm | kStepImm;
 
 enum LaneTraits : std::uint32_t {
   kNoTraits = 0,
@@ -65,24 +68,30 @@ enum LaneTraits : std::uint32_t {
   kWritesEarly = 1 << 5,   // code writes the result before it has read all operands
 };
 
+}  // namespace lane_table
+
 /// A row of lane_ops.inc.
 struct LaneOpInfo {
   std::string_view text;
   LaneResult result;
-  std::uint32_t fields;  // LaneFields
-  std::uint32_t traits;  // LaneTraits
+  std::uint32_t fields;  // lane_table::LaneFields
+  std::uint32_t traits;  // lane_table::LaneTraits
   std::string_view meaning;
 };
-inline constexpr LaneOpInfo kLaneOps[] = {
+
+namespace lane_table {
+inline constexpr LaneOpInfo kRows[] = {
 #define MILLRACE_LANE_OP(name, text, result, fields, traits, meaning) \
   {text, LaneResult::result, fields, traits, meaning},
 #include "jit/lanes/lane_ops.inc"
 };
-constexpr const LaneOpInfo& info_of(LaneOp op) { return kLaneOps[static_cast<std::size_t>(op)]; }
+}  // namespace lane_table
+
+constexpr const LaneOpInfo& info_of(LaneOp op) { return lane_table::kRows[static_cast<std::size_t>(op)]; }
 constexpr bool makes_mask(LaneOp op) { return info_of(op).result == LaneResult::kMask; }
 constexpr bool makes_vector(LaneOp op) { return info_of(op).result == LaneResult::kVector; }
 constexpr bool uses(LaneOp op, std::uint32_t fields) { return (info_of(op).fields & fields) != 0; }
-constexpr bool has_trait(LaneOp op, LaneTraits trait) { return (info_of(op).traits & trait) != 0; }
+constexpr bool has_trait(LaneOp op, lane_table::LaneTraits trait) { return (info_of(op).traits & trait) != 0; }
 
 /// An element in memory.
 struct LaneElement {
@@ -109,7 +118,7 @@ struct LaneInstruction {
 /// Six are passed; the last is loaded.
 inline constexpr std::size_t kMaxLaneArguments = 7;
 
-/// A function of up to six pointers and integers: instructions in order, with loops that do not nest.
+/// A function of up to kMaxLaneArguments pointers and integers: instructions in order, with loops that do not nest.
 struct LaneFunction {
   int lane_bits = 32;  // or 64, or 8
   int num_lanes = 16;
@@ -123,7 +132,8 @@ std::string to_text(const LaneFunction&);
 Result<LaneFunction> parse_lane_function(std::string_view text, std::string_view name);
 /// Whether each instruction has the fields of its op, in their ranges; values are made before they are read, and not in
 /// a block that was left; blocks do not nest; and the last instruction, and no other, returns. The error has a line for
-/// each problem: "%7 = less: b is a mask, takes a vector".
+/// each problem: "%7 = less: b is a mask, takes a vector". What it does not see ends emission: more masks at once than
+/// AVX-512 has registers for, and orders of lanes that AVX2 has no code for.
 Status verify(const LaneFunction&);
 
 /// Vectors have the level's width: 64 bytes for AVX-512, 32 for AVX2.

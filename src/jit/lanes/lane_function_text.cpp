@@ -57,45 +57,47 @@ class LaneFunctionParser {
   Result<LaneOp> read_lane_op() {
     const std::size_t begin = text_.position();
     const std::string_view name = text_.take_name();
-    const auto* const row = std::ranges::find(kLaneOps, name, &LaneOpInfo::text);
-    if (row != std::end(kLaneOps)) return static_cast<LaneOp>(row - std::begin(kLaneOps));
+    const auto* const row = std::ranges::find(lane_table::kRows, name, &LaneOpInfo::text);
+    if (row != std::end(lane_table::kRows)) return static_cast<LaneOp>(row - std::begin(lane_table::kRows));
     text_.move_to(begin);
     return text_.unexpected("expected a lane op");
   }
 
   Status read_fields(LaneInstruction& i) {
-    if (uses(i.op, kA | kMaskA) || (uses(i.op, kAIfMasked) && text_.rest().starts_with('%'))) {
+    if (uses(i.op, lane_table::kA | lane_table::kMaskA) ||
+        (uses(i.op, lane_table::kAIfMasked) && text_.rest().starts_with('%'))) {
       MILLRACE_TRY_ASSIGN(i.a, read_lane_value());
     }
-    if (uses(i.op, kB | kMaskB)) {
+    if (uses(i.op, lane_table::kB | lane_table::kMaskB)) {
       MILLRACE_TRY_ASSIGN(i.b, read_lane_value());
     }
-    if (uses(i.op, kPointer | kInteger) || (uses(i.op, kIntegerOrNot) && text_.rest().starts_with("arg"))) {
+    if (uses(i.op, lane_table::kPointer | lane_table::kInteger) ||
+        (uses(i.op, lane_table::kIntegerOrNot) && text_.rest().starts_with("arg"))) {
       MILLRACE_TRY_ASSIGN(i.argument, read_argument());
     }
-    if (uses(i.op, kPointer)) {
+    if (uses(i.op, lane_table::kPointer)) {
       MILLRACE_TRY_ASSIGN(i.offset_bytes, read_offset());
     }
-    if (uses(i.op, kBy)) {
+    if (uses(i.op, lane_table::kBy)) {
       if (!text_.take_word("by")) return text_.unexpected("expected 'by'");
       MILLRACE_TRY_ASSIGN(i.by, read_argument());
     }
-    if (uses(i.op, kAtPointer)) {
+    if (uses(i.op, lane_table::kAtPointer)) {
       if (!text_.take_word("at")) return text_.unexpected("expected 'at'");
       MILLRACE_TRY_ASSIGN(i.by, read_argument());
       MILLRACE_TRY_ASSIGN(i.offset_bytes, read_offset());
     }
-    if (uses(i.op, kMaskedBy | kMaskOrNot)) {
+    if (uses(i.op, lane_table::kMaskedBy | lane_table::kMaskOrNot)) {
       if (text_.take_word("where")) {
         MILLRACE_TRY_ASSIGN(i.mask, read_lane_value());
-      } else if (uses(i.op, kMaskedBy)) {
+      } else if (uses(i.op, lane_table::kMaskedBy)) {
         return text_.unexpected("expected 'where' and a mask");
       }
     }
-    if (uses(i.op, kElement)) {
+    if (uses(i.op, lane_table::kElement)) {
       MILLRACE_TRY_ASSIGN(i.element, read_element_type());
     }
-    if (uses(i.op, kAnyKindOfImm)) {
+    if (uses(i.op, lane_table::kAnyKindOfImm)) {
       MILLRACE_TRY_ASSIGN(i.imm, read_number<std::int64_t>(text_));
     }
     return {};
@@ -159,12 +161,12 @@ std::string to_text(const LaneFunction& function) {
       if (operand != kNoLaneValue) append(" %{}", operand);
     }
     if (i.argument >= 0) append(" arg{}", i.argument);
-    if (uses(op, kPointer)) append("{:+}", i.offset_bytes);
-    if (uses(op, kBy)) append(" by arg{}", i.by);
-    if (uses(op, kAtPointer)) append(" at arg{}{:+}", i.by, i.offset_bytes);
+    if (uses(op, lane_table::kPointer)) append("{:+}", i.offset_bytes);
+    if (uses(op, lane_table::kBy)) append(" by arg{}", i.by);
+    if (uses(op, lane_table::kAtPointer)) append(" at arg{}{:+}", i.by, i.offset_bytes);
     if (i.mask != kNoLaneValue) append(" where %{}", i.mask);
-    if (uses(op, kElement)) append(" {}{}", i.element.is_signed ? 'i' : 'u', 8 * i.element.bytes);
-    if (uses(op, kAnyKindOfImm)) append(" {}", i.imm);
+    if (uses(op, lane_table::kElement)) append(" {}{}", i.element.is_signed ? 'i' : 'u', 8 * i.element.bytes);
+    if (uses(op, lane_table::kAnyKindOfImm)) append(" {}", i.imm);
     text += '\n';
   }
   return text;

@@ -36,7 +36,7 @@ LanePlaces::LanePlaces(const LaneFunction& f, LaneValueClass value_class, int nu
     for (const LaneValue read : {instruction.a, instruction.b, instruction.mask}) {
       if (read == kNoLaneValue || index_[static_cast<std::size_t>(read)] < 0) continue;
       LiveRange& range = ranges[static_cast<std::size_t>(index_[static_cast<std::size_t>(read)])];
-      range.last = std::max(range.last, 2 * at + has_trait(instruction.op, kWritesEarly));
+      range.last = std::max(range.last, 2 * at + has_trait(instruction.op, lane_table::kWritesEarly));
       if (range.first < 2 * loop_start) range.last = std::max(range.last, 2 * loop_end);
     }
   }

@@ -14,6 +14,8 @@ std::string_view to_text(LaneResult result) {
   return result == LaneResult::kMask ? "a mask" : "a vector";
 }
 
+constexpr std::int64_t kMaxStep = (std::int64_t{1} << 31) - 1;
+
 bool is_return(LaneOp op) { return op == LaneOp::kReturn || op == LaneOp::kReturnAny || op == LaneOp::kReturnFirst; }
 bool begins_block(LaneOp op) { return op == LaneOp::kForEachWhole || op == LaneOp::kIfAny; }
 
@@ -36,7 +38,7 @@ class LaneVerifier {
   const LaneInstruction& instruction() const { return f_.instructions[at_]; }
 
   void check_vectors() {
-    const int bits = f_.num_lanes * f_.lane_bits;
+    const std::int64_t bits = std::int64_t{f_.num_lanes} * f_.lane_bits;
     const bool is_whole = (f_.lane_bits == 32 || f_.lane_bits == 64) && (bits == 256 || bits == 512);
     if (is_whole || (f_.lane_bits == 8 && bits == 512)) return;
     problems_ =
@@ -46,12 +48,16 @@ class LaneVerifier {
   void check_instruction() {
     const LaneInstruction& i = instruction();
     check_vector_traits(i.op);
-    check_value("a", i.a, uses(i.op, kMaskA), uses(i.op, kA | kMaskA), uses(i.op, kAIfMasked) && i.mask >= 0);
-    check_value("b", i.b, uses(i.op, kMaskB), uses(i.op, kB | kMaskB), false);
-    check_value("the mask", i.mask, true, uses(i.op, kMaskedBy), uses(i.op, kMaskOrNot) && i.mask >= 0);
-    check_argument("argument", i.argument, uses(i.op, kPointer | kInteger), uses(i.op, kIntegerOrNot));
-    check_argument("by", i.by, uses(i.op, kBy | kAtPointer), false);
-    if (!uses(i.op, kPointer | kAtPointer) && i.offset_bytes != 0) fail("has an offset, takes none");
+    check_value("a", i.a, uses(i.op, lane_table::kMaskA), uses(i.op, lane_table::kA | lane_table::kMaskA),
+                uses(i.op, lane_table::kAIfMasked) && i.mask >= 0);
+    check_value("b", i.b, uses(i.op, lane_table::kMaskB), uses(i.op, lane_table::kB | lane_table::kMaskB), false);
+    check_value("the mask", i.mask, true, uses(i.op, lane_table::kMaskedBy),
+                uses(i.op, lane_table::kMaskOrNot) && i.mask >= 0);
+    check_argument("argument", i.argument, uses(i.op, lane_table::kPointer | lane_table::kInteger),
+                   uses(i.op, lane_table::kIntegerOrNot));
+    check_argument("by", i.by, uses(i.op, lane_table::kBy | lane_table::kAtPointer), false);
+    if (!uses(i.op, lane_table::kPointer | lane_table::kAtPointer) && i.offset_bytes != 0)
+      fail("has an offset, takes none");
     check_element(i);
     check_immediate(i);
     if (i.op == LaneOp::kAssign && is_value(i.a) && op_of(i.a) != LaneOp::kVariable) fail("a is not a variable");
@@ -59,9 +65,10 @@ class LaneVerifier {
   }
 
   void check_vector_traits(LaneOp op) {
-    if (f_.lane_bits == 8 && !has_trait(op, kBytes)) fail("takes no lanes of 8 bits");
-    if (f_.lane_bits == 64 && has_trait(op, kOnly32)) fail("takes no lanes of 64 bits");
-    if (f_.lane_bits * f_.num_lanes == 256 && has_trait(op, kOnlyAvx512)) fail("takes no vectors of 256 bits");
+    if (f_.lane_bits == 8 && !has_trait(op, lane_table::kBytes)) fail("takes no lanes of 8 bits");
+    if (f_.lane_bits == 64 && has_trait(op, lane_table::kOnly32)) fail("takes no lanes of 64 bits");
+    if (f_.lane_bits * f_.num_lanes == 256 && has_trait(op, lane_table::kOnlyAvx512))
+      fail("takes no vectors of 256 bits");
   }
 
   bool is_value(LaneValue value) const { return value >= 0 && static_cast<std::size_t>(value) < at_; }
@@ -94,7 +101,10 @@ class LaneVerifier {
   }
 
   void check_element(const LaneInstruction& i) {
-    if (!uses(i.op, kElement)) return;
+    if (!uses(i.op, lane_table::kElement)) {
+      if (i.element != LaneElement{}) fail("has an element, takes none");
+      return;
+    }
     const bool is_power = std::has_single_bit(unsigned{i.element.bytes});
     if (!is_power || 8 * i.element.bytes > f_.lane_bits || (f_.lane_bits == 8 && !i.element.is_signed)) {
       fail(fmt::format("elements of {} bytes, lanes have {} bits", i.element.bytes, f_.lane_bits));
@@ -103,13 +113,15 @@ class LaneVerifier {
 
   void check_immediate(const LaneInstruction& i) {
     const std::int64_t n = f_.num_lanes;
-    if (!uses(i.op, kAnyKindOfImm) && i.imm != 0) fail("has an immediate, takes none");
-    if (uses(i.op, kBitImm)) check_range(i.imm, 0, f_.lane_bits - 1);
-    if (uses(i.op, kLaneImm)) check_range(i.imm, 0, n - 1);
-    if (uses(i.op, kDistanceImm)) check_range(i.imm, 1, n - 1);
-    if (uses(i.op, kLaneSetImm)) check_range(i.imm, 0, (std::int64_t{1} << n) - 1);
-    if (uses(i.op, kCountImm)) check_range(i.imm, 1, std::int64_t{1} << 20);
-    if (uses(i.op, kOrderImm) && !is_order(i.imm)) fail(fmt::format("{:#x} is no order of the lanes' bits", i.imm));
+    if (!uses(i.op, lane_table::kAnyKindOfImm) && i.imm != 0) fail("has an immediate, takes none");
+    if (uses(i.op, lane_table::kBitImm)) check_range(i.imm, 0, f_.lane_bits - 1);
+    if (uses(i.op, lane_table::kLaneImm)) check_range(i.imm, 0, n - 1);
+    if (uses(i.op, lane_table::kDistanceImm)) check_range(i.imm, 1, n - 1);
+    if (uses(i.op, lane_table::kLaneSetImm) && n < 64) check_range(i.imm, 0, (std::int64_t{1} << n) - 1);
+    if (uses(i.op, lane_table::kStepImm)) check_range(i.imm, -kMaxStep, kMaxStep);
+    if (uses(i.op, lane_table::kCountImm)) check_range(i.imm, 1, std::int64_t{1} << 20);
+    if (uses(i.op, lane_table::kOrderImm) && !is_order(i.imm))
+      fail(fmt::format("{:#x} is no order of the lanes' bits", i.imm));
   }
   void check_range(std::int64_t imm, std::int64_t first, std::int64_t last) {
     if (imm < first || imm > last) fail(fmt::format("the immediate is {}, takes {} to {}", imm, first, last));

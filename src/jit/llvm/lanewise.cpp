@@ -61,7 +61,8 @@ Value* emit_integer_remainder(llvm::IRBuilder<>& ir, bool is_signed, Value* x, V
 /// both orders, each select being one of them. If either operand is NaN, or both are 0, it gives its second operand, so
 /// the two results together hold both. Their "or" is the minimum: negative if either 0 is, and NaN if either is NaN.
 /// Their "and" is the maximum, except for a NaN, which is put in. Next to a number, the order that keeps a NaN is
-/// enough; of a maximum with +0, which -0 may have become, only the sign remains to be cleared.
+/// enough. It also keeps x = -0 next to +0, and x = +0 next to -0: the maximum with +0 then loses its sign, and the
+/// minimum with -0 gets one.
 Value* emit_x86_min_max(llvm::IRBuilder<>& ir, bool is_min, Value* x, Value* y) {
   llvm::Type* type = x->getType();
   llvm::Type* bits = type->getWithNewType(ir.getIntNTy(type->getScalarSizeInBits()));

@@ -28,7 +28,7 @@ constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
 /// The limit, in instructions, of the copies of a body for the rows of a block that is not transposed in registers.
 constexpr std::size_t kMaxBlockInstructions = 128;
 /// Bodies with more instructions overlap well enough by themselves; every copy costs compile time.
-constexpr std::size_t kMostOverlappingInstructions = 12, kMostCopiedInstructions = 40;
+constexpr std::size_t kMaxOverlappingInstructions = 12, kMaxCopiedInstructions = 40;
 /// Each row that is reduced along the lanes ends in a tree of shuffles.
 constexpr std::uint32_t kMaxRowsAlongLanes = 4, kMaxVectorsAlongLanes = 2;
 /// Cycles of the step of a tile: two multiply-adds begin in each, one takes four, and the loop a half beside them.
@@ -258,8 +258,8 @@ class TilingChoice {
 
   std::uint32_t map_unroll() const {
     const std::size_t size = kernel_.epilogue.instructions.size();
-    if (size > kMostCopiedInstructions) return 1;
-    return size > kMostOverlappingInstructions ? 2 : 4;
+    if (size > kMaxCopiedInstructions) return 1;
+    return size > kMaxOverlappingInstructions ? 2 : 4;
   }
 
   /// The cells of a tile that have their own epilogue.
@@ -282,7 +282,7 @@ class TilingChoice {
     const std::uint32_t accumulators = std::max((registers - registers / 4) / num_reductions, 1u);
     const bool has_index = std::any_of(kernel_.reductions.begin(), kernel_.reductions.end(),
                                        [](const Reduction& r) { return gives_index(r.kind); });
-    const bool is_long = kernel_.term.instructions.size() > kMostOverlappingInstructions;
+    const bool is_long = kernel_.term.instructions.size() > kMaxOverlappingInstructions;
     std::uint32_t wanted = has_index || is_long ? 1 : has_rows ? (is_wide ? 3 : 2) : 4;
     if (tiling.vector_dim >= num_parallel_ && has_rows) wanted = std::min(wanted, kMaxVectorsAlongLanes);
     tiling.vector_unroll = std::min(vectors_within(tiling, wanted), accumulators);

@@ -29,7 +29,7 @@ Result<PlannedKernel> plan_machine_kernel(const Kernel& kernel, const TargetSpec
   } else if (const auto* given = std::get_if<MachineKernel>(&kernel)) {
     machine = *given;
   } else {
-    return unimplemented("a whole sort, scan or argmax, takes loop nests and machine kernels");
+    return unimplemented("a kernel of rows, takes loop nests and machine kernels");
   }
   MILLRACE_TRY(verify(machine));
   PlannedKernel planned;

@@ -168,7 +168,7 @@ class Avx2Emitter final : public LaneEmitter {
       case LaneOp::kXor:
         return as_.vpxor(to, read(i.a, temp_), source(i.b));
       default:
-        MILLRACE_CHECK(emit_plain(i.op, to, read(i.a, temp_), source(uses(i.op, kB) ? i.b : i.a)));
+        MILLRACE_CHECK(emit_plain(i.op, to, read(i.a, temp_), source(uses(i.op, lane_table::kB) ? i.b : i.a)));
     }
   }
   static std::uint8_t bits_of(const LaneInstruction& i) { return static_cast<std::uint8_t>(i.imm); }

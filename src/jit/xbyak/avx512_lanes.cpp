@@ -57,7 +57,7 @@ class Avx512Emitter final : public LaneEmitter {
   }
 
   void emit(const LaneInstruction& i) override {
-    MILLRACE_CHECK(!is_byte_ || has_trait(i.op, kBytes));
+    MILLRACE_CHECK(!is_byte_ || has_trait(i.op, lane_table::kBytes));
     if (makes_vector(i.op)) {
       emit_vector(i);
       keep();
@@ -123,7 +123,7 @@ class Avx512Emitter final : public LaneEmitter {
       case LaneOp::kVariable:
         return move(to, read(i.a, 0));
       default:
-        return emit_arithmetic(to, read(i.a, 0), read(uses(i.op, kB) ? i.b : i.a, 1), i.op);
+        return emit_arithmetic(to, read(i.a, 0), read(uses(i.op, lane_table::kB) ? i.b : i.a, 1), i.op);
     }
   }
 

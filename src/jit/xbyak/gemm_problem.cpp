@@ -61,7 +61,8 @@ class GemmMatcher {
 
 Status GemmMatcher::check_domain() {
   if (classify(kernel_) != LoopKind::kContract) {
-    return unimplemented(fmt::format("a {} nest, takes contractions and argmax only", to_text(classify(kernel_))));
+    return unimplemented(
+        fmt::format("a {} nest, takes contractions, argmin and argmax only", to_text(classify(kernel_))));
   }
   for (std::size_t d = 0; d < kernel_.domain.size(); ++d) {
     const SizeExpr& extent = kernel_.domain[d].extent;

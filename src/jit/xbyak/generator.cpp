@@ -106,7 +106,8 @@ class XbyakGenerator final : public KernelCompiler {
       return std::visit(plan, static_cast<const RowsWork::variant&>(*rows->work));
     }
     const auto* loop = std::get_if<LoopKernel>(&kernel);
-    if (loop == nullptr) return unimplemented("a machine kernel, takes contractions, argmax, sorts and scans only");
+    if (loop == nullptr)
+      return unimplemented("a machine kernel, takes contractions, argmin, argmax, sorts and scans only");
     if (finds_index(*loop)) {
       MILLRACE_TRY_ASSIGN(const ArgDescriptor arg, match_arg(*loop));
       const SizeExpr& n = arg.input.type.shape.dims().back();
@@ -115,7 +116,8 @@ class XbyakGenerator final : public KernelCompiler {
                                        kFewestArgElements));
     }
     // Refuse early: collapsing takes time, and a map stays a map.
-    if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, takes contractions and argmax only");
+    if (classify(*loop) == LoopKind::kMap)
+      return unimplemented("a map nest, takes contractions, argmin and argmax only");
     const LoopKernel collapsed = collapse_dims(*loop);
     MILLRACE_TRY_ASSIGN(GemmDesign design, design_gemm(collapsed, spec));
     PlannedKernel planned;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/check.h"
+
 namespace millrace {
 namespace {
 
@@ -18,6 +20,7 @@ struct alignas(4096) CodeBuffer {
 }  // namespace
 
 std::int64_t append_lanes(LaneAssembler& assembler, const LaneFunction& function) {
+  MILLRACE_CHECK(verify(function).ok());
   assembler.align(64);
   const auto offset = static_cast<std::int64_t>(assembler.getSize());
   emit_lanes(assembler, function);

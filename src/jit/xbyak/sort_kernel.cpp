@@ -288,7 +288,7 @@ class SortImageEmitter {
   }
 
   const SortDescriptor& sort_;
-  const std::optional<RowLoad>& load_;
+  std::optional<RowLoad> load_;
   const TargetSpec& spec_;
   LaneKeys keys_;
   LaneAssembler& as_;

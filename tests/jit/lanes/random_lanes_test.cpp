@@ -10,6 +10,7 @@
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/support/in_turn.h"
+#include "tests/support/kernel_round_trip.h"
 #include "tests/support/random_lane_function.h"
 
 namespace millrace {
@@ -43,11 +44,12 @@ struct LaneRun {
 };
 
 void check_random_function(IsaLevel isa, std::uint32_t seed) {
-  const RandomLaneFunction random(isa, seed, seed % 2 == 0 ? 32 : 64, host_cpu_features().vpopcntdq);
+  std::mt19937 values(seed);
+  const bool is_wide = values() % 2 == 0, has_one_minimum_port = values() % 2 == 0;
+  const RandomLaneFunction random(isa, seed, is_wide ? 64 : 32, host_cpu_features().vpopcntdq);
   const LaneFunction& function = random.function();
   INFO("seed ", seed, "\n", to_text(function));
-  const LaneCode code(function, {.has_one_minimum_port = seed % 4 < 2});
-  std::mt19937 values(seed);
+  const LaneCode code(function, {.has_one_minimum_port = has_one_minimum_port});
   std::vector<std::uint32_t> input(RandomLaneFunction::kInputBytes / 4);
   for (std::uint32_t& word : input) word = values() % 3 == 0 ? values() % 3 - 1 : values();
   const std::int64_t count = random.num_iterations() * function.num_lanes + values() % 3;
@@ -70,6 +72,24 @@ TEST_CASE("the matrix of random lane functions: code computes what the host does
       check_random_function(isa, static_cast<std::uint32_t>(seed));
     }
   }
+}
+
+TEST_CASE("mutated texts of lane functions are refused, or verified and read back") {
+  std::size_t num_verified = 0;
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    const RandomLaneFunction random(seed % 3 == 0 ? IsaLevel::kAvx2 : IsaLevel::kAvx512, seed, seed % 2 == 0 ? 32 : 64,
+                                    true);
+    const std::string text = to_text(random.function());
+    for (std::uint32_t mutation = 0; mutation < 20; ++mutation) {
+      const std::string mutated = test::mutate_text(text, seed * 20 + mutation);
+      CAPTURE(mutated);
+      const Result<LaneFunction> parsed = parse_lane_function(mutated, "mutated");
+      if (!parsed.ok() || !verify(*parsed).ok()) continue;
+      ++num_verified;
+      CHECK(parse_lane_function(to_text(*parsed), "again").value() == *parsed);
+    }
+  }
+  CHECK(num_verified > 1000);
 }
 
 }  // namespace

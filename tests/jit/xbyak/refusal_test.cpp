@@ -26,11 +26,11 @@ TEST_CASE("xbyak says which targets it makes code for") {
   CHECK_EQ(refusal(kernel, {"amdgpu", IsaLevel::kBaseline}).substr(0, 30), "xbyak: makes x86-64 code, not ");
 }
 
-TEST_CASE("xbyak takes contractions, argmax, sorts and scans only") {
-  CHECK_EQ(refusal(MachineKernel{}), "a machine kernel, takes contractions, argmax, sorts and scans only");
+TEST_CASE("xbyak takes contractions, argmin, argmax, sorts and scans only") {
+  CHECK_EQ(refusal(MachineKernel{}), "a machine kernel, takes contractions, argmin, argmax, sorts and scans only");
   LoopKernel maximum = make_gemm({.m = 8, .n = 8, .k = 8});
   maximum.reductions[0].kind = ReductionKind::kMax;
-  CHECK_EQ(refusal(maximum), "a reduce nest, takes contractions and argmax only");
+  CHECK_EQ(refusal(maximum), "a reduce nest, takes contractions, argmin and argmax only");
   LoopKernel map = make_gemm({.m = 8, .n = 8, .k = 8}, {Spread::kFull},
                              [](BodyBuilder&, BodyValue, const Element& e) { return std::vector{e(0)}; });
   map.reductions.clear();
@@ -40,7 +40,7 @@ TEST_CASE("xbyak takes contractions, argmax, sorts and scans only") {
     for (AffineIndex& index : access.indices) index.coefficients.pop_back();
   }
   for (AffineIndex& index : map.stores[0].indices) index.coefficients.pop_back();
-  CHECK_EQ(refusal(map), "a map nest, takes contractions and argmax only");
+  CHECK_EQ(refusal(map), "a map nest, takes contractions, argmin and argmax only");
 }
 
 TEST_CASE("xbyak takes static f32 products") {
@@ -95,7 +95,7 @@ TEST_CASE("xbyak refuses strides that its loads and stores cannot walk") {
   LoopKernel padded = make_gemm({.m = 8, .n = 8, .k = 8});
   padded.loads[0].fill = Scalar::of(0.0f);
   padded.loads[0].indices[0].offset = -1;
-  CHECK_EQ(refusal(padded), "a reduce nest, takes contractions and argmax only");
+  CHECK_EQ(refusal(padded), "a reduce nest, takes contractions, argmin and argmax only");
 }
 
 TEST_CASE("xbyak names the op of an epilogue that has no vector form") {

@@ -94,15 +94,16 @@ Work work_of(const LoopKernel& collapsed) {
   return work;
 }
 
-/// Whether other kernels share such a nest: tiles of a product, and lanes that find an argmax (lane_arg_parts.cpp).
+/// Whether other kernels share such a nest: tiles of a product, and lanes that find an argmin or argmax
+/// (lane_arg_parts.cpp).
 bool is_shared_elsewhere(const LoopKernel& collapsed, const TargetSpec& spec, const Work& work) {
   if (spec.is_gpu()) return false;
   if (classify(collapsed) == LoopKind::kContract && work.points > kMostProducts) return true;
   return spec.isa != IsaLevel::kBaseline && finds_index(collapsed) && match_arg(collapsed).ok();
 }
 
-/// Cuts `extent` points into parts, and a rest if they are not provably even. The rest has a point, so that an argmax
-/// has an index.
+/// Cuts `extent` points into parts, and a rest if they are not provably even. The rest has a point, so that an argmin
+/// or argmax has an index.
 ReductionParts cut(std::size_t dim, const SizeExpr& extent, std::int64_t parts, std::int64_t multiple) {
   ReductionParts result{.dim = dim, .parts = parts};
   if (extent.is_constant()) {
