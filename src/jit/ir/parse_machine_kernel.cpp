@@ -14,7 +14,7 @@ namespace millrace {
 namespace {
 
 constexpr std::uint32_t kMaxValues = 1 << 20;
-/// Of blocks inside each other: the parser, the verifier and others recurse.
+/// How deep blocks may nest. The parser, the verifier and others recurse.
 constexpr int kMaxBlockDepth = 200;
 
 std::vector<MachineValueId> to_ids(const std::vector<std::uint32_t>& numbers) {

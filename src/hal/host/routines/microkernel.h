@@ -26,7 +26,7 @@ struct GemmTile;
   struct Name : MappedMicrokernel<Result Arguments> {};
 #include "hal/host/routines/microkernels.inc"
 
-/// A microkernel in an image, an i64 of the parameters. 0 where there is none, or for the image's first function.
+/// Where an image has a microkernel: one i64 of the parameters. An absent one has offset 0, as the first function does.
 template <class Function>
 struct Microkernel {
   std::int64_t offset;  // from the image's entry

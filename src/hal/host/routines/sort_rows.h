@@ -50,7 +50,7 @@ struct SortRowsParameters {
   std::int64_t sorts_few;
   Microkernel<SortValues> sort_values;
   Microkernel<SortIndices> sort_indices;
-  Microkernel<PartitionElements> partition_elements;  // 0 if there is none
+  Microkernel<PartitionElements> partition_elements;  // offset 0: absent
   Microkernel<MakeKeys> make_keys;
   Microkernel<WriteFromKeys> write_values, write_indices;
   RowSorterOffsets sorter;
