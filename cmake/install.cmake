@@ -18,13 +18,22 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/millraceConfigVersion.cma
 install(FILES ${PROJECT_BINARY_DIR}/millraceConfig.cmake ${PROJECT_BINARY_DIR}/millraceConfigVersion.cmake
   ${CMAKE_CURRENT_LIST_DIR}/millraceApplication.cmake DESTINATION ${package_dir})
 
-# The README points into the headers, which say what each function needs and leaves, and at the examples. Its links are
-# those of the source tree; the headers are elsewhere in an install.
-file(RELATIVE_PATH to_headers ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+# The documents point into the headers, which say what each function needs and returns, and at the examples. Their links
+# are those of the source tree; the headers are elsewhere in an install.
 install(CODE "
-  file(READ \"${PROJECT_SOURCE_DIR}/README.md\" text)
-  string(REPLACE \"](include/\" \"](${to_headers}/\" text \"\${text}\")
-  file(WRITE \"${PROJECT_BINARY_DIR}/installed/README.md\" \"\${text}\")")
-install(FILES LICENSE CONTRIBUTING.md ${PROJECT_BINARY_DIR}/installed/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  foreach(document README.md docs)
+    file(COPY \"${PROJECT_SOURCE_DIR}/\${document}\" DESTINATION \"${PROJECT_BINARY_DIR}/installed\")
+  endforeach()
+  file(GLOB documents \"${PROJECT_BINARY_DIR}/installed/README.md\" \"${PROJECT_BINARY_DIR}/installed/docs/*.md\")
+  file(RELATIVE_PATH to_headers \"${CMAKE_INSTALL_FULL_DOCDIR}\" \"${CMAKE_INSTALL_FULL_INCLUDEDIR}\")
+  foreach(document \${documents})
+    file(READ \"\${document}\" text)
+    string(REPLACE \"](include/\" \"](\${to_headers}/\" text \"\${text}\")
+    string(REPLACE \"](../include/\" \"](../\${to_headers}/\" text \"\${text}\")
+    file(WRITE \"\${document}\" \"\${text}\")
+  endforeach()")
+install(FILES LICENSE CHANGELOG.md CONTRIBUTING.md ${PROJECT_BINARY_DIR}/installed/README.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/installed/docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
         PATTERN CMakeLists.txt EXCLUDE PATTERN *.sh EXCLUDE)  # of the build and its tests

@@ -15,6 +15,8 @@ packages=(
   doctest-dev libeigen3-dev libtbb-dev libamdhip64-dev clang-19 clang-format-19 libclang-rt-19-dev
   # to benchmark
   libbenchmark-dev libopenblas-dev
+  # the reference
+  doxygen
 )
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

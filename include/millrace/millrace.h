@@ -12,8 +12,8 @@
 //
 //     Program program = compile(graph.finish().value()).value();     // passes, kernels, schedule, machine code
 //     Session session = Session::create(program).value();            // memory of one run at a time
-//     session.run({bind("x", input)}, {bind("values", top), bind("indices", classes)}).throw_if_error();  // your
-//     memory
+//     session.run({bind("x", input)},                                // your memory, by name
+//                 {bind("values", top), bind("indices", classes)}).throw_if_error();
 //
 // Without exceptions: every function above returns Status or Result<T>.
 
@@ -29,3 +29,4 @@
 #include "millrace/graph/safetensors.h"    // weights from a file
 #include "millrace/graph/text.h"           // graphs as text
 #include "millrace/graph/variable_file.h"  // state of a session in a file
+#include "millrace/hal/transfer.h"         // upload and download of device memory

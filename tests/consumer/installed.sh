@@ -51,7 +51,7 @@ if [[ $RELEASE == 1 ]] && grep -rlF -e "$build_tree" "$work/prefix"; then
   fail "the files above name the build tree $build_tree"
 fi
 documents=$work/prefix/share/doc/millrace
-for file in LICENSE README.md CONTRIBUTING.md; do
+for file in LICENSE README.md CHANGELOG.md CONTRIBUTING.md docs/graphs.md docs/shipping.md; do
   [[ -s $documents/$file ]] || fail "share/doc/millrace/$file is not installed"
 done
 list_recipes() { (cd "$1" && find . -type f ! -name CMakeLists.txt ! -name '*.sh' | sort); }
@@ -63,6 +63,17 @@ while read -r file; do check_links "$file"; done < <(find "$documents" -name '*.
   fail "configuring: $(cat "$work/configure.log")"
 "$CMAKE" --build "$work/build" >"$work/build.log" || fail "building: $(cat "$work/build.log")"
 "$CMAKE" --install "$work/build" --prefix "$work/app" >>"$work/build.log"
+
+# The project that shipping.md shows.
+mkdir "$work/shown"
+cp "$source_tree"/../{main.cpp,plugin.cpp,run_graph.h} "$work/shown"
+{
+  printf 'cmake_minimum_required(VERSION 3.25)\nproject(shown LANGUAGES CXX)\n'
+  awk '/^```/ { is_shown = $0 == "```cmake"; next } is_shown' "$documents/docs/shipping.md"
+} >"$work/shown/CMakeLists.txt"
+grep -q find_package "$work/shown/CMakeLists.txt" || fail "docs/shipping.md shows no project"
+"$CMAKE" -S "$work/shown" -B "$work/shown/build" -DCMAKE_PREFIX_PATH="$work/prefix" "$@" >"$work/shown.log" &&
+  "$CMAKE" --build "$work/shown/build" >>"$work/shown.log" || fail "docs/shipping.md: $(cat "$work/shown.log")"
 
 # Mangled, the namespace is 8millrace.
 shown=$(nm --dynamic --defined-only "$work/app/plugins/plugin.so")

@@ -35,13 +35,4 @@ Violations check_licence_lines(const SourceTree& tree) {
   return violations;
 }
 
-Violations check_readme_program(const std::string& readme, const SourceTree& tree) {
-  constexpr std::string_view kProgram = "examples/first_program.cpp";
-  const auto program = std::ranges::find(tree, kProgram, &SourceFile::path);
-  if (program == tree.end()) return {fmt::format("{}:1: is missing; README.md shows it", kProgram)};
-  const std::string block = "```cpp\n" + program->text.substr(kLicenceLine.size()) + "```\n";
-  if (readme.find(block) != std::string::npos) return {};
-  return {fmt::format("README.md:1: does not show {} as it is; copy it there, without its first line", kProgram)};
-}
-
 }  // namespace millrace::structure

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/structure/text_rules.h"
 
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include <doctest/doctest.h>
 
@@ -30,19 +28,4 @@ TEST_CASE("the licence rule finds a file without the line, and one where it come
   CHECK(join_lines(check_licence_lines({{"src/base/a.cpp", ""}, {"src/base/b.cpp", "\n" + line}})) ==
         "src/base/a.cpp:1: does not begin with // SPDX-License-Identifier: Apache-2.0\n"
         "src/base/b.cpp:1: does not begin with // SPDX-License-Identifier: Apache-2.0\n");
-}
-
-TEST_CASE("the README shows the program that the tests run") {
-  std::ifstream file(std::filesystem::path(MILLRACE_SOURCE_DIR) / "README.md");
-  const std::string readme(std::istreambuf_iterator<char>(file), {});
-  CHECK(join_lines(check_readme_program(readme, load_source_tree(MILLRACE_SOURCE_DIR))) == "");
-}
-
-TEST_CASE("the README rule finds a program that has changed") {
-  const SourceTree tree = {
-      {"examples/first_program.cpp", "// SPDX-License-Identifier: Apache-2.0\nint main() { return 1; }\n"}};
-  CHECK(check_readme_program("text\n```cpp\nint main() { return 1; }\n```\n", tree).empty());
-  CHECK(join_lines(check_readme_program("text\n```cpp\nint main() { return 0; }\n```\n", tree)) ==
-        "README.md:1: does not show examples/first_program.cpp as it is; copy it there, without its first line\n");
-  CHECK(check_readme_program("text\n", {}).size() == 1);
 }

@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Holds a function passed as an option, like std::function<void(Args...)> but without including <functional>, whose
+/// Holds a function passed as an option, like a std::function that returns nothing, but without its header, whose
 /// containers make up a fifth of the cost of including millrace.h. Copies share the function. A default-constructed
 /// Callback is empty; calling it is undefined.
 template <class... Args>

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each command that the documents show is run, in a directory with the graphs that they name.
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+
+#include "millrace/graph/npy.h"
+#include "tests/docs/markdown.h"
+#include "tests/hip_standin/standin.h"
+#include "tests/tools/workplace.h"
+
+namespace millrace {
+namespace {
+
+using test::CodeBlock;
+
+/// What replaces a part of a command, because this machine has no GPU and a test no profiler.
+struct Replacement {
+  std::string_view shown;
+  std::string run;
+};
+
+std::vector<Replacement> replacements() {
+  return {
+      {"perf record -g ", ""},
+      {"perf record -k mono ", ""},
+      {"gdb -batch -ex run -ex \"info functions topk\" --args ", ""},
+      {"--device hip:arch=gfx1100", "--device " + HipStandin::spec(",arch=gfx1100")},
+      {"--device hip ", "--device " + HipStandin::spec() + " "},
+  };
+}
+
+/// The command of a line, without its comment.
+std::string command_of(const std::string& line) {
+  const std::string command = line.substr(0, line.find("  #"));
+  return command.substr(0, command.find_last_not_of(' ') + 1);
+}
+
+std::string replaced(std::string command, std::vector<int>& uses) {
+  command += " ";
+  const std::vector<Replacement> all = replacements();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t at = command.find(all[i].shown);
+    if (at == std::string::npos) continue;
+    command.replace(at, all[i].shown.size(), all[i].run);
+    ++uses[i];
+  }
+  return command;
+}
+
+TEST_CASE("each command of the documents is run") {
+  const test::Workplace here;
+  std::filesystem::create_directory(here.path("bin"));
+  here.write("bin/millrace", "#!/bin/sh\nexec '" MILLRACE_TOOL "' \"$@\"\n");
+  std::filesystem::permissions(here.path("bin/millrace"), std::filesystem::perms::owner_all);
+  const std::vector<float> x(80, 2.5f);
+  REQUIRE(write_npy(here.path("x.npy"), {DType::kF32, {8, 10}}, std::as_bytes(std::span(x))).ok());
+
+  std::vector<int> uses(replacements().size());
+  int commands = 0;
+  for (const CodeBlock& block : test::read_documents("sh")) {
+    for (const std::string& line : test::lines_of(block.text)) {
+      const std::string command = replaced(command_of(line), uses);
+      if (command.starts_with("scripts/")) {  // what these do is what runs this test, or builds it
+        CHECK(
+            std::filesystem::exists(std::filesystem::path(MILLRACE_SOURCE_DIR) / command.substr(0, command.find(' '))));
+        continue;
+      }
+      INFO(block.place() << ": " << command);
+      REQUIRE(command.starts_with("millrace "));
+      const test::ToolRun run =
+          here.run_command("TMPDIR=. BENCHMARK_MIN_TIME=0.001 XDG_CACHE_HOME='" + test::Workplace::kernels() +
+                           "' PATH=\"$PWD/bin:$PATH\"; export "
+                           "TMPDIR BENCHMARK_MIN_TIME XDG_CACHE_HOME PATH; " +
+                           command);
+      CHECK_MESSAGE(run.exit_code == 0, run.error);
+      ++commands;
+    }
+  }
+  CHECK(commands > 25);
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    CHECK_MESSAGE(uses[i] > 0, "no document shows '" << replacements()[i].shown << "' any more");
+  }
+}
+
+TEST_CASE("a comment is not part of a command") {
+  CHECK(command_of("millrace devices   # what is here") == "millrace devices");
+  CHECK(command_of("millrace ops") == "millrace ops");
+}
+
+}  // namespace
+}  // namespace millrace
