@@ -2,10 +2,12 @@
 #include "jit/llvm/emit.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <llvm/IR/IRBuilder.h>
 
 #include "jit/ir/subgroup_flow.h"
+#include "jit/ir/value_bounds.h"
 #include "jit/llvm/lanewise.h"
 #include "jit/llvm/lines.h"
 #include "jit/llvm/memory.h"
@@ -25,7 +27,8 @@ class KernelWalk {
         ir_(context_),
         memories_(context_, emitted, target),
         values_(kernel_.types.size()),
-        flow_(analyze_subgroup_flow(kernel_)) {
+        flow_(analyze_subgroup_flow(kernel_)),
+        bounds_(find_value_bounds(kernel_)) {
     if (emitted.has_lines) lines_.emplace(module, kernel_);
     target.emit_entry(module, ir_, target, emitted, [&](const LlvmFrame& frame) {
       frame_ = &frame;
@@ -131,7 +134,7 @@ class KernelWalk {
   }
 
   /// for (i = lower; i < upper; i += step), with the test at the end of the body and once before, as loop passes
-  /// prefer.
+  /// prefer. Where i + step would overflow, the loop ends.
   void emit_for(const Instruction& instruction) {
     const Block& body = kernel_.blocks[instruction.blocks[0]];
     Value* lower = value(instruction.operands[0]);
@@ -157,7 +160,8 @@ class KernelWalk {
     Value* next = ir_.CreateAdd(phis[0], step);
     phis[0]->addIncoming(next, latch);
     for (std::size_t i = 1; i < phis.size(); ++i) phis[i]->addIncoming(value(body.yields[i - 1]), latch);
-    llvm::BranchInst* back = ir_.CreateCondBr(agreed(instruction, ir_.CreateICmpSLT(next, upper)), loop, after);
+    Value* goes_on = has_next(instruction, phis[0], next);
+    llvm::BranchInst* back = ir_.CreateCondBr(agreed(instruction, goes_on), loop, after);
     if (contains(body, KernelOp::kBarrier) && contains(body, KernelOp::kFor)) forbid_unrolling(back);
 
     start_block(after);
@@ -165,6 +169,21 @@ class KernelWalk {
       Value* initial = value(instruction.operands[3 + i]);
       merge(instruction.results[i], initial, before, value(body.yields[i]), latch);
     }
+  }
+
+  /// Whether another iteration follows that of the index i: whether i + step, were it exact, is less than upper. The
+  /// first two ways cost what next < upper does.
+  Value* has_next(const Instruction& loop, Value* i, Value* next) {
+    const ValueBounds &lower = bounds_[loop.operands[0]], &end = bounds_[loop.operands[1]],
+                      &step = bounds_[loop.operands[2]];
+    Value* upper = value(loop.operands[1]);
+    const std::int64_t most = kernel_.types[loop.operands[0]].dtype == DType::kI32
+                                  ? std::numeric_limits<std::int32_t>::max()
+                                  : std::numeric_limits<std::int64_t>::max();
+    const std::uint64_t room = static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(end.most);
+    if (step.most >= 1 && static_cast<std::uint64_t>(step.most - 1) <= room) return ir_.CreateICmpSLT(next, upper);
+    if (lower.least >= 0) return ir_.CreateICmpULT(next, upper);  // unsigned, the sum is exact
+    return ir_.CreateICmpUGT(ir_.CreateSub(upper, i), value(loop.operands[2]));
   }
 
   bool contains(const Block& block, KernelOp op) const {
@@ -259,6 +278,7 @@ class KernelWalk {
   LlvmMemories memories_;
   std::vector<Value*> values_;  // by MachineValueId
   SubgroupFlow flow_;
+  IdVector<MachineValueId, ValueBounds> bounds_;
   const LlvmFrame* frame_ = nullptr;
   std::optional<LlvmLines> lines_;
   std::size_t num_emitted_ = 0;

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/ir/value_bounds.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace millrace {
+namespace {
+
+ValueBounds add(const ValueBounds& a, const ValueBounds& b) {
+  return {saturating::add(a.least, b.least), saturating::add(a.most, b.most)};
+}
+
+ValueBounds multiply(const ValueBounds& a, const ValueBounds& b) {
+  const auto [least, most] = std::minmax({saturating::multiply(a.least, b.least), saturating::multiply(a.least, b.most),
+                                          saturating::multiply(a.most, b.least), saturating::multiply(a.most, b.most)});
+  return {least, most};
+}
+
+/// The remainder has the dividend's sign.
+ValueBounds remainder(const ValueBounds& a, const ValueBounds& b) {
+  const ValueBounds all{std::min<std::int64_t>(a.least, 0), std::max<std::int64_t>(a.most, 0)};
+  if (b.least <= 0) return all;
+  return {std::max(all.least, 1 - b.most), std::min(all.most, b.most - 1)};
+}
+
+/// a & b, of which one is not negative.
+ValueBounds mask(const ValueBounds& a, const ValueBounds& b) {
+  if (a.least < 0) return {0, b.most};
+  return {0, b.least < 0 ? a.most : std::min(a.most, b.most)};
+}
+
+class BoundsFinder {
+ public:
+  explicit BoundsFinder(const MachineKernel& kernel) : kernel_(kernel) {
+    for (const VectorType& type : kernel.types) bounds_.push_back(all_of(type));
+  }
+
+  IdVector<MachineValueId, ValueBounds> run() {
+    walk(BlockId{0});
+    return std::move(bounds_);
+  }
+
+ private:
+  using Instruction = MachineInstruction;
+
+  static ValueBounds all_of(const VectorType& type) {
+    using I32 = std::numeric_limits<std::int32_t>;
+    return type == VectorType{DType::kI32, 1} ? ValueBounds{I32::min(), I32::max()} : ValueBounds();
+  }
+
+  void walk(BlockId block) {
+    for (const Instruction& instruction : kernel_.blocks[block].instructions) {
+      if (instruction.op == KernelOp::kFor) {
+        const std::int64_t lower = operand(instruction, 0).least, upper = operand(instruction, 1).most;
+        set(kernel_.blocks[instruction.blocks[0]].parameters[0], {lower, std::max(lower, saturating::add(upper, -1))});
+      }
+      for (const BlockId inner : instruction.blocks) walk(inner);
+      if (instruction.op != KernelOp::kFor && instruction.results.size() == 1) {
+        set(instruction.results[0], find(instruction));
+      }
+    }
+  }
+
+  /// A result that may leave its dtype's range wraps, so it may be anything.
+  void set(MachineValueId id, const ValueBounds& found) {
+    const VectorType& type = kernel_.types[id];
+    const bool is_counter = type == VectorType{DType::kI32, 1} || type == VectorType{DType::kI64, 1};
+    const ValueBounds all = all_of(type);
+    if (is_counter && found.least >= all.least && found.most <= all.most) bounds_[id] = found;
+  }
+
+  const ValueBounds& operand(const Instruction& instruction, std::size_t i) const {
+    return bounds_[instruction.operands[i]];
+  }
+
+  ValueBounds find(const Instruction& instruction) const {
+    const std::vector<MachineValueId>& operands = instruction.operands;
+    const ValueBounds a = operands.empty() ? ValueBounds() : operand(instruction, 0);
+    const ValueBounds b = operands.size() < 2 ? ValueBounds() : operand(instruction, 1);
+    switch (instruction.op) {
+      case KernelOp::kConstant:
+        return constant(kernel_.types[instruction.results[0]], instruction.immediate);
+      case KernelOp::kWorkgroupId:
+        return {0, std::numeric_limits<std::uint32_t>::max()};
+      case KernelOp::kThreadId:
+        return {0, static_cast<std::int64_t>(kernel_.workgroup_size) - 1};
+      case KernelOp::kConvert:
+        return a;
+      case KernelOp::kAdd:
+        return exact(add(a, b));
+      case KernelOp::kSub:
+        return exact({saturating::subtract(a.least, b.most), saturating::subtract(a.most, b.least)});
+      case KernelOp::kMul:
+        return exact(multiply(a, b));
+      case KernelOp::kMulAdd:
+        return exact(add(exact(multiply(a, b)), operand(instruction, 2)));
+      case KernelOp::kMin:
+        return {std::min(a.least, b.least), std::min(a.most, b.most)};
+      case KernelOp::kMax:
+        return {std::max(a.least, b.least), std::max(a.most, b.most)};
+      case KernelOp::kRem:
+        return remainder(a, b);
+      case KernelOp::kDiv:
+        return a.least >= 0 && b.least >= 0 ? ValueBounds{0, a.most} : ValueBounds();
+      case KernelOp::kShr:
+        return a.least >= 0 ? ValueBounds{0, a.most} : ValueBounds();
+      case KernelOp::kAnd:
+        return a.least >= 0 || b.least >= 0 ? mask(a, b) : ValueBounds();
+      default:
+        return {};
+    }
+  }
+
+  static ValueBounds constant(const VectorType& type, std::uint64_t bits) {
+    const std::int64_t value =
+        type.dtype == DType::kI32 ? static_cast<std::int32_t>(bits) : std::bit_cast<std::int64_t>(bits);
+    return {value, value};
+  }
+
+  /// A saturated end says that an i64 may have wrapped.
+  static ValueBounds exact(const ValueBounds& found) {
+    return saturating::is_end(found.least) || saturating::is_end(found.most) ? ValueBounds() : found;
+  }
+
+  const MachineKernel& kernel_;
+  IdVector<MachineValueId, ValueBounds> bounds_;
+};
+
+}  // namespace
+
+IdVector<MachineValueId, ValueBounds> find_value_bounds(const MachineKernel& kernel) {
+  return BoundsFinder(kernel).run();
+}
+
+}  // namespace millrace

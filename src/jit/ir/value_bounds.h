@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "millrace/base/saturating.h"
+#include "millrace/jit/machine_kernel.h"
+
+namespace millrace {
+
+/// A scalar of i32 or i64 is always in [least, most]. Nothing is known of other values.
+struct ValueBounds {
+  std::int64_t least = saturating::kMin, most = saturating::kMax;
+  friend bool operator==(const ValueBounds&, const ValueBounds&) = default;
+};
+
+/// Bounds that follow from constants, workgroup and thread numbers, and the way in which loops count. Of carried values
+/// and of what memory and size arguments hold, nothing is known. O(instructions). Precondition: verify() passed.
+IdVector<MachineValueId, ValueBounds> find_value_bounds(const MachineKernel&);
+
+}  // namespace millrace
