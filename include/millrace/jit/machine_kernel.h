@@ -108,7 +108,7 @@ struct MachineKernel {
   friend bool operator==(const MachineKernel&, const MachineKernel&) = default;
 };
 
-/// Checks these invariants. Fails with kInternal and one line per failure.
+/// Checks these invariants. Fails with kInvalidArgument and one line per failure.
 /// * Registers have a register dtype (not f16 or bf16) and at least 1 lane.
 /// * Slots are workgroup or private memory, with at least 1 element.
 /// * A workgroup has at least 1 thread; subgroups have 1, 32 or 64 threads and divide it.

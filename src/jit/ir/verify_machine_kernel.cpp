@@ -27,7 +27,7 @@ class Verifier {
     }
     if (errors_.empty() && kernel_.subgroup_size > 1) check_exchanges();
     if (errors_.empty()) return {};
-    return internal_error(fmt::format("{}", fmt::join(errors_, "\n")));
+    return invalid_argument(fmt::format("{}", fmt::join(errors_, "\n")));
   }
 
  private:

@@ -50,7 +50,7 @@ TEST_CASE("symbols agree, and every block has its place") {
 TEST_CASE("a kernel without a body is refused by its name") {
   MachineKernel kernel;
   kernel.name = "empty";
-  CHECK(verify(kernel).code() == StatusCode::kInternal);
+  CHECK(verify(kernel).code() == StatusCode::kInvalidArgument);
   CHECK(verify(kernel).message() == "kernel 'empty': no block, expected a body");
 }
 
