@@ -86,6 +86,43 @@ TEST_CASE("a run of nested blocks says when each command around them ran, here a
   }
 }
 
+TEST_CASE("a run that measures blocks says each time when a command in them ran, here and on a far device") {
+  const Program here = compiled_nested();
+  const IdVector<CommandId, CommandOrigin> origins = find_origins(here.lowered());
+  std::vector<CommandId> first;
+  for (const bool is_far : {false, true}) {
+    const Program program =
+        is_far ? here.on(test::create_far_device(test::test_context()->device("cpu").value())).value() : here;
+    Session session = Session::create(program).value();
+    std::array<float, 8> x{3, 1, 2, 5, 4, 7, 6, 0}, y{};
+    std::array<std::int64_t, 8> at{7, 6, 5, 4, 3, 2, 1, 0};
+    float sum = 0;
+    SubmissionTimes times{.commands = {}, .has_blocks = true};
+    session.measure(&times);
+    REQUIRE(session.run({bind(x), bind(at)}, {bind(y), bind(std::span(&sum, 1))}).message() == "");
+    std::vector<CommandId> found;
+    IdVector<CommandId, CommandTime> last;
+    last.resize(origins.size());
+    std::size_t num_nested = 0;
+    for (const CommandTime& time : times.commands) {
+      found.push_back(time.command);
+      last[time.command] = time;
+      CHECK(time.begin_ns <= time.end_ns);
+      const std::optional<CommandId> around = origins[time.command].around;
+      if (!around) continue;
+      ++num_nested;
+      CHECK(time.begin_ns >= last[*around].begin_ns);
+      CHECK(time.end_ns <= last[*around].end_ns);
+    }
+    CHECK(num_nested > 6);
+    if (is_far) {
+      CHECK((found == first));
+    } else {
+      first = found;
+    }
+  }
+}
+
 TEST_CASE("a wrong index in a branch in a loop names the nodes that it is in") {
   const Program here = compiled_nested();
   for (const bool is_far : {false, true}) {

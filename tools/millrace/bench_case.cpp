@@ -54,12 +54,41 @@ struct CompiledCase {
     return samples[run_number][command];
   }
 
+  /// Measures the commands in loops and conditions in the given number of runs. Slower than other measuring, so those
+  /// around them are not taken from it.
+  Status measure_blocks(std::int64_t num_runs) {
+    constexpr std::size_t kMost = 10000;  // of whose times there is memory, for each command
+    blocks.resize(program.lowered().commands.num_commands());
+    SubmissionTimes measured{.commands = {}, .has_blocks = true};
+    for (; num_block_runs < num_runs; ++num_block_runs) {
+      session.measure(&measured);
+      const Status status = run(static_cast<std::size_t>(num_block_runs));
+      session.measure(nullptr);
+      MILLRACE_TRY(status);
+      for (const CommandTime& time : measured.commands) {
+        BlockTimes& times = blocks[time.command];
+        ++times.num_launches;
+        if (times.seconds.size() >= kMost) continue;
+        times.seconds.push_back(static_cast<double>(time.end_ns - time.begin_ns) * 1e-9);
+      }
+    }
+    return {};
+  }
+
+  /// Of one command in a loop or a condition.
+  struct BlockTimes {
+    std::vector<double> seconds;  // of the first launches
+    std::size_t num_launches = 0;
+  };
+
   std::shared_ptr<BenchGraph> graph;
   Program program;
   Session session;
   SubmissionTimes times;                             // of the last run, where the device has a clock of its own
   std::vector<IdVector<CommandId, double>> samples;  // per measured run
-  double last_seconds = 0;                           // of the last kernel that a row asked for
+  IdVector<CommandId, BlockTimes> blocks;
+  std::int64_t num_block_runs = 0;  // that were measured for `blocks`
+  double last_seconds = 0;          // of the last kernel that a row asked for
 };
 
 void add_cost(Measurement& measurement, const StepCost& cost, const SymbolValues& symbols) {
@@ -142,6 +171,63 @@ Measurement single(const std::shared_ptr<CompiledCase>& compiled, const BenchCas
   return row;
 }
 
+/// "nested/while_1/if_2/sort_2": a command in what holds it.
+std::string nested_name(const std::string& graph, const IdVector<CommandId, CommandOrigin>& origins,
+                        CommandId command) {
+  std::string name = printable(origins[command].step->display_name());
+  for (auto around = origins[command].around; around; around = origins[*around].around) {
+    name = fmt::format("{}/{}", printable(origins[*around].step->display_name()), name);
+  }
+  return fmt::format("{}/{}", graph, name);
+}
+
+/// The row of a command in a loop or a condition. Each of its iterations is one launch.
+Measurement nested(const std::shared_ptr<CompiledCase>& compiled, const BenchCase& bench, std::string name,
+                   const CommandOrigin& origin, CommandId command) {
+  const CompiledCase::BlockTimes& times = compiled->blocks[command];
+  Measurement row{.name = std::move(name),
+                  .facts = facts_of(*compiled, bench),
+                  .run =
+                      [compiled, &times](std::size_t number) {
+                        compiled->last_seconds = times.seconds[number % times.seconds.size()];
+                        return Status();
+                      },
+                  .seconds = [compiled] { return compiled->last_seconds; },
+                  .iterations = static_cast<std::int64_t>(times.seconds.size())};
+  const Step& step = *origin.step;
+  const SymbolValues& symbols = compiled->graph->runs[0]->arguments.symbols;
+  row.facts.generator = step.kernel ? origin.graph->schedule.kernels[*step.kernel].generator : "";
+  add_cost(row, cost_of(step, symbols), symbols);
+  row.counters.emplace_back("launches",
+                            static_cast<double>(times.num_launches) / static_cast<double>(compiled->num_block_runs));
+  return row;
+}
+
+/// Rows of the kernels and copies in loops and conditions, of those that run.
+Status add_nested(std::vector<Measurement>& rows, const std::shared_ptr<CompiledCase>& compiled, const BenchCase& bench,
+                  std::int64_t num_runs) {
+  const IdVector<CommandId, CommandOrigin> origins = find_origins(compiled->program.lowered());
+  const auto is_nested = [&](CommandId id) {
+    const CommandOrigin& origin = origins[id];
+    return origin.around && origin.step != nullptr && origin.step->control == nullptr;
+  };
+  bool has_nested = false;
+  for (std::uint32_t i = 0; i < origins.size(); ++i) has_nested |= is_nested(CommandId{i});
+  if (!has_nested) return {};
+  MILLRACE_TRY(compiled->measure_blocks(num_runs));
+  for (std::uint32_t i = 0; i < origins.size(); ++i) {
+    const CommandId command{i};
+    if (!is_nested(command)) continue;
+    std::string name = nested_name(bench.name, origins, command);
+    if (compiled->blocks[command].num_launches == 0) {
+      write_notice(fmt::format("millrace: {} is left out: it did not run with these inputs\n", name));
+      continue;
+    }
+    rows.push_back(nested(compiled, bench, std::move(name), origins[command], command));
+  }
+  return {};
+}
+
 /// So many runs as take `seconds`, by how long a warm one takes.
 Result<std::int64_t> count_runs(CompiledCase& compiled, double seconds) {
   const auto begin = std::chrono::steady_clock::now();
@@ -198,6 +284,7 @@ Result<std::vector<Measurement>> make_measurements(const std::shared_ptr<BenchGr
     const CommandId command{i};
     if (steps[command] != nullptr) rows.push_back(single(compiled, bench, *steps[command], command, iterations));
   }
+  MILLRACE_TRY(add_nested(rows, compiled, bench, iterations));
   return rows;
 }
 

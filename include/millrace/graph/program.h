@@ -102,8 +102,8 @@ class Session {
   /// Gives all variables their initial values, when the runs that were submitted have ended.
   Status reset();
   /// Each later run that succeeds says in `times` when each of its commands ran, on any device, without the copies
-  /// between caller memory and the device. Null stops. `times` must outlive the session, and be left alone until a run
-  /// has ended.
+  /// between caller memory and the device; in loops and conditions if `times` asks for it. Null stops. `times` must
+  /// outlive the session, and be left alone until a run has ended.
   void measure(SubmissionTimes* times);
 
  private:

@@ -53,6 +53,9 @@ struct CommandTime {
 /// or a condition counts as one command, from before its first decision to its end, by the host's clock.
 struct SubmissionTimes {
   std::vector<CommandTime> commands;
+  /// Set by whoever asks: also when the commands in loops and conditions ran, behind the entry of what holds them, with
+  /// an entry for each time. That makes loops and conditions slower, as the host waits for each of their parts.
+  bool has_blocks = false;
 };
 
 /// A dispatch whose kernel reported errors.

@@ -23,9 +23,14 @@ class ControlRecording::InlineRun {
         continue;
       }
       const Decision& decision = *std::get<std::unique_ptr<Decision>>(step.what);
-      const std::uint64_t begin = times != nullptr ? now() : 0;
-      MILLRACE_TRY(run_decision(decision));
-      if (times != nullptr) times->commands.push_back({decision.command, begin, now()});
+      if (times == nullptr) {
+        MILLRACE_TRY(run_decision(decision, nullptr));
+        continue;
+      }
+      const std::size_t entry = times->commands.size();
+      times->commands.push_back({decision.command, now(), 0});
+      MILLRACE_TRY(run_decision(decision, times->has_blocks ? times : nullptr));
+      times->commands[entry].end_ns = now();
     }
     return {};
   }
@@ -52,11 +57,11 @@ class ControlRecording::InlineRun {
     return {};
   }
 
-  Status run_decision(const Decision& decision) {
+  Status run_decision(const Decision& decision, SubmissionTimes* times) {
     do {
       if (submission_.stop.stop_requested()) return recording_.stopped_at(decision);
-      if (!is_true(decision.condition)) return run(decision.if_false, nullptr);
-      MILLRACE_TRY(run(decision.if_true, nullptr));
+      if (!is_true(decision.condition)) return run(decision.if_false, times);
+      MILLRACE_TRY(run(decision.if_true, times));
     } while (decision.is_loop);
     return {};
   }

@@ -89,14 +89,13 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
       note_decision_begin(decision);
       return ask(decision);
     }
-    const bool is_measured = times_ != nullptr && blocks_.size() == 1;
-    is_part_measured_ = is_measured;
-    part_begin_ns_ = is_measured ? now() : 0;
+    is_part_measured_ = is_measured();
+    part_begin_ns_ = is_part_measured_ ? now() : 0;
     needs_host_ = times_ != nullptr;
     return submit(*part->recording, {.bindings = bindings_,
                                      .sizes = sizes_,
                                      .explainer = explainer_,
-                                     .times = is_measured ? &part_times_ : nullptr});
+                                     .times = is_part_measured_ ? &part_times_ : nullptr});
   }
 
   Status ask(const Decision& decision) {
@@ -182,11 +181,17 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     }
     is_part_measured_ = false;
   }
+  /// Whether the commands of the innermost block are.
+  bool is_measured() const { return times_ != nullptr && (times_->has_blocks || blocks_.size() == 1); }
   void note_decision_begin(const Decision& decision) {
-    if (times_ != nullptr && blocks_.size() == 1) times_->commands.push_back({decision.command, now(), 0});
+    if (!is_measured()) return;
+    open_decisions_.push_back(times_->commands.size());
+    times_->commands.push_back({decision.command, now(), 0});
   }
   void note_decision_end() {
-    if (times_ != nullptr && blocks_.size() == 1) times_->commands.back().end_ns = now();
+    if (!is_measured()) return;
+    times_->commands[open_decisions_.back()].end_ns = now();
+    open_decisions_.pop_back();
   }
 
   std::shared_ptr<const ControlRecording> recording_;
@@ -209,6 +214,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
   bool is_part_measured_ = false;  // the last one that was submitted
   SubmissionTimes part_times_;
   std::uint64_t part_begin_ns_ = 0;
+  std::vector<std::size_t> open_decisions_;  // the entries of those whose end is to come
   std::optional<Clock::time_point> begin_;
 };
 

@@ -264,6 +264,39 @@ TEST_CASE("device: a measured list counts a loop as one command, between those a
   });
 }
 
+TEST_CASE("device: a list measured with its blocks says each time that a command in them ran") {
+  on_every_device([](TestedDevice& device) {
+    ListBuilder b;
+    Tape tape(b, device.target());
+    tape.append_digit(1);
+    b.barrier();
+    tape.loop(2);
+    b.barrier();
+    tape.append_digit(3);
+    const Replay replay(device.raw(), b, {tape.append});
+    const Memory memory(device.raw(), {1, 1});
+    const std::vector<BufferBinding> bindings = memory.bindings();
+    const auto done = timeline(device.raw());
+    const Timepoint signal{done, 1};
+    SubmissionTimes times{.commands = {}, .has_blocks = true};
+    REQUIRE(device.raw()
+                .submit(*replay.recording,
+                        {.bindings = bindings, .sizes = replay.sizes, .signal = {&signal, 1}, .times = &times})
+                .message() == "");
+    REQUIRE(done->wait(1).message() == "");
+    // append, barrier, loop {append, copy, barrier, copy}, barrier, append; the loop's body runs twice
+    const std::uint32_t numbers[] = {0, 2, 3, 4, 6, 3, 4, 6, 8};
+    REQUIRE(times.commands.size() == std::size(numbers));
+    for (std::size_t i = 0; i < std::size(numbers); ++i) {
+      CHECK(times.commands[i].command == CommandId{numbers[i]});
+      CHECK(times.commands[i].begin_ns <= times.commands[i].end_ns);
+    }
+    CHECK(times.commands[1].end_ns >= times.commands[7].end_ns);
+    CHECK(times.commands[1].end_ns <= times.commands[8].end_ns);
+    CHECK(memory.y.read() == W{1223});
+  });
+}
+
 TEST_CASE("device: the memory of a list with loops is checked before anything runs") {
   on_every_device([](TestedDevice& device) {
     ListBuilder b;
