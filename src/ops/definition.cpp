@@ -5,6 +5,7 @@
 
 #include "millrace/base/printable.h"
 #include "millrace/ops/op_def.h"
+#include "ops/call_example.h"
 #include "ops/infer.h"
 
 namespace millrace {
@@ -83,10 +84,10 @@ Status check_divisors(const Attributes& attributes) {
 }
 
 Status check_operand_count(Op op, std::size_t found) {
-  const int expected = info(op).num_operands;
-  if (expected < 0 ? found >= 1 : found == static_cast<std::size_t>(expected)) return {};
-  return invalid_argument(fmt::format("{} operand{}, expected {}; pass what {} takes", found, found == 1 ? "" : "s",
-                                      expected < 0 ? "1 or more" : fmt::format("{}", expected), to_text(op)));
+  const OperandCount count = operand_count(op);
+  if (count.contains(found)) return {};
+  const std::string example = call_example_text(op);
+  return invalid_argument(operand_count_problem(parse_call_example(example), count, found));
 }
 
 }  // namespace

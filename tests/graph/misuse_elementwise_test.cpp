@@ -10,25 +10,25 @@ namespace {
 
 constexpr Misuse kOperandCounts[] = {
     {"none for one", [](GraphBuilder& g) { g.op1(Op::exp, {}); },
-     "%0 = exp: 0 operands, expected 1; pass what exp takes"},
+     "%0 = exp: 0 operands, expected 1 (x); pass the missing x"},
     {"two for one",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {4});
        g.op1(Op::exp, {x, x});
      },
-     "%1 = exp: 2 operands, expected 1; pass what exp takes"},
+     "%1 = exp: 2 operands, expected 1 (x); leave out the last"},
     {"one for two", [](GraphBuilder& g) { g.op1(Op::add, {f32(g, {4})}); },
-     "%1 = add: 1 operand, expected 2; pass what add takes"},
+     "%1 = add: 1 operand, expected 2 (x, y); pass the missing y"},
     {"two for three",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {4});
        g.op1(Op::select, {x, x});
      },
-     "%1 = select: 2 operands, expected 3; pass what select takes"},
+     "%1 = select: 2 operands, expected 3 (condition, if_true, if_false); pass the missing if_false"},
     {"none for any number", [](GraphBuilder& g) { g.op1(Op::concat, {}, AxisAttrs{}); },
-     "%0 = concat: 0 operands, expected 1 or more; pass what concat takes"},
+     "%0 = concat: 0 operands, expected 1 or more (x, y, ...); pass the missing x"},
     {"one for none", [](GraphBuilder& g) { g.op1(Op::iota, {f32(g, {4})}, IotaAttrs{}); },
-     "%1 = iota: 1 operand, expected 0; pass what iota takes"},
+     "%1 = iota: 1 operand, expected 0; leave out the last"},
 };
 
 constexpr Misuse kAttributes[] = {

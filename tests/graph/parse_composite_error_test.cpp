@@ -34,11 +34,11 @@ constexpr Mistake kMistakes[] = {
      "  %y = clamp(%x) {low = 0.5, high = 2}\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n  %y = matmul(%x)\n  return y = %y\n}\n",
-     "g.mr:2:8: matmul: 1 operand, expected 2; pass what matmul takes\n"
+     "g.mr:2:8: matmul: 1 operand, expected 2 (x, y); pass the missing y\n"
      "  %y = matmul(%x)\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n  %y = attention(%x, %x)\n  return y = %y\n}\n",
-     "g.mr:2:8: attention: 2 operands, expected 3 to 4; pass what attention takes\n"
+     "g.mr:2:8: attention: 2 operands, expected 3 to 4 (query, key, value, [mask]); pass the missing value\n"
      "  %y = attention(%x, %x)\n"
      "       ^"},
     {"graph g(%x: f32[4], %i: i32[3]) {\n  %y, %z = topk(%x, %i) {k = 2}\n  return y = %y\n}\n",
@@ -66,7 +66,7 @@ constexpr Mistake kMistakes[] = {
      "  %v, %i, %c, %f, %n = unique(%x)\n"
      "                       ^"},
     {"graph g(%x: f32[4]) {\n  %y = stack() {axis = 0}\n  return y = %y\n}\n",
-     "g.mr:2:8: stack: 0 operands, expected 1 or more; pass what stack takes\n"
+     "g.mr:2:8: stack: 0 operands, expected 1 or more (x, y, ...); pass the missing x\n"
      "  %y = stack() {axis = 0}\n"
      "       ^"},
     {"graph g(%x: f32[1x8x2x2]) {\n  %y = depth_to_space(%x) {block = 2, order = dcr}\n  return y = %y\n}\n",

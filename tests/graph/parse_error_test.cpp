@@ -300,7 +300,7 @@ constexpr Mistake kNodes[] = {
      "  %y = exp(%x, %x)\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:8: exp: 2 operands, expected 1; pass what exp takes\n"
+     "g.mr:2:8: exp: 2 operands, expected 1 (x); leave out the last\n"
      "  %y = exp(%x, %x)\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n"

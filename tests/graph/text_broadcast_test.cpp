@@ -157,11 +157,11 @@ constexpr Mistake kUnfitOperands[] = {
      "  %y = add(1, 2)\n"
      "              ^"},
     {"graph g(%x: f32[4]) {\n  %y = add(1)\n  return y = %y\n}\n",
-     "g.mr:2:8: add: 1 operand, expected 2; pass what add takes\n"
+     "g.mr:2:8: add: 1 operand, expected 2 (x, y); pass the missing y\n"
      "  %y = add(1)\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n  %y = add(%x, 1, %x)\n  return y = %y\n}\n",
-     "g.mr:2:8: add: 3 operands, expected 2; pass what add takes\n"
+     "g.mr:2:8: add: 3 operands, expected 2 (x, y); leave out the last\n"
      "  %y = add(%x, 1, %x)\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n  %y = add(%x, )\n  return y = %y\n}\n",

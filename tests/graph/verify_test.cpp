@@ -36,7 +36,7 @@ constexpr Damage kNodeDamage[] = {
     {"a result that there is not", [](Graph& g) { node(g, 2).operands[0].result = 7; },
      "%2 = add: operand 0 is result 7 of %0, which has 1; name one that it has"},
     {"too many operands", [](Graph& g) { node(g, 2).operands.push_back({NodeId{0}, 0}); },
-     "%2 = add: 3 operands, expected 2; pass what add takes"},
+     "%2 = add: 3 operands, expected 2 (x, y); leave out the last"},
     {"a type that the operands do not give", [](Graph& g) { node(g, 2).results[0].dtype = DType::kF64; },
      "%2 = add: result 0 is f64[4], expected f32[4] from the operands\n"
      "%3 = topk: result 0 is f32[2], expected f64[2] from the operands"},
@@ -100,7 +100,7 @@ constexpr Damage kInterfaceDamage[] = {
        g.outputs[1].name = "y";
        node(g, 2).operands.clear();
      },
-     "%2 = add: 0 operands, expected 2; pass what add takes\n"
+     "%2 = add: 0 operands, expected 2 (x, y); pass the missing x, y\n"
      "output 'y': the name is taken; give every output its own"},
 };
 

@@ -36,8 +36,8 @@ TEST_CASE("operand counts, attributes, ranks and element counts are checked for 
   const TensorType huge = {kF32, {1 << 20, 1 << 20, 1 << 20}};
   const TensorType deep = {kF32, Shape(std::vector<SizeExpr>(9, 1))};
   check_messages({
-      {Op::add, {k8}, NoAttrs{}, "1 operand, expected 2; pass what add takes"},
-      {Op::concat, {}, AxisAttrs{}, "0 operands, expected 1 or more; pass what concat takes"},
+      {Op::add, {k8}, NoAttrs{}, "1 operand, expected 2 (x, y); pass the missing y"},
+      {Op::concat, {}, AxisAttrs{}, "0 operands, expected 1 or more (x, y, ...); pass the missing x"},
       {Op::exp, {k8}, AxisAttrs{}, "attributes are AxisAttrs, expected NoAttrs; pass what exp takes"},
       {Op::exp, {deep}, NoAttrs{}, "operand 0 is f32[1x1x1x1x1x1x1x1x1], of rank 9, expected 8 or less; reshape it"},
       {Op::exp,

@@ -131,17 +131,6 @@ Tensor update_slice_from(Tensor x, Tensor update, std::optional<Tensor> start_op
   return start ? update_slice(x, update, axis, *start) : update_slice(x, update, axis, *start_operand);
 }
 
-std::string operand_count_problem(OperandCount count, std::size_t found, std::string_view name) {
-  if (count.contains(found)) return {};
-  std::string expected = fmt::format("{}", count.least);
-  if (count.most == SIZE_MAX) {
-    expected += " or more";
-  } else if (count.most > count.least) {
-    expected += fmt::format(" to {}", count.most);
-  }
-  return fmt::format("{} operand{}, expected {}; pass what {} takes", found, found == 1 ? "" : "s", expected, name);
-}
-
 }  // namespace
 
 std::span<const CompositeRow> composite_rows() {
@@ -162,7 +151,7 @@ const CompositeRow* find_composite(std::string_view name) {
 
 Result<std::vector<Value>> append_composite(Graph& graph, const CompositeRow& row, std::span<const Value> operands,
                                             const FieldSource& source, const OperationPlace& place) {
-  const std::string problem = operand_count_problem(row.operands, operands.size(), row.name);
+  const std::string problem = operand_count_problem(parse_call_example(row.example), row.operands, operands.size());
   if (!problem.empty()) return place.refuse(problem);
   return append_built(graph, operands, place,
                       [&](std::span<const Tensor> tensors) { return row.build(row, tensors, source); });

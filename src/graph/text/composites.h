@@ -9,14 +9,9 @@
 #include "graph/text/field_reader.h"
 #include "millrace/graph/graph.h"
 #include "millrace/graph/text.h"
+#include "ops/call_example.h"
 
 namespace millrace {
-
-/// How many operands a composite takes.
-struct OperandCount {
-  std::size_t least = 0, most = 0;
-  bool contains(std::size_t count) const { return count >= least && count <= most; }
-};
 
 /// An attribute, as the composite's row states it.
 struct Parameter {

@@ -5,25 +5,29 @@
 #include <fmt/format.h>
 
 #include "base/text/near_name.h"
-#include "graph/text/call_example.h"
 #include "graph/text/composites.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
 #include "ops/attributes_text.h"
+#include "ops/call_example.h"
 
 namespace millrace {
 namespace {
 
-/// Of an elementwise op without attributes, whose row has none.
-std::string elementwise_example(Op op) {
-  const auto is_taken = [&](DType dtype) {
-    const std::vector<TensorType> operands(static_cast<std::size_t>(info(op).num_operands), {dtype, {8}});
-    return infer_types(op, operands, NoAttrs{}).ok();
-  };
-  const std::string_view dtype = to_text(is_taken(DType::kF32) ? DType::kF32 : DType::kBool);
-  if (info(op).num_operands == 1) return fmt::format("%y = {}(%x: {}[4x8])", to_text(op), dtype);
-  return fmt::format("%z = {}(%x: {}[4x8], %y: {}[8])", to_text(op), dtype, dtype);
+/// A graph that returns each of the call's results under its name.
+std::string graph_text(const CallExample& call) {
+  std::string inputs, results, operands, outputs;
+  for (const auto& [name, type] : call.operands) {
+    inputs += fmt::format("{}{}: {}", inputs.empty() ? "" : ", ", name, type);
+    operands += fmt::format("{}{}", operands.empty() ? "" : ", ", name);
+  }
+  for (const std::string_view result : call.results) {
+    results += fmt::format("{}{}", results.empty() ? "" : ", ", result);
+    outputs += fmt::format("{} {} = {}", outputs.empty() ? "" : ",", result.substr(1), result);
+  }
+  return fmt::format("graph example({}) {{\n  {} = {}({}){}{}\n  return{}\n}}\n", inputs, results, call.called,
+                     operands, call.attributes.empty() ? "" : " ", call.attributes, outputs);
 }
 
 std::vector<AttributeForm> attribute_forms(Op op) {
@@ -60,12 +64,10 @@ std::string call_text(const CallExample& example, OperandCount count, bool retur
 
 OperationForm form_of(Op op) {
   const OpInfo& row = info(op);
-  const std::string text = row.example.empty() ? elementwise_example(op) : std::string(row.example);
+  const std::string text = call_example_text(op);
   const CallExample example = parse_call_example(text);
-  const std::size_t least = row.num_operands < 0 ? 1 : static_cast<std::size_t>(row.num_operands);
-  const OperandCount count{least, row.num_operands < 0 ? SIZE_MAX : least};
   std::vector<AttributeForm> attributes = attribute_forms(op);
-  std::string call = call_text(example, count, false, attributes);
+  std::string call = call_text(example, operand_count(op), false, attributes);
   return {.name = std::string(row.name),
           .attributes = std::move(attributes),
           .call = std::move(call),

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/ops/op.h"
+
+namespace millrace {
+
+/// A call as the tables of ops and composites write it, with types behind the operands:
+/// "%values, %indices = topk(%x: f32[4x8]) {k = 3}".
+struct CallExample {
+  struct Operand {
+    std::string_view name, type;  // "%x", "f32[4x8]"
+  };
+  std::vector<std::string_view> results;  // "%values", "%indices"
+  std::string_view called;
+  std::vector<Operand> operands;
+  std::string_view attributes;  // "{k = 3}", or empty
+};
+
+/// Parts of the text, which must outlive them.
+CallExample parse_call_example(std::string_view text);
+
+/// The op's example; an elementwise op without attributes has none in its row, and gets one here.
+std::string call_example_text(Op);
+
+/// How many operands a call takes.
+struct OperandCount {
+  std::size_t least = 0, most = 0;  // SIZE_MAX: any number
+  bool contains(std::size_t count) const { return count >= least && count <= most; }
+};
+OperandCount operand_count(Op);
+
+/// What is wrong with the number of operands of a call that is made like the example. Empty if nothing is.
+///   "1 operand, expected 2 (x, y); pass the missing y"
+std::string operand_count_problem(const CallExample&, OperandCount, std::size_t found);
+
+}  // namespace millrace
