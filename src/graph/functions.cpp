@@ -13,21 +13,21 @@ Tensor apply(Op op, std::initializer_list<Tensor> operands, Attributes attribute
   return builder ? builder->op1(op, operands, std::move(attributes)) : Tensor();
 }
 
-/// A tensor of the type of `x` that holds the number everywhere, as the other operand of an op.
-Tensor like(Op op, Tensor x, const Literal& literal) try {
+}  // namespace
+
+Tensor like(std::string_view function, Tensor x, const Literal& literal) try {
   if (!x.is_valid()) return {};
   GraphBuilder& graph = *x.builder();
   const DType dtype = x.dtype();
   const Number& number = literal.value();
   const auto beside = [&] {
-    return fmt::format("{}: the number {} beside {}", graph.next_text(to_text(op)), number.to_text(),
-                       x.type().to_text());
+    return fmt::format("{}: the number {} beside {}", graph.next_text(function), number.to_text(), x.type().to_text());
   };
   if (!number.fits(dtype)) {
     return graph.fail(invalid_argument(fmt::format(
         "{}, expected one that {} holds; cast the tensor, or give an integer in its range", beside(), to_text(dtype))));
   }
-  if (op == Op::div && literal.is_floating() && !is_float(dtype)) {
+  if (function == to_text(Op::div) && literal.is_floating() && !is_float(dtype)) {
     return graph.fail(
         invalid_argument(fmt::format("{} is of a C++ floating-point type, expected an integer type in an integer "
                                      "division; cast the tensor, or write "
@@ -43,6 +43,8 @@ Tensor like(Op op, Tensor x, const Literal& literal) try {
 } catch (const std::bad_alloc&) {
   return fail_without_memory(x.builder(), "fill");
 }
+
+namespace {
 
 /// Broadcasts the dims of x to the last ones of the shape.
 Tensor align_last(Tensor x, const Shape& shape) {
@@ -85,10 +87,10 @@ ValuesAndIndices apply_order(Op op, Tensor x, Attributes attributes) {
 #define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example)
 #define MILLRACE_UNARY(name, rule, meaning) \
   Tensor name(Tensor x) { return apply(Op::name, {x}); }
-#define MILLRACE_BINARY(name, traits, rule, meaning)                                      \
-  Tensor name(Tensor x, Tensor y) { return apply_broadcast(Op::name, x, y); }             \
-  Tensor name(Tensor x, Literal y) { return apply(Op::name, {x, like(Op::name, x, y)}); } \
-  Tensor name(Literal x, Tensor y) { return apply(Op::name, {like(Op::name, y, x), y}); }
+#define MILLRACE_BINARY(name, traits, rule, meaning)                                   \
+  Tensor name(Tensor x, Tensor y) { return apply_broadcast(Op::name, x, y); }          \
+  Tensor name(Tensor x, Literal y) { return apply(Op::name, {x, like(#name, x, y)}); } \
+  Tensor name(Literal x, Tensor y) { return apply(Op::name, {like(#name, y, x), y}); }
 #include "millrace/ops/op_table.inc"
 
 #define MILLRACE_REDUCE(name)                                             \
@@ -107,6 +109,12 @@ MILLRACE_REDUCE(reduce_all)
 
 Tensor select(Tensor condition, Tensor if_true, Tensor if_false) {
   return apply(Op::select, {condition, if_true, if_false});
+}
+Tensor select(Tensor condition, Tensor if_true, Literal if_false) {
+  return apply(Op::select, {condition, if_true, like("select", if_true, if_false)});
+}
+Tensor select(Tensor condition, Literal if_true, Tensor if_false) {
+  return apply(Op::select, {condition, like("select", if_false, if_true), if_false});
 }
 Tensor cast(Tensor x, DType dtype) { return apply(Op::cast, {x}, CastAttrs{dtype}); }
 Tensor argmax(Tensor x, std::int64_t axis, bool keep_dims) { return apply(Op::argmax, {x}, ArgAttrs{axis, keep_dims}); }

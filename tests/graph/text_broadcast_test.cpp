@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a text may say less than a graph holds: operands of other shapes, numbers, one element for all.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "millrace/millrace.h"
 #include "tests/graph/mistake.h"
@@ -52,6 +53,34 @@ TEST_CASE("a call with a number makes the nodes that C++ makes, for every op tha
     if (built.ok()) CHECK(to_text(*read) == to_text(*built));                                                  \
   }
 #include "millrace/ops/op_table.inc"
+}
+
+TEST_CASE("select and where take a number for either choice, as in C++") {
+  const auto same = [](std::string_view call, const auto& build) {
+    CAPTURE(call);
+    GraphBuilder graph("g");
+    const Tensor c = graph.input("c", DType::kBool, {4, 1}), x = graph.input("x", DType::kF32, {4, 1}),
+                 y = graph.input("y", DType::kF32, {8});
+    graph.output("z", build(c, x, y));
+    const std::string text =
+        fmt::format("graph g(%c: bool[4x1], %x: f32[4x1], %y: f32[8]) {{\n  %1 = {}\n  return z = %1\n}}\n", call);
+    CHECK(read_back(text) == to_text(graph.finish().value()));
+  };
+  same("select(%c, %x, 0)", [](Tensor c, Tensor x, Tensor) { return select(c, x, 0); });
+  same("select(%c, -inf, %x)",
+       [](Tensor c, Tensor x, Tensor) { return select(c, -std::numeric_limits<double>::infinity(), x); });
+  same("where(%c, %y, 0.5)", [](Tensor c, Tensor, Tensor y) { return where(c, y, 0.5); });
+  same("where(%c, 1, %y)", [](Tensor c, Tensor, Tensor y) { return where(c, 1, y); });
+}
+
+TEST_CASE("a select with a number has the number in the other choice's dtype and shape") {
+  CHECK(read_back("graph g(%c: bool[n], %x: i8[n in 1..9]) {\n  %y = select(%c, %x, 7)\n  return y = %y\n}\n") ==
+        "graph g(%c: bool[n in 1..9], %x: i8[n]) {\n"
+        "  %2 = constant(7) : i8[]\n"
+        "  %3 = broadcast(%2) {shape = [n], dims = []} : i8[n]\n"
+        "  %y = select(%c, %x, %3) : i8[n]\n"
+        "  return y = %y\n"
+        "}\n");
 }
 
 TEST_CASE("a number in a text is what the same number is in C++") {
@@ -176,6 +205,38 @@ constexpr Mistake kUnfitOperands[] = {
      "g.mr:2:16: found 1e999, expected a number that f64 holds; correct the number or the dtype\n"
      "  %y = add(%x, 1e999)\n"
      "               ^"},
+    {"graph g(%c: bool[4]) {\n  %y = select(%c, 1, 0)\n  return y = %y\n}\n",
+     "g.mr:2:22: found '0', expected a value, as one operand is a number; name a constant\n"
+     "  %y = select(%c, 1, 0)\n"
+     "                     ^"},
+    {"graph g(%x: f32[4]) {\n  %y = where(1, %x, %x)\n  return y = %y\n}\n",
+     "g.mr:2:14: found '1', expected a value; write '%' and its name\n"
+     "  %y = where(1, %x, %x)\n"
+     "             ^"},
+    {"graph g(%c: bool[4], %x: u8[4]) {\n  %y = select(%c, %x, -1)\n  return y = %y\n}\n",
+     "g.mr:2:8: select: the number -1 beside u8[4], expected one that u8 holds; cast the tensor, or give an integer in "
+     "its range\n"
+     "  %y = select(%c, %x, -1)\n"
+     "       ^"},
+    {"graph g(%c: bool[4], %x: i32[4]) {\n  %y = where(%c, 0.5, %x)\n  return y = %y\n}\n",
+     "g.mr:2:8: where: the number 0.5 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer "
+     "in its range\n"
+     "  %y = where(%c, 0.5, %x)\n"
+     "       ^"},
+    {"graph g(%c: bool[3], %x: f32[4]) {\n  %y = where(%c, %x, 0)\n  return y = %y\n}\n",
+     "g.mr:2:8: where: operands are bool[3], f32[4] and f32[4], expected dims that are equal or 1, from the last one "
+     "on; "
+     "reshape or broadcast one\n"
+     "  %y = where(%c, %x, 0)\n"
+     "       ^"},
+    {"graph g(%c: bool[4]) {\n  %y = where(%c, 0)\n  return y = %y\n}\n",
+     "g.mr:2:8: where: 2 operands, expected 3 (condition, if_true, if_false); pass the missing if_false\n"
+     "  %y = where(%c, 0)\n"
+     "       ^"},
+    {"graph g(%c: bool[4]) {\n  %y = select(%c, 0)\n  return y = %y\n}\n",
+     "g.mr:2:8: select: 2 operands, expected 3 (condition, if_true, if_false); pass the missing if_false\n"
+     "  %y = select(%c, 0)\n"
+     "       ^"},
     {"graph g(%x: f32[4]) {\n  %y = exp(1)\n  return y = %y\n}\n",
      "g.mr:2:12: found '1', expected a value; write '%' and its name\n"
      "  %y = exp(1)\n"

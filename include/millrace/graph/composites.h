@@ -35,8 +35,10 @@ Tensor is_inf(Tensor x);
 /// x limited to [low, high]; NaN stays NaN. For integers, the bounds must be integers; one beyond the dtype's range is
 /// the end of that range.
 Tensor clamp(Tensor x, double low, double high);
-/// select, with all three operands broadcast to one shape, as in NumPy.
+/// select, with all three operands broadcast to one shape, as in NumPy. One choice may be a number.
 Tensor where(Tensor condition, Tensor if_true, Tensor if_false);
+Tensor where(Tensor condition, Tensor if_true, Literal if_false);
+Tensor where(Tensor condition, Literal if_true, Tensor if_false);
 /// x - max - log(sum of e^(x - max)) over `axis`.
 Tensor log_softmax(Tensor x, std::int64_t axis = -1);
 /// x / sqrt(mean of x^2 + epsilon) * scale over the last dim. Source: Zhang & Sennrich, arXiv:1910.07467.

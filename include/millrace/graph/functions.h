@@ -102,8 +102,11 @@ bool operator!=(const X&, const Y&) {
   return false;
 }
 
-/// if_true where condition (bool) holds, otherwise if_false, for equal shapes; the latter two have one dtype.
+/// if_true where condition (bool) holds, otherwise if_false, for equal shapes; the latter two have one dtype. One of
+/// them may be a number.
 Tensor select(Tensor condition, Tensor if_true, Tensor if_false);
+Tensor select(Tensor condition, Tensor if_true, Literal if_false);
+Tensor select(Tensor condition, Literal if_true, Tensor if_false);
 /// Converts to any dtype. Float to integer rounds towards zero and saturates, NaN gives 0; integers wrap; a bool is
 /// x != 0.
 Tensor cast(Tensor x, DType dtype);

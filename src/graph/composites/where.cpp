@@ -27,4 +27,18 @@ Tensor where(Tensor condition, Tensor if_true, Tensor if_false) try {
   return fail_without_memory(builder_of({condition, if_true, if_false}), "where");
 }
 
+Tensor where(Tensor condition, Tensor if_true, Literal if_false) try {
+  const CompositeGuard guard("where", {condition, if_true});
+  return guard.is_open() ? where(condition, if_true, like("where", if_true, if_false)) : Tensor();
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({condition, if_true}), "where");
+}
+
+Tensor where(Tensor condition, Literal if_true, Tensor if_false) try {
+  const CompositeGuard guard("where", {condition, if_false});
+  return guard.is_open() ? where(condition, like("where", if_false, if_true), if_false) : Tensor();
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({condition, if_false}), "where");
+}
+
 }  // namespace millrace

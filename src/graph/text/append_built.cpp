@@ -33,20 +33,23 @@ Status OperationPlace::refuse(std::string_view problem) const {
   return text.error(begin, fmt::format("{}: {}", name, problem));
 }
 
-Result<std::vector<Value>> append_built(Graph& graph, std::span<const Value> operands, const OperationPlace& place,
+Result<std::vector<Value>> append_built(Graph& graph, const CallOperands& operands, const OperationPlace& place,
                                         const BuildResults& build) {
   GraphBuilder builder;
   const GraphBuilder::OpenFunction function(builder, place.name);
-  std::vector<Tensor> tensors;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const TensorType& type = graph.type(operands[i]);
-    tensors.push_back(builder.input(fmt::format("{}", i), type.dtype, type.shape));
+  std::vector<TensorOrNumber> inputs;
+  for (std::size_t i = 0; i < operands.values.size(); ++i) {
+    const TensorType& type = graph.type(operands.values[i]);
+    inputs.emplace_back(builder.input(fmt::format("{}", i), type.dtype, type.shape));
   }
-  MILLRACE_TRY_ASSIGN(const std::vector<Tensor> results, build(tensors));
+  if (operands.number) {
+    inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(operands.number_position), *operands.number);
+  }
+  MILLRACE_TRY_ASSIGN(const std::vector<Tensor> results, build(inputs));
   if (const Status& status = builder.status(); !status.ok()) {
     return Status(status.code(), place.text.error(place.begin, status.message()).message());
   }
-  return append_nodes(graph, builder, operands, results);
+  return append_nodes(graph, builder, operands.values, results);
 }
 
 }  // namespace millrace

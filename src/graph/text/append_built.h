@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/text/reader.h"
-#include "millrace/graph/builder.h"
+#include "millrace/base/check.h"
+#include "millrace/graph/functions.h"
 
 namespace millrace {
 
@@ -21,13 +25,38 @@ struct OperationPlace {
   Status refuse(std::string_view problem) const;
 };
 
-/// Builds an operation's results from tensors that stand for its operands. A Status is returned as it is; what is told
-/// to the builder is told in the operation's place.
-using BuildResults = std::function<Result<std::vector<Tensor>>(std::span<const Tensor> operands)>;
+/// The operands of an operation: values, and a number among them where the operation takes one.
+struct CallOperands {
+  std::vector<Value> values;
+  std::optional<Literal> number = {};
+  std::size_t number_position = 0;  // of the number, among all operands
 
-/// Appends the nodes that C++ functions make of the operands, of which there is at least one. Returns the results,
+  std::size_t count() const { return values.size() + (number ? 1 : 0); }
+};
+
+/// An operand of a C++ function.
+using TensorOrNumber = std::variant<Tensor, Literal>;
+
+/// Calls an overload of `function`, of which there is one for tensors alone and for each place of a number among them.
+template <class Function, class... Operands>
+Tensor call_beside_number(const Function& function, const Operands&... operands) {
+  const auto call = [&]<class... Ts>(const Ts&... x) -> Tensor {
+    if constexpr (std::invocable<Function, Ts...>) {
+      return function(x...);
+    } else {
+      MILLRACE_CHECK(false && "numbers that the function does not take");
+      return {};
+    }
+  };
+  return std::visit(call, operands...);
+}
+
+/// Builds an operation's results from what stands for its operands. A Status is returned as it is; what is told to the
+/// builder is told in the operation's place.
+using BuildResults = std::function<Result<std::vector<Tensor>>(std::span<const TensorOrNumber> operands)>;
+
+/// Appends the nodes that C++ functions make of the operands, of which at least one is a value. Returns the results,
 /// which may be operands.
-Result<std::vector<Value>> append_built(Graph&, std::span<const Value> operands, const OperationPlace&,
-                                        const BuildResults&);
+Result<std::vector<Value>> append_built(Graph&, const CallOperands&, const OperationPlace&, const BuildResults&);
 
 }  // namespace millrace

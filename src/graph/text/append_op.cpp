@@ -2,36 +2,62 @@
 #include "graph/text/append_op.h"
 
 #include <algorithm>
+#include <concepts>
+#include <utility>
 
 #include "base/text/number.h"
 #include "graph/infer.h"
+#include "ops/call_example.h"
 
 namespace millrace {
 namespace {
 
-/// The C++ functions of an elementwise op of two operands.
-struct BinaryFunctions {
-  Tensor (*of_tensors)(Tensor, Tensor) = nullptr;
-  Tensor (*of_tensor_and_number)(Tensor, Literal) = nullptr;
-  Tensor (*of_number_and_tensor)(Literal, Tensor) = nullptr;
+/// The C++ function of an op, where an overload of it takes a number in place of one tensor.
+struct OpFunction {
+  std::vector<bool> takes_number;  // per operand
+  Tensor (*call)(std::span<const TensorOrNumber> operands) = nullptr;
 };
 
-BinaryFunctions binary_functions(Op op) {
-  switch (op) {
-#define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example)
-#define MILLRACE_UNARY(name, rule, meaning)
-#define MILLRACE_BINARY(name, traits, rule, meaning) \
-  case Op::name:                                     \
-    return {millrace::name, millrace::name, millrace::name};
-#include "millrace/ops/op_table.inc"
-    default:
-      return {};
+template <class Function, std::size_t kNumber, std::size_t... kOperand>
+constexpr bool takes_number_at(std::index_sequence<kOperand...>) {
+  return std::invocable<Function, std::conditional_t<kOperand == kNumber, Literal, Tensor>...>;
+}
+
+template <class Function, std::size_t... kOperand>
+OpFunction make_function(std::index_sequence<kOperand...>) {
+  using Operands = std::index_sequence<kOperand...>;
+  OpFunction made{{takes_number_at<Function, kOperand>(Operands())...}};
+  if constexpr ((takes_number_at<Function, kOperand>(Operands()) || ...)) {
+    made.call = [](std::span<const TensorOrNumber> x) { return call_beside_number(Function(), x[kOperand]...); };
   }
+  return made;
+}
+
+/// kNumOperands: as the op's row has it.
+template <int kNumOperands, class Function>
+OpFunction make_function(Function) {
+  return make_function<Function>(std::make_index_sequence<static_cast<std::size_t>(std::max(kNumOperands, 0))>());
+}
+
+std::vector<OpFunction> make_functions() {
+  return {
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example) \
+  make_function<operands>([](auto... x) -> decltype(name(x...)) { return name(x...); }),
+#include "millrace/ops/op_table.inc"
+  };
+}
+
+const OpFunction& function_of(Op op) {
+  static const std::vector<OpFunction> kFunctions = make_functions();
+  return kFunctions[static_cast<std::size_t>(op)];
 }
 
 }  // namespace
 
-bool takes_number(Op op) { return binary_functions(op).of_tensors != nullptr; }
+bool takes_number(Op op, std::size_t operand) {
+  const std::vector<bool>& takes = function_of(op).takes_number;
+  return operand < takes.size() && takes[operand];
+}
 
 bool begins_number(TextReader& text) {
   const std::string_view rest = text.rest();
@@ -61,30 +87,21 @@ void complete_attributes(Attributes& attributes, const Graph& graph, std::span<c
   }
 }
 
-bool needs_broadcast(const Graph& graph, Op op, const CallOperands& operands) {
+bool needs_function(const Graph& graph, Op op, const CallOperands& operands) {
   if (operands.number) return true;
-  if (!takes_number(op) || operands.values.size() != 2) return false;
+  if (function_of(op).call == nullptr || operands.values.size() != 2) return false;
   const TensorType &x = graph.type(operands.values[0]), &y = graph.type(operands.values[1]);
   return x.dtype == y.dtype && x.shape != y.shape;
 }
 
-Result<std::vector<Value>> append_broadcast(Graph& graph, Op op, const CallOperands& operands,
-                                            const OperationPlace& place) {
-  if (operands.count() != 2) {  // the op's own message
-    return place.refuse(infer_types(op, std::vector<TensorType>(operands.count()), NoAttrs{}).status().message());
+Result<std::vector<Value>> append_function(Graph& graph, Op op, const CallOperands& operands,
+                                           const OperationPlace& place) {
+  const std::size_t count = operands.count();
+  if (!operand_count(op).contains(count) || operands.values.empty()) {  // the op's own message
+    return place.refuse(infer_types(op, std::vector<TensorType>(count), NoAttrs{}).status().message());
   }
-  const BinaryFunctions functions = binary_functions(op);
-  return append_built(graph, operands.values, place, [&](std::span<const Tensor> x) {
-    Tensor result;
-    if (!operands.number) {
-      result = functions.of_tensors(x[0], x[1]);
-    } else if (operands.number_position == 0) {
-      result = functions.of_number_and_tensor(*operands.number, x[0]);
-    } else {
-      result = functions.of_tensor_and_number(x[0], *operands.number);
-    }
-    return std::vector<Tensor>{result};
-  });
+  return append_built(graph, operands, place,
+                      [&](std::span<const TensorOrNumber> x) { return std::vector<Tensor>{function_of(op).call(x)}; });
 }
 
 }  // namespace millrace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text/reader.h"
+#include "graph/text/append_built.h"
 #include "graph/text/composites.h"
 #include "graph/text/field_reader.h"
 #include "millrace/base/check.h"
@@ -33,16 +34,18 @@ inline constexpr bool kIsOptional<std::optional<T>> = true;
 template <class P>
 inline constexpr bool kIsOperandList = std::same_as<P, std::span<const Tensor>>;
 template <class P>
-inline constexpr bool kIsOperand =
-    std::same_as<P, Tensor> || std::same_as<P, std::optional<Tensor>> || kIsOperandList<P>;
+inline constexpr bool kIsOperand = std::same_as<P, Tensor> || std::same_as<P, TensorOrNumber> ||
+                                   std::same_as<P, std::optional<Tensor>> || kIsOperandList<P>;
 /// An attribute of its own.
 template <class P>
 inline constexpr bool kIsSetting = !kIsOperand<P> && !HasFields<P>;
 
 /// Where the value of a parameter of type P is until the call.
 template <class P>
-using SlotOf = std::conditional_t<!kIsSetting<P> || kIsOptional<P>, P,
-                                  std::optional<std::conditional_t<std::same_as<P, std::string_view>, std::string, P>>>;
+using SlotOf = std::conditional_t<
+    kIsOperandList<P>, std::vector<Tensor>,
+    std::conditional_t<!kIsSetting<P> || kIsOptional<P>, P,
+                       std::optional<std::conditional_t<std::same_as<P, std::string_view>, std::string, P>>>>;
 
 inline std::vector<Tensor> tensors_of(Tensor tensor) { return {tensor}; }
 inline std::vector<Tensor> tensors_of(ValuesAndIndices both) { return {both.values, both.indices}; }
@@ -58,14 +61,20 @@ template <class R, class... P>
 class CompositeCall<R (*)(P...)> {
  public:
   static constexpr OperandCount kOperands = {
-      (std::size_t{std::same_as<P, Tensor> || kIsOperandList<P>} + ... + 0),
+      (std::size_t{kIsOperand<P> && !std::same_as<P, std::optional<Tensor>>} + ... + 0),
       (kIsOperandList<P> || ...) ? SIZE_MAX : (std::size_t{kIsOperand<P>} + ... + 0)};
   static constexpr bool kReturnsList = std::same_as<R, std::vector<Tensor>>;
+
+  static bool takes_number(std::size_t operand) {
+    std::size_t next = 0;
+    return ((kIsOperand<P> && next++ == operand && std::same_as<P, TensorOrNumber>) || ...);
+  }
 
   /// `parameters` begins with those that are settings, in order.
   explicit CompositeCall(std::span<const Parameter> parameters) : parameters_(parameters) {}
 
-  void take(std::span<const Tensor> operands) { take(operands, std::index_sequence_for<P...>{}); }
+  /// Numbers stand only where it takes them.
+  void take(std::span<const TensorOrNumber> operands) { take(operands, std::index_sequence_for<P...>{}); }
 
   template <class V>
   void visit(V&& v) {
@@ -83,17 +92,22 @@ class CompositeCall<R (*)(P...)> {
   using TypeOf = std::tuple_element_t<I, std::tuple<P...>>;
 
   template <std::size_t... I>
-  void take(std::span<const Tensor> operands, std::index_sequence<I...>) {
-    const auto set = [&]<class T>(T& slot) {
+  void take(std::span<const TensorOrNumber> operands, std::index_sequence<I...>) {
+    const auto set = [&]<std::size_t kIndex>(auto& slot) {
+      using T = TypeOf<kIndex>;
       if constexpr (kIsOperandList<T>) {
-        slot = operands;
+        for (const TensorOrNumber& operand : operands) slot.push_back(std::get<Tensor>(operand));
       } else if constexpr (kIsOperand<T>) {
         if (operands.empty()) return;
-        slot = operands.front();
+        if constexpr (std::same_as<T, TensorOrNumber>) {
+          slot = operands.front();
+        } else {
+          slot = std::get<Tensor>(operands.front());
+        }
         operands = operands.subspan(1);
       }
     };
-    (set(std::get<I>(slots_)), ...);
+    (set.template operator()<I>(std::get<I>(slots_)), ...);
   }
 
   template <class V, std::size_t... I>

@@ -72,13 +72,13 @@ std::vector<AttributeForm> attributes_of(const CompositeRow& row) {
 }
 
 template <class Call, auto kFunction>
-Result<std::vector<Tensor>> build(const CompositeRow& row, std::span<const Tensor> operands,
+Result<std::vector<Tensor>> build(const CompositeRow& row, std::span<const TensorOrNumber> operands,
                                   const FieldSource& source) {
   Call call(row.parameters);
   call.take(operands);
   MILLRACE_TRY(FieldsReader(source, call).read());
   if (const Status status = call.complete(source); !status.ok()) {
-    GraphBuilder& graph = *operands[0].builder();
+    GraphBuilder& graph = *std::get<Tensor>(operands[0]).builder();
     graph.fail({status.code(), fmt::format("{}: {}", graph.next_text(row.name), status.message())});
     return std::vector<Tensor>();
   }
@@ -89,8 +89,8 @@ template <auto kFunction>
 CompositeRow row(std::string_view name, std::string_view parameters, std::string_view meaning,
                  std::string_view example) {
   using Call = CompositeCall<decltype(kFunction)>;
-  return {name,    parse_parameters(parameters), Call::kOperands,       Call::kReturnsList, meaning,
-          example, attributes_of<Call>,          build<Call, kFunction>};
+  return {name,    parse_parameters(parameters), Call::kOperands,     Call::kReturnsList,    meaning,
+          example, Call::takes_number,           attributes_of<Call>, build<Call, kFunction>};
 }
 
 // Functions of one signature, where C++ has several of one name.
@@ -113,6 +113,10 @@ IndicesAndCount bounded_suppression(Tensor boxes, Tensor scores, std::optional<S
                                     double least_score) {
   if (!bound) bound = scores.shape().rank() == 0 ? 1 : scores.shape()[0];
   return non_max_suppression(boxes, scores, *bound, most_overlap, least_score);
+}
+Tensor where_or_number(Tensor condition, TensorOrNumber if_true, TensorOrNumber if_false) {
+  return call_beside_number([](auto... x) -> decltype(where(x...)) { return where(x...); }, TensorOrNumber(condition),
+                            if_true, if_false);
 }
 /// The op topk has one operand.
 ValuesAndIndices topk_with_indices(Tensor x, Tensor indices, TopKAttrs attributes) {
@@ -149,12 +153,12 @@ const CompositeRow* find_composite(std::string_view name) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-Result<std::vector<Value>> append_composite(Graph& graph, const CompositeRow& row, std::span<const Value> operands,
+Result<std::vector<Value>> append_composite(Graph& graph, const CompositeRow& row, const CallOperands& operands,
                                             const FieldSource& source, const OperationPlace& place) {
-  const std::string problem = operand_count_problem(parse_call_example(row.example), row.operands, operands.size());
+  const std::string problem = operand_count_problem(parse_call_example(row.example), row.operands, operands.count());
   if (!problem.empty()) return place.refuse(problem);
   return append_built(graph, operands, place,
-                      [&](std::span<const Tensor> tensors) { return row.build(row, tensors, source); });
+                      [&](std::span<const TensorOrNumber> built) { return row.build(row, built, source); });
 }
 
 }  // namespace millrace

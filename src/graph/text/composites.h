@@ -27,8 +27,9 @@ struct CompositeRow {
   OperandCount operands;
   bool returns_list = false;  // as many results as the attributes say
   std::string_view meaning, example;
+  bool (*takes_number)(std::size_t operand);
   std::vector<AttributeForm> (*attributes)(const CompositeRow&);
-  Result<std::vector<Tensor>> (*build)(const CompositeRow&, std::span<const Tensor>, const FieldSource&);
+  Result<std::vector<Tensor>> (*build)(const CompositeRow&, std::span<const TensorOrNumber>, const FieldSource&);
 };
 
 std::span<const CompositeRow> composite_rows();
@@ -37,7 +38,7 @@ const CompositeRow* find_composite(std::string_view name);
 
 /// Reads the attributes and appends the nodes that the composite expands to. Returns its results, which may be
 /// operands.
-Result<std::vector<Value>> append_composite(Graph&, const CompositeRow&, std::span<const Value> operands,
-                                            const FieldSource&, const OperationPlace&);
+Result<std::vector<Value>> append_composite(Graph&, const CompositeRow&, const CallOperands&, const FieldSource&,
+                                            const OperationPlace&);
 
 }  // namespace millrace

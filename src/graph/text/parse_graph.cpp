@@ -215,18 +215,18 @@ class GraphParser {
       return infer({std::move(cond), std::move(operands), {}}, begin, what);
     }
     MILLRACE_TRY_ASSIGN(const Called called, read_called(text_));
-    MILLRACE_TRY_ASSIGN(CallOperands operands, read_call_operands(called.op && takes_number(*called.op)));
+    MILLRACE_TRY_ASSIGN(CallOperands operands, read_call_operands(&called));
     what = called.name;
     std::optional<DType> elements;
     if (!operands.values.empty()) elements = graph_.type(operands.values[0]).dtype;
     const FieldSource fields{text_, what, elements, symbols_};
     const OperationPlace place{text_, begin, what};
     if (called.is_composite(operands.count())) {
-      return checked(append_composite(graph_, *called.composite, operands.values, fields, place), what);
+      return checked(append_composite(graph_, *called.composite, operands, fields, place), what);
     }
     MILLRACE_TRY_ASSIGN(Attributes attributes, read_attributes(*called.op, fields, place));
-    if (needs_broadcast(graph_, *called.op, operands)) {
-      return checked(append_broadcast(graph_, *called.op, operands, place), what);
+    if (needs_function(graph_, *called.op, operands)) {
+      return checked(append_function(graph_, *called.op, operands, place), what);
     }
     complete_attributes(attributes, graph_, operands.values);
     return infer({OpNode{*called.op, std::move(attributes)}, std::move(operands.values), {}}, begin, what);
@@ -290,16 +290,17 @@ class GraphParser {
   }
 
   Result<std::vector<Value>> read_operands() {
-    MILLRACE_TRY_ASSIGN(CallOperands operands, read_call_operands(/*takes_number=*/false));
+    MILLRACE_TRY_ASSIGN(CallOperands operands, read_call_operands(nullptr));
     return std::move(operands.values);
   }
 
-  Result<CallOperands> read_call_operands(bool takes_number) {
+  /// `called`: null if no operand may be a number.
+  Result<CallOperands> read_call_operands(const Called* called) {
     if (!text_.take("(")) return text_.unexpected("expected '('; write the operands in parentheses");
     CallOperands operands;
     if (text_.take(")")) return operands;
     do {
-      if (takes_number && begins_number(text_)) {
+      if (called != nullptr && called->takes_number(operands.count()) && begins_number(text_)) {
         if (operands.number) return text_.unexpected("expected a value, as one operand is a number; name a constant");
         operands.number_position = operands.count();
         MILLRACE_TRY_ASSIGN(operands.number, read_literal(text_));

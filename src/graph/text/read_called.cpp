@@ -4,10 +4,15 @@
 #include <fmt/format.h>
 
 #include "base/text/near_name.h"
+#include "graph/text/append_op.h"
 #include "graph/text/read_type.h"
 #include "millrace/base/printable.h"
 
 namespace millrace {
+
+bool Called::takes_number(std::size_t operand) const {
+  return (op && millrace::takes_number(*op, operand)) || (composite != nullptr && composite->takes_number(operand));
+}
 
 Result<Called> read_called(TextReader& text) {
   const std::size_t begin = text.position();
