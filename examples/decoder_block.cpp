@@ -20,7 +20,7 @@ namespace {
 using Vector = std::vector<float>;
 
 // Groups of two query heads share a head of keys and values.
-constexpr std::int64_t kModel = 32, kHeads = 4, kCachedHeads = 2, kDepth = 8, kHidden = 48, kMostTokens = 64;
+constexpr std::int64_t kModel = 32, kHeads = 4, kCachedHeads = 2, kDepth = 8, kHidden = 48, kMaxTokens = 64;
 constexpr double kEpsilon = 1e-5;
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -48,7 +48,7 @@ double frequency(std::int64_t i) { return std::pow(10000.0, -2.0 * static_cast<d
 
 Result<Graph> build(const Weights& w) {
   GraphBuilder graph("decoder_block");
-  const SizeExpr past = Dim("past").at_most(kMostTokens), tokens = Dim("tokens").at_least(1).at_most(kMostTokens);
+  const SizeExpr past = Dim("past").at_most(kMaxTokens), tokens = Dim("tokens").at_least(1).at_most(kMaxTokens);
   const Tensor x = graph.input("x", DType::kF32, {tokens, kModel});
   const Tensor past_keys = graph.input("past_keys", DType::kF32, {kCachedHeads, past, kDepth});
   const Tensor past_values = graph.input("past_values", DType::kF32, {kCachedHeads, past, kDepth});
@@ -81,9 +81,9 @@ Result<Graph> build(const Weights& w) {
   return graph.finish();
 }
 
-/// Keys and values of the tokens so far, and room for kMostTokens.
+/// Keys and values of the tokens so far, and room for kMaxTokens.
 struct Cache {
-  Vector keys = Vector(index(kCachedHeads * kMostTokens * kDepth)), values = keys;
+  Vector keys = Vector(index(kCachedHeads * kMaxTokens * kDepth)), values = keys;
 };
 
 class Decoder {

@@ -48,9 +48,9 @@ void softmax_loop(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) {
     const std::vector<float>& x = inputs[next++ % kInputs];
     for (std::size_t row = 0; row < x.size(); row += columns) {
-      const float most = *std::max_element(&x[row], &x[row] + columns);
+      const float maximum = *std::max_element(&x[row], &x[row] + columns);
       float sum = 0;
-      for (std::size_t i = row; i < row + columns; ++i) sum += y[i] = std::exp(x[i] - most);
+      for (std::size_t i = row; i < row + columns; ++i) sum += y[i] = std::exp(x[i] - maximum);
       for (std::size_t i = row; i < row + columns; ++i) y[i] /= sum;
     }
     benchmark::ClobberMemory();

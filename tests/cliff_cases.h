@@ -9,8 +9,8 @@ namespace millrace::test {
 /// A graph that asks for long code: more of it than one kernel should have, if nothing cut it down.
 struct CliffCase {
   std::string name;
-  std::string graph;             // as text
-  std::size_t most_kernels = 1;  // that differ, on any target
+  std::string graph;            // as text
+  std::size_t max_kernels = 1;  // that differ, on any target
 };
 
 /// The worst that are known, a row each. tests/graph/cliff_test.cpp bounds their code, bench/jit/cliff_bench.cpp their

@@ -34,12 +34,12 @@ class Reader {
 };
 
 Status check(const std::string& path, const Sizes& sizes) {
-  constexpr std::int32_t kMost = 1 << 20;
+  constexpr std::int32_t kMaxSize = 1 << 20;
   for (const std::int32_t size :
        {sizes.dim, sizes.hidden, sizes.layers, sizes.heads, sizes.kv_heads, sizes.vocabulary, sizes.context}) {
-    if (size >= 1 && size <= kMost) continue;
+    if (size >= 1 && size <= kMaxSize) continue;
     return millrace::invalid_argument(fmt::format(
-        "checkpoint '{}': a size of {}, expected 1 to {}; give a checkpoint of llama2.c", path, size, kMost));
+        "checkpoint '{}': a size of {}, expected 1 to {}; give a checkpoint of llama2.c", path, size, kMaxSize));
   }
   if (sizes.dim % sizes.heads == 0 && sizes.heads % sizes.kv_heads == 0 && sizes.head_size() % 2 == 0) return {};
   return millrace::invalid_argument(

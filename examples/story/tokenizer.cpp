@@ -25,13 +25,13 @@ Result<Tokenizer> Tokenizer::read(const std::string& path, std::size_t num_token
     at += size_bytes;
     return true;
   };
-  constexpr std::int32_t kMostBytes = 4096;
+  constexpr std::int32_t kMaxBytes = 4096;
   Tokenizer found;
   for (std::size_t i = 0; i < num_tokens; ++i) {
     Entry& entry = found.entries_.emplace_back();
     std::int32_t size_bytes = 0;
     bool is_whole = take(&entry.score, sizeof entry.score) && take(&size_bytes, sizeof size_bytes) && size_bytes >= 0 &&
-                    size_bytes <= kMostBytes;
+                    size_bytes <= kMaxBytes;
     entry.text.resize(is_whole ? static_cast<std::size_t>(size_bytes) : 0);
     is_whole = is_whole && take(entry.text.data(), entry.text.size());
     if (!is_whole) {

@@ -27,7 +27,7 @@ class ByteSet {
     const std::optional<std::int64_t> end = constant_end(offset, length);
     if (end && constants_.overlaps(offset.constant(), *end)) return true;
     const ByteSpan span{offset, offset + length};
-    if (!end && !constants_.empty() && span.may_meet({least_, greatest_})) return true;
+    if (!end && !constants_.empty() && span.may_meet({min_offset_, max_offset_})) return true;
     if (std::ranges::any_of(rows_, [&](const ByteRange& other) { return may_meet(range, other); })) return true;
     return std::ranges::any_of(symbolic_, [&](const ByteSpan& other) { return span.may_meet(other); });
   }
@@ -43,8 +43,8 @@ class ByteSet {
     const std::optional<std::int64_t> end = constant_end(offset, length);
     if (!end) return add_symbolic({offset, offset + length}, length.lower_bound() >= 0);
     constants_.insert(offset.constant(), *end);
-    least_ = std::min(least_, offset.constant());
-    greatest_ = std::max(greatest_, *end);
+    min_offset_ = std::min(min_offset_, offset.constant());
+    max_offset_ = std::max(max_offset_, *end);
   }
 
  private:
@@ -86,8 +86,8 @@ class ByteSet {
   }
 
   IntervalSet constants_;
-  std::int64_t least_ = std::numeric_limits<std::int64_t>::max();  // of `constants_`
-  std::int64_t greatest_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t min_offset_ = std::numeric_limits<std::int64_t>::max();  // of `constants_`
+  std::int64_t max_offset_ = std::numeric_limits<std::int64_t>::min();
   std::vector<ByteSpan> symbolic_;
   std::vector<ByteRange> rows_;
   bool has_unbounded_ = false;

@@ -80,16 +80,16 @@ Status wait_for_writer(std::string_view where, std::FILE* pipe) {
 }
 
 /// The limit for a source whose size is unknown: a pipe, or a file of /proc.
-constexpr std::uint64_t kMostOfUnknownSize = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMaxBytesOfUnknownSize = std::uint64_t{256} << 20;
 
 Result<std::vector<std::byte>> read_all(const std::string& where, FileReader& file) {
-  const std::uint64_t most = std::max(file.size_left().value_or(0), kMostOfUnknownSize);
-  MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, file.read(static_cast<std::size_t>(most) + 1));
-  if (bytes.size() <= most) return bytes;
+  const std::uint64_t max_bytes = std::max(file.size_left().value_or(0), kMaxBytesOfUnknownSize);
+  MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, file.read(static_cast<std::size_t>(max_bytes) + 1));
+  if (bytes.size() <= max_bytes) return bytes;
   return resource_exhausted(
       fmt::format("{}: found more than {} bytes, expected at most that many when the size is unknown; write them to a "
                   "file first",
-                  where, most));
+                  where, max_bytes));
 }
 
 }  // namespace
@@ -127,10 +127,10 @@ Status FileReader::cannot_read() const {
 }
 
 Result<std::vector<std::byte>> FileReader::read(std::size_t size) {
-  constexpr std::size_t kLeast = std::size_t{1} << 16;
+  constexpr std::size_t kMinReadBytes = std::size_t{1} << 16;
   // Asking for one byte too many shows whether the file grew; /proc has files of size 0 that are not empty.
   const std::uint64_t left = size_left().value_or(0);
-  std::size_t num_read = 0, wanted = std::min<std::uint64_t>(size, std::max<std::uint64_t>(kLeast, left + 1));
+  std::size_t num_read = 0, wanted = std::min<std::uint64_t>(size, std::max<std::uint64_t>(kMinReadBytes, left + 1));
   const auto where = [&] {
     const std::uint64_t shown = num_read == 0 && left > 0 ? std::min<std::uint64_t>(wanted, left) : wanted;
     return fmt::format("{}: {} bytes", where_, shown);

@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-/// The most results of a loop or a condition: used_results() has a bit for each.
+/// The maximum number of results of a loop or a condition: used_results() has a bit for each.
 inline constexpr std::size_t kMaxControlResults = 32;
 
 /// Bodies in one another, at most: all that looks at a graph looks into them.

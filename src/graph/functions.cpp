@@ -179,7 +179,7 @@ Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, 
   const std::size_t rank = x.is_valid() ? x.shape().rank() : 0;
   if (start.size() == rank && stop.size() == rank && step.size() == rank) {  // or the op refuses them
     for (std::size_t d = 0; d < rank; ++d) {
-      constexpr std::int64_t kLeastStep = -(std::int64_t{1} << 48);  // no dim has as many elements
+      constexpr std::int64_t kMinStep = -(std::int64_t{1} << 48);  // no dim has as many elements
       start[d] = from_beginning(start[d], x.shape()[d]);
       stop[d] = from_beginning(stop[d], x.shape()[d]);
       if (step[d] >= 0) continue;
@@ -191,7 +191,7 @@ Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, 
                         d, start[d].to_text(), d, stop[d].to_text(), x.shape()[d].to_text(), step[d],
                         x.type().to_text()));
       }
-      step[d] = std::max(step[d], kLeastStep);
+      step[d] = std::max(step[d], kMinStep);
       turn_around(start[d], stop[d], step[d]);
       backwards.push_back(static_cast<std::int64_t>(d));
     }

@@ -18,14 +18,14 @@ Result<std::uint64_t> parse_seed(const DeviceSpec& spec, const DeviceSpec::Optio
                                       printable(spec.to_text()), printable(text)));
 }
 
-Result<std::uint32_t> parse_count(const DeviceSpec& spec, const DeviceSpec::Option& option, std::uint32_t most,
+Result<std::uint32_t> parse_count(const DeviceSpec& spec, const DeviceSpec::Option& option, std::uint32_t max_count,
                                   std::string_view or_else) {
   const std::string& text = option.value;
   std::uint32_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error == std::errc() && end == text.data() + text.size() && count >= 1 && count <= most) return count;
+  if (error == std::errc() && end == text.data() + text.size() && count >= 1 && count <= max_count) return count;
   return invalid_argument(fmt::format("device '{}': {} is '{}', expected a number from 1 to {}{}{}",
-                                      printable(spec.to_text()), option.key, printable(text), most,
+                                      printable(spec.to_text()), option.key, printable(text), max_count,
                                       or_else.empty() ? "" : ", ", or_else));
 }
 

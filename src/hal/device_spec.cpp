@@ -36,9 +36,9 @@ Status add_part(std::string_view text, std::string_view part, DeviceSpec& spec) 
 
 Result<DeviceSpec> DeviceSpec::parse(std::string_view text) try {
   const InsideGuard inside;
-  constexpr std::size_t kMostBytes = 8192;  // a path has 4096 at most
-  if (text.size() > kMostBytes) {
-    return wrong(text, fmt::format("it has {} bytes, expected at most {}", text.size(), kMostBytes));
+  constexpr std::size_t kMaxBytes = 8192;  // a path has 4096 at most
+  if (text.size() > kMaxBytes) {
+    return wrong(text, fmt::format("it has {} bytes, expected at most {}", text.size(), kMaxBytes));
   }
   DeviceSpec spec;
   const std::size_t end_of_name = std::min(text.find_first_of(":("), text.size());

@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// The most groups that a dispatch may have: GPUs count all of its threads in 32 bits.
-inline std::int64_t most_groups(const CommandList& list, KernelIndex kernel) {
+/// The maximum number of groups of a dispatch: GPUs count all of its threads in 32 bits.
+inline std::int64_t max_groups(const CommandList& list, KernelIndex kernel) {
   const std::uint32_t threads = list.kernels.contains(kernel) ? list.kernels[kernel].workgroup_size : 1;
   return std::numeric_limits<std::uint32_t>::max() / std::max(threads, 1u);
 }

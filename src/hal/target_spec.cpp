@@ -95,7 +95,7 @@ Result<TargetSpec> parse_cpu(std::string_view text, std::string_view /*family*/,
 Result<TargetSpec> best_cpu(std::string_view /*family*/) {
   if (host_isa_levels().empty()) {
     return unavailable(
-        "target 'cpu': this host lacks x86-64-v2, the least that code is generated for; say a level, "
+        "target 'cpu': this host lacks x86-64-v2, the minimum that code is generated for; say a level, "
         "such as cpu:baseline, to compile for another machine");
   }
   return TargetSpec{.family = "cpu", .isa = host_isa_levels().back(), .features = host_cpu_features()};

@@ -120,11 +120,11 @@ std::string broken_limit(const TensorType& type) {
     if (dim.is_constant() && dim.constant() < 0) {
       return fmt::format("is {}, expected extents of 0 or more; correct them", type.to_text());
     }
-    const std::int64_t least = std::max<std::int64_t>(dim.lower_bound(), 1);
-    if (least >= kMaxElements || count >= (kMaxElements + least - 1) / least) {
+    const std::int64_t min_extent = std::max<std::int64_t>(dim.lower_bound(), 1);
+    if (min_extent >= kMaxElements || count >= (kMaxElements + min_extent - 1) / min_extent) {
       return fmt::format("is {}, expected fewer than 2^48 elements; divide it", type.to_text());
     }
-    count *= least;
+    count *= min_extent;
   }
   return {};
 }

@@ -71,11 +71,11 @@ Status expect_entries(std::string_view attribute, std::size_t found, std::size_t
                                       found == 1 ? "entry" : "entries", expected, of_what));
 }
 
-Status expect_at_least(std::string_view attribute, std::span<const std::int64_t> entries, std::int64_t least) {
+Status expect_at_least(std::string_view attribute, std::span<const std::int64_t> entries, std::int64_t minimum) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i] >= least) continue;
+    if (entries[i] >= minimum) continue;
     return invalid_argument(
-        fmt::format("{}[{}] is {}, expected {} or more; correct it", attribute, i, entries[i], least));
+        fmt::format("{}[{}] is {}, expected {} or more; correct it", attribute, i, entries[i], minimum));
   }
   return {};
 }

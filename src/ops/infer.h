@@ -63,8 +63,8 @@ Result<TensorType> gathered_type(Types operands, std::int64_t axis);
 
 /// "padding has 2 entries, expected 4 (h low, w low, h high, w high); give one for each"
 Status expect_entries(std::string_view attribute, std::size_t found, std::size_t expected, std::string_view of_what);
-/// Checks that each entry is at least `least`: "strides[1] is 0, expected 1 or more; correct it".
-Status expect_at_least(std::string_view attribute, std::span<const std::int64_t> entries, std::int64_t least);
+/// Checks that each entry is at least `minimum`: "strides[1] is 0, expected 1 or more; correct it".
+Status expect_at_least(std::string_view attribute, std::span<const std::int64_t> entries, std::int64_t minimum);
 
 /// False if no binding has small <= large. If the forms do not prove it, adds a check for the run.
 bool require_at_most(const SizeExpr& small, const SizeExpr& large, std::vector<SizeRequirement>& requirements);

@@ -97,11 +97,11 @@ InferResult infer_broadcast(Types operands, const Attributes& attributes) {
   }
   for (std::size_t d = 0; d < from.rank(); ++d) {
     const std::int64_t to = attrs.dims[d];
-    const std::int64_t least = d == 0 ? 0 : attrs.dims[d - 1] + 1;
-    const auto most = static_cast<std::int64_t>(result.shape.rank() - (from.rank() - d));
-    if (to < least || to > most) {
+    const std::int64_t min_to = d == 0 ? 0 : attrs.dims[d - 1] + 1;
+    const auto max_to = static_cast<std::int64_t>(result.shape.rank() - (from.rank() - d));
+    if (to < min_to || to > max_to) {
       return invalid_argument(fmt::format("dims[{}] is {}, expected {} to {}, ascending, for shape {}; correct it", d,
-                                          to, least, most, result.shape.to_text()));
+                                          to, min_to, max_to, result.shape.to_text()));
     }
     const SizeExpr& extent = result.shape[static_cast<std::size_t>(to)];
     if (from[d].is(1) || from[d] == extent) continue;

@@ -102,7 +102,7 @@ void check_narrowing(Format format) {
   CHECK_MESSAGE(failures.count == 0, "first: " << failures.first);
 }
 
-/// Halfway between all neighbours and the least double to either side: by way of float these would round twice.
+/// Halfway between all neighbours, and the nearest double on either side: by way of float these would round twice.
 template <class T>
 void check_ties_of_double(Format format) {
   Failures failures;

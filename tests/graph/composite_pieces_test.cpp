@@ -129,9 +129,9 @@ TEST_CASE("flip reverses each axis that it names") {
 }
 
 TEST_CASE("roll is a rotation, for shifts beyond the length and below 0 too") {
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   for (const std::int64_t shift : {std::int64_t{0}, std::int64_t{1}, std::int64_t{4}, std::int64_t{5}, std::int64_t{12},
-                                   std::int64_t{-1}, std::int64_t{-7}, kLeast, -(kLeast + 1)}) {
+                                   std::int64_t{-1}, std::int64_t{-7}, kMin, -(kMin + 1)}) {
     for (const bool is_symbolic : {false, true}) {
       const Values y = Composed()
                            .with("x", {5, 2}, counted(10), DType::kF32, is_symbolic ? Shape{Dim("n"), 2} : Shape{})

@@ -54,38 +54,38 @@ float overlap(const float* a, const float* b) {
 }
 
 /// Sorts by score, the first of equals first, then keeps each box that no kept one overlaps too much.
-std::vector<std::int64_t> greedy(const Scene& given, std::size_t bound, float most_overlap, float least_score) {
+std::vector<std::int64_t> greedy(const Scene& given, std::size_t bound, float max_overlap, float min_score) {
   std::vector<std::int64_t> order, kept;
   for (std::size_t i = 0; i < given.size(); ++i) {
-    if (given.scores[i] > least_score) order.push_back(static_cast<std::int64_t>(i));
+    if (given.scores[i] > min_score) order.push_back(static_cast<std::int64_t>(i));
   }
   const auto score = [&](std::int64_t i) { return given.scores[static_cast<std::size_t>(i)]; };
   std::ranges::sort(order,
                     [&](std::int64_t i, std::int64_t k) { return score(i) != score(k) ? score(i) > score(k) : i < k; });
   const auto box = [&](std::int64_t i) { return given.boxes.data() + 4 * i; };
   for (const std::int64_t i : order) {
-    const auto hides = [&](std::int64_t other) { return overlap(box(other), box(i)) > most_overlap; };
+    const auto hides = [&](std::int64_t other) { return overlap(box(other), box(i)) > max_overlap; };
     if (kept.size() < bound && std::ranges::none_of(kept, hides)) kept.push_back(i);
   }
   return kept;
 }
 
-Graph suppression(const SizeExpr& n, const SizeExpr& bound, double most_overlap, double least_score) {
+Graph suppression(const SizeExpr& n, const SizeExpr& bound, double max_overlap, double min_score) {
   GraphBuilder graph("suppression");
   const Tensor boxes = graph.input("boxes", DType::kF32, {n, 4}), scores = graph.input("scores", DType::kF32, {n});
-  const IndicesAndCount kept = non_max_suppression(boxes, scores, bound, most_overlap, least_score);
+  const IndicesAndCount kept = non_max_suppression(boxes, scores, bound, max_overlap, min_score);
   graph.output("indices", kept.indices);
   graph.output("count", kept.count);
   return graph.finish().value();
 }
 
-void check(Session& session, const Scene& given, std::size_t bound, float most_overlap, float least_score) {
+void check(Session& session, const Scene& given, std::size_t bound, float max_overlap, float min_score) {
   const auto n = static_cast<std::int64_t>(given.size());
   std::vector<std::int64_t> indices(bound);
   std::int64_t count = -1;
   REQUIRE(session.run({bind(given.boxes, Extents{n, 4}), bind(given.scores, Extents{n})}, {bind(indices), bind(count)})
               .message() == "");
-  std::vector<std::int64_t> expected = greedy(given, bound, most_overlap, least_score);
+  std::vector<std::int64_t> expected = greedy(given, bound, max_overlap, min_score);
   CHECK(count == static_cast<std::int64_t>(expected.size()));
   expected.resize(bound, -1);
   CHECK(indices == expected);
@@ -93,13 +93,13 @@ void check(Session& session, const Scene& given, std::size_t bound, float most_o
 
 TEST_CASE("non_max_suppression keeps what the greedy loop keeps, on every kind of device") {
   const auto run = [](const CompileOptions& options) {
-    for (const auto& [most_overlap, least_score] : {std::pair{0.5f, -kInfinity}, {0.f, 1.f}, {1.f / 3, -0.5f}}) {
+    for (const auto& [max_overlap, min_score] : {std::pair{0.5f, -kInfinity}, {0.f, 1.f}, {1.f / 3, -0.5f}}) {
       for (const std::size_t bound : {5, 40}) {
-        const Graph graph = suppression(40, static_cast<std::int64_t>(bound), most_overlap, least_score);
+        const Graph graph = suppression(40, static_cast<std::int64_t>(bound), max_overlap, min_score);
         const Result<Program> program = compile(graph, options);
         REQUIRE(program.status().message() == "");
         Session session = Session::create(*program).value();
-        check(session, scene(40, 1), bound, most_overlap, least_score);
+        check(session, scene(40, 1), bound, max_overlap, min_score);
       }
     }
   };
@@ -132,7 +132,7 @@ TEST_CASE("non_max_suppression of no boxes, and of none at most") {
 TEST_CASE("non_max_suppression computes boxes of 16 bits in f32, and reads in texts") {
   const Result<Graph> graph = parse_graph(
       "graph g(%boxes: f16[3, 4], %scores: f16[3]) {\n"
-      "  %kept, %count = non_max_suppression(%boxes, %scores) {bound = 2, most_overlap = 0.25}\n"
+      "  %kept, %count = non_max_suppression(%boxes, %scores) {bound = 2, max_overlap = 0.25}\n"
       "  return kept = %kept, count = %count\n}\n");
   REQUIRE(graph.status().message() == "");
   Session session = Session::create(compile(*graph).value()).value();

@@ -170,9 +170,9 @@ TEST_CASE("a start that the run gives outside is told, on each device, and never
         "run: update_slice: start, operand 2, is outside for f32[2] along axis 0 of operand 0, f32[4], expected 0 to "
         "2, "
         "or -4 to -2 to count from the end; choose one of these";
-    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
     for (const std::int64_t start :
-         {std::int64_t{3}, std::int64_t{4}, std::int64_t{-1}, std::int64_t{-5}, kMost, -kMost - 1}) {
+         {std::int64_t{3}, std::int64_t{4}, std::int64_t{-1}, std::int64_t{-5}, kMax, -kMax - 1}) {
       CAPTURE(start);
       CHECK(failure(start) == message);
     }

@@ -60,14 +60,14 @@ void put(GraphBuilder& graph, const ValuesAndIndices& both, bool values, bool in
   if (values) graph.output("values", both.values);
   if (indices) graph.output("indices", both.indices);
 }
-SizeExpr least(const Tensor& x, std::int64_t k) { return min(x.shape()[x.shape().rank() - 1], SizeExpr(k)); }
+SizeExpr bounded_k(const Tensor& x, std::int64_t k) { return min(x.shape()[x.shape().rank() - 1], SizeExpr(k)); }
 
 constexpr Reader kReaders[] = {
-    {"topk", [](GraphBuilder& g, const Tensor& x) { put(g, topk(x, least(x, 8)), true, true); }, 8},
-    {"values of topk", [](GraphBuilder& g, const Tensor& x) { put(g, topk(x, least(x, 50)), true, false); }, 50},
-    {"indices of the least",
-     [](GraphBuilder& g, const Tensor& x) { put(g, topk(x, least(x, 3), {.largest = false}), false, true); }, 3},
-    {"many of topk", [](GraphBuilder& g, const Tensor& x) { put(g, topk(x, least(x, 300)), true, true); }, 300},
+    {"topk", [](GraphBuilder& g, const Tensor& x) { put(g, topk(x, bounded_k(x, 8)), true, true); }, 8},
+    {"values of topk", [](GraphBuilder& g, const Tensor& x) { put(g, topk(x, bounded_k(x, 50)), true, false); }, 50},
+    {"indices of the smallest",
+     [](GraphBuilder& g, const Tensor& x) { put(g, topk(x, bounded_k(x, 3), {.largest = false}), false, true); }, 3},
+    {"many of topk", [](GraphBuilder& g, const Tensor& x) { put(g, topk(x, bounded_k(x, 300)), true, true); }, 300},
     {"sort", [](GraphBuilder& g, const Tensor& x) { put(g, sort(x), true, false); }},
     {"argsort", [](GraphBuilder& g, const Tensor& x) { put(g, sort(x, -1, true), false, true); }},
     {"sort of both", [](GraphBuilder& g, const Tensor& x) { put(g, sort(x), true, true); }},
@@ -261,10 +261,10 @@ TEST_CASE("long rows that are computed give what they give from memory" * test::
 
 /// Rows in memory are compared with the oracle by tests of ops.
 TEST_CASE("the first k of hard rows that are computed are those of the same rows in memory" * test::InTurn()) {
-  constexpr Reader kMost = {"most that groups find",
-                            [](GraphBuilder& g, const Tensor& x) { put(g, topk(x, least(x, 1000)), true, true); },
-                            1000};
-  std::vector<Reader> readers = {kMost};
+  constexpr Reader kMaxByGroups = {
+      "the maximum that groups find",
+      [](GraphBuilder& g, const Tensor& x) { put(g, topk(x, bounded_k(x, 1000)), true, true); }, 1000};
+  std::vector<Reader> readers = {kMaxByGroups};
   std::ranges::copy_if(kReaders, std::back_inserter(readers), [](const Reader& reader) { return reader.k > 0; });
   std::mt19937_64 random(5);
   std::size_t turn = 0;

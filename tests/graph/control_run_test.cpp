@@ -69,13 +69,13 @@ TEST_CASE("loops: Euclid's algorithm exchanges its states until nothing is left"
   });
 }
 
-/// x, or its running sums over and over, until the sum of all is `least` or more; then the larger half is negated if
+/// x, or its running sums over and over, until the sum of all is `minimum` or more; then the larger half is negated if
 /// the last sum is odd.
 Graph growing(const SizeExpr& n) {
   GraphBuilder graph("growing");
-  const Tensor x = graph.input("x", DType::kF32, {n}), least = graph.input("least", DType::kF32, {});
+  const Tensor x = graph.input("x", DType::kF32, {n}), minimum = graph.input("minimum", DType::kF32, {});
   const Tensors grown = graph.while_loop(
-      {x}, [&](State s) { return less(reduce_sum(s[0], {0}), least); },
+      {x}, [&](State s) { return less(reduce_sum(s[0], {0}), minimum); },
       [&](State s) { return Tensors{cumulative_sum(s[0]) + x}; });
   const Tensor total = reduce_sum(grown[0], {0});
   const Tensor odd = not_equal(rem(total, 2), 0);
@@ -91,10 +91,10 @@ struct Grown {
   float total = 0;
 };
 
-Grown grow(const std::vector<float>& x, float least) {
+Grown grow(const std::vector<float>& x, float minimum) {
   Grown result{x};
   const auto total = [&] { return std::accumulate(result.y.begin(), result.y.end(), 0.f); };
-  while (total() < least) {
+  while (total() < minimum) {
     std::partial_sum(result.y.begin(), result.y.end(), result.y.begin());
     for (std::size_t i = 0; i < x.size(); ++i) result.y[i] += x[i];
   }
@@ -109,12 +109,12 @@ void check_growing(Session& session, std::size_t n) {
   std::vector<float> x(n), y(n);
   for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>((i * 7 + 3) % 4);
   const Extents extents{static_cast<std::int64_t>(n)};
-  for (const float least : {0.f, 10.f, 11.f, 500.f, 4000.f}) {
+  for (const float minimum : {0.f, 10.f, 11.f, 500.f, 4000.f}) {
     CAPTURE(n);
-    CAPTURE(least);
+    CAPTURE(minimum);
     float total = 0;
-    REQUIRE(session.run({bind(x, extents), bind(least)}, {bind(y, extents), bind(total)}).message() == "");
-    const Grown expected = grow(x, least);
+    REQUIRE(session.run({bind(x, extents), bind(minimum)}, {bind(y, extents), bind(total)}).message() == "");
+    const Grown expected = grow(x, minimum);
     CHECK(y == expected.y);
     CHECK(total == expected.total);
   }

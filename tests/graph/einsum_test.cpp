@@ -82,15 +82,15 @@ class EinsumMaker {
     for (const char letter : std::string("abcD012")) extents_[letter] = below(4) + (below(8) == 0 ? 0 : 1);
     EinsumCase made;
     std::map<char, int> counts;
-    int most_dots = 0;
+    int max_dots = 0;
     bool has_dots = false;
     for (int i = 0; i < 1 + below(3); ++i) {
-      EinsumOperand operand = make_operand(made.equation, most_dots, has_dots);
+      EinsumOperand operand = make_operand(made.equation, max_dots, has_dots);
       for (const char letter : operand.letters) ++counts[letter];
       made.operands.push_back(std::move(operand));
     }
     std::string dots;
-    for (int d = most_dots; d-- > 0;) dots += static_cast<char>('0' + d);
+    for (int d = max_dots; d-- > 0;) dots += static_cast<char>('0' + d);
     if (below(2) == 0) {
       made.result = dots;
       for (const auto& [letter, count] : counts) {
@@ -112,7 +112,7 @@ class EinsumMaker {
  private:
   int below(int limit) { return static_cast<int>(random_() % static_cast<unsigned>(limit)); }
 
-  EinsumOperand make_operand(std::string& equation, int& most_dots, bool& has_dots) {
+  EinsumOperand make_operand(std::string& equation, int& max_dots, bool& has_dots) {
     EinsumOperand operand;
     std::string term;
     const int num_letters = below(4), dots_at = below(3) == 0 ? below(num_letters + 1) : -1;
@@ -120,7 +120,7 @@ class EinsumMaker {
       if (k == dots_at) {
         const int num_dots = below(4);
         has_dots = true;
-        most_dots = std::max(most_dots, num_dots);
+        max_dots = std::max(max_dots, num_dots);
         term += "...";
         for (int d = num_dots; d-- > 0;) {
           operand.letters += static_cast<char>('0' + d);

@@ -14,7 +14,7 @@ namespace millrace {
 namespace {
 
 using reference::make_tensor;
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 Program compiled(GraphBuilder& builder) {
   return compile(builder.finish().value(), test::every_way_to_compile()[0]).value();
@@ -28,7 +28,7 @@ std::vector<double> first_output(const Program& program, const reference::Tensor
 
 TEST_CASE("a slice whose step is the largest integer takes the first element") {
   const auto x = make_tensor<double>(DType::kF32, {3}, {7, 8, 9});
-  for (const std::int64_t step : {kMost, kMost - 1, kMost / 2 + 1}) {
+  for (const std::int64_t step : {kMax, kMax - 1, kMax / 2 + 1}) {
     CAPTURE(step);
     for (const SizeExpr& n : {SizeExpr(3), SizeExpr(Dim("n"))}) {
       GraphBuilder builder;
@@ -39,7 +39,7 @@ TEST_CASE("a slice whose step is the largest integer takes the first element") {
 }
 
 TEST_CASE("symbols of huge multiples may be 0, and print as they are") {
-  for (const std::int64_t multiple : {std::int64_t{1} << 40, std::int64_t{1} << 62, kMost - 1}) {
+  for (const std::int64_t multiple : {std::int64_t{1} << 40, std::int64_t{1} << 62, kMax - 1}) {
     CAPTURE(multiple);
     GraphBuilder builder;
     const SizeExpr n = Dim("n").multiple_of(multiple), m = Dim("m").multiple_of(multiple);

@@ -16,7 +16,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMostK = 100;  // of a k that a run binds
+constexpr std::int64_t kMaxK = 100;  // of a k that a run binds
 
 enum class Order { kSort, kArgsort, kTopK, kSum };
 constexpr Order kOrders[] = {Order::kSort, Order::kArgsort, Order::kTopK, Order::kSum};
@@ -108,8 +108,8 @@ void compare(OnSimulator& any, Order order, const Bound& bound, const char* targ
   REQUIRE(found.size() == expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i].bytes == expected[i].bytes);
   // A row of one element needs no exchange: its way through workgroup memory shows.
-  const double most_times = bound.n <= 1 ? 1.6 : 1.3;
-  CHECK(static_cast<double>(any.lane_instructions()) <= most_times * static_cast<double>(one.lane_instructions()));
+  const double max_ratio = bound.n <= 1 ? 1.6 : 1.3;
+  CHECK(static_cast<double>(any.lane_instructions()) <= max_ratio * static_cast<double>(one.lane_instructions()));
 }
 
 void check_orders(const char* target, const Sizes& any, std::span<const Order> orders, std::span<const Bound> bounds) {
@@ -126,7 +126,7 @@ TEST_CASE("sorts, TopK and scans of sizes that a run binds cost what those of kn
   constexpr Bound kBounds[] = {{1156, 2, 2},   {512, 256, 8}, {7, 33, 8},    {1, 1000, 8}, {3, 5000, 8},
                                {1, 100000, 8}, {5, 64, 40},   {66, 4100, 9}, {5, 700, 90}, {1, 1, 1},
                                {3, 1, 0},      {0, 5, 3},     {4, 0, 0}};
-  const Sizes any{Dim("rows"), Dim("n"), Dim("k").at_most(kMostK)};
+  const Sizes any{Dim("rows"), Dim("n"), Dim("k").at_most(kMaxK)};
   check_orders("sim:gfx1100", any, kOrders, kBounds);
   check_orders("sim:gfx90a", any, kOrders, std::span(kBounds).first(5));
 }

@@ -33,7 +33,7 @@ Graph orders_of(const Shape& shape) {
   builder.output("ascending", sort(x).values);
   builder.output("descending_at", sort(x, -1, /*descending=*/true).indices);
   builder.output("sums", cumulative_sum(x));
-  builder.output("most", cumulative_max(x, {.axis = 0, .exclusive = true, .reverse = true}));
+  builder.output("maxima", cumulative_max(x, {.axis = 0, .exclusive = true, .reverse = true}));
   return builder.finish().value();
 }
 

@@ -171,7 +171,7 @@ void check_kernel(const MutatedGraph& row, const Tallies& tallies) {
 }
 
 /// How many of a hundred places are found at least. LLVM often switches lanes on only to switch them off again at once.
-std::size_t least_percentage(CodeMistake mistake) {
+std::size_t min_percentage(CodeMistake mistake) {
   switch (mistake) {
     case CodeMistake::kNoExec:
       return 85;
@@ -220,7 +220,7 @@ TEST_CASE("mistakes in the machine code of workgroup kernels are found, a slice 
     MESSAGE(to_text(mistake), ": ", tally.tried, " tried, ", tally.by_finding, " found, ", tally.by_value,
             " gave other values; ", tally.later, " of them not in the first trial");
     // A slice may have few.
-    CHECK((tally.tried < 500 || tally.found() * 100 >= tally.tried * least_percentage(mistake)));
+    CHECK((tally.tried < 500 || tally.found() * 100 >= tally.tried * min_percentage(mistake)));
   }
 }
 

@@ -85,7 +85,7 @@ std::vector<double> computed_on_host(const reference::Tensor& x, const reference
 }
 
 template <class Body>
-void check_values(DType dtype, std::size_t fewest_dispatches) {
+void check_values(DType dtype, std::size_t min_dispatches) {
   CAPTURE(to_text(dtype));
   const reference::Tensor inputs[] = {numbers(dtype, 37, 0.75), numbers(dtype, 37, -0.125)};
   const std::vector<double> expected = computed_on_host<Body>(inputs[0], inputs[1]);
@@ -94,7 +94,7 @@ void check_values(DType dtype, std::size_t fewest_dispatches) {
     for (const CompileOptions& options : test::every_way_to_compile()) {
       CAPTURE(test::to_text(options));
       const Program program = compile(graph, options).value();
-      CHECK(program.report().num_dispatches >= fewest_dispatches);
+      CHECK(program.report().num_dispatches >= min_dispatches);
       const auto found = test::run_guarded(program, inputs);
       REQUIRE(found.status().message() == "");
       CHECK(reference::read_all<double>((*found)[0]) == expected);
@@ -110,11 +110,11 @@ TEST_CASE("a long body is several kernels, which compute bit for bit what it say
 }
 
 template <class Body>
-void check_lengths(const char* target_name, DType dtype, std::size_t most_kernels) {
+void check_lengths(const char* target_name, DType dtype, std::size_t max_kernels) {
   CAPTURE(target_name);
   const Target target = make_default_context()->target(target_name).value();
   const LoweredGraph lowered = lower_graph(graph_of<Body>(dtype, {4000}), target).value();
-  CHECK(lowered.schedule.kernels.size() <= most_kernels);
+  CHECK(lowered.schedule.kernels.size() <= max_kernels);
   for (const PlannedKernel& kernel : lowered.schedule.kernels) {
     const auto image = target.find_generator(kernel.generator)->emit(kernel, target.spec());
     REQUIRE(image.status().message() == "");

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 constexpr float kThree[] = {1, 2, 3};
 
 /// A graph that outlives the cases, with one input.
@@ -34,7 +34,7 @@ constexpr Misuse kInputs[] = {
      "%0 = input 'x': the type is f32[4x-1], expected extents of 0 or more; correct them"},
     {"2^48 elements", [](GraphBuilder& g) { f32(g, {1 << 24, 1 << 24}); },
      "%0 = input 'x': the type is f32[16777216x16777216], expected fewer than 2^48 elements; divide it"},
-    {"more elements than int64 counts", [](GraphBuilder& g) { f32(g, {kMost, kMost}); },
+    {"more elements than int64 counts", [](GraphBuilder& g) { f32(g, {kMax, kMax}); },
      "%0 = input 'x': the type is f32[9223372036854775807x9223372036854775807], expected fewer than 2^48 elements; "
      "divide it"},
     {"a dim that is too long",
@@ -85,7 +85,7 @@ constexpr Misuse kConstants[] = {
      "%0 = constant: 12 bytes given, expected 0 for f32[3x0]; give every element once"},
     {"extents that are negative together", [](GraphBuilder& g) { g.constant<float>({-1, -3}, kThree); },
      "%0 = constant: the type is f32[-1x-3], expected extents of 0 or more; correct them"},
-    {"extents whose product leaves int64", [](GraphBuilder& g) { g.constant<float>({kMost, 2}, kThree); },
+    {"extents whose product leaves int64", [](GraphBuilder& g) { g.constant<float>({kMax, 2}, kThree); },
      "%0 = constant: the type is f32[9223372036854775807x2], expected fewer than 2^48 elements; divide it"},
     {"a dim that is not known", [](GraphBuilder& g) { g.constant<float>({Dim("n").at_most(3)}, kThree); },
      "%0 = constant: the type is f32[n], expected dims that are numbers; give numbers"},

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 constexpr Misuse kReshapes[] = {
     {"another number of elements", [](GraphBuilder& g) { reshape(f32(g, {4, 8}), {5, 6}); },
@@ -25,7 +25,7 @@ constexpr Misuse kReshapes[] = {
      "correct the shape"},
     {"rank 9", [](GraphBuilder& g) { reshape(f32(g, {1}), {1, 1, 1, 1, 1, 1, 1, 1, 1}); },
      "%1 = reshape: result 0 is f32[1x1x1x1x1x1x1x1x1], of rank 9, expected 8 or less; reshape it"},
-    {"nothing, with strides beyond int64", [](GraphBuilder& g) { reshape(f32(g, {0}), {0, kMost, kMost}); },
+    {"nothing, with strides beyond int64", [](GraphBuilder& g) { reshape(f32(g, {0}), {0, kMax, kMax}); },
      "%1 = reshape: result 0 is f32[0x9223372036854775807x9223372036854775807], expected fewer than 2^48 elements; "
      "divide it"},
 };
@@ -77,7 +77,7 @@ constexpr Misuse kSlices[] = {
     {"a start before the first element", [](GraphBuilder& g) { slice(f32(g, {4}), {-5}, {4}); },
      "%1 = slice: start[0] is -1 and stop[0] is 4, expected 0 <= start <= stop <= 4 for operand 0, f32[4]; stay inside "
      "the operand"},
-    {"a stop behind the end", [](GraphBuilder& g) { slice(f32(g, {4}), {0}, {kMost}); },
+    {"a stop behind the end", [](GraphBuilder& g) { slice(f32(g, {4}), {0}, {kMax}); },
      "%1 = slice: start[0] is 0 and stop[0] is 9223372036854775807, expected 0 <= start <= stop <= 4 for operand 0, "
      "f32[4]; stay inside the operand"},
     {"a stop before the start", [](GraphBuilder& g) { slice(f32(g, {4}), {3}, {2}); },
@@ -90,7 +90,7 @@ constexpr Misuse kMoves[] = {
      "%1 = pad: high has 1 entry, expected 2 (the dims of operand 0, f32[4x8]); give one for each"},
     {"pad: negative", [](GraphBuilder& g) { pad(f32(g, {4}), {0}, {-1}); },
      "%1 = pad: low[0] is 0 and high[0] is -1, expected 0 or more; use slice to cut"},
-    {"pad: endless", [](GraphBuilder& g) { pad(f32(g, {4}), {kMost}, {kMost}); },
+    {"pad: endless", [](GraphBuilder& g) { pad(f32(g, {4}), {kMax}, {kMax}); },
      "%1 = pad: result 0 is f32[9223372036854775807], expected fewer than 2^48 elements; divide it"},
     {"concat: along no axis", [](GraphBuilder& g) { concat(std::vector{f32(g, {4})}, 1); },
      "%1 = concat: axis is 1, expected -1 to 0 for operand 0, f32[4]; choose one of its axes"},

@@ -9,15 +9,15 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 constexpr Misuse kReductions[] = {
     {"an axis above the last", [](GraphBuilder& g) { reduce_sum(f32(g, {4, 8}), {1, 2}); },
      "%1 = reduce_sum: axes[1] is 2, expected -2 to 1 for operand 0, f32[4x8]; choose one of its axes"},
     {"an axis below the first", [](GraphBuilder& g) { reduce_max(f32(g, {4, 8}), {-3}); },
      "%1 = reduce_max: axes[0] is -3, expected -2 to 1 for operand 0, f32[4x8]; choose one of its axes"},
-    {"the least axis", [](GraphBuilder& g) { reduce_min(f32(g, {4, 8}), {kLeast}); },
+    {"the minimum axis", [](GraphBuilder& g) { reduce_min(f32(g, {4, 8}), {kMin}); },
      "%1 = reduce_min: axes[0] is -9223372036854775808, expected -2 to 1 for operand 0, f32[4x8]; choose one of its "
      "axes"},
     {"an axis twice", [](GraphBuilder& g) { reduce_prod(f32(g, {4, 8}), {0, -2}); },
@@ -108,7 +108,7 @@ constexpr Misuse kConvolutions[] = {
      [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.padding = {0, 0, -1, 0}}); },
      "%2 = conv2d: padding[2] is -1, expected 0 or more; correct it"},
     {"endless padding",
-     [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.padding = {kMost, 0, kMost, 0}}); },
+     [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.padding = {kMax, 0, kMax, 0}}); },
      "%2 = conv2d: result 0 is f32[1x4x9223372036854775807x6], expected fewer than 2^48 elements; divide it"},
     {"groups that do not divide the channels",
      [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 1, 3, 3}), {.groups = 2}); },

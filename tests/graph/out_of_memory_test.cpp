@@ -76,18 +76,18 @@ CompileOptions options_for(const TemporaryDirectory& cache) {
 
 /// A call takes ten times as long under a sanitizer, which tries some of the allocations.
 #ifdef MILLRACE_SANITIZED
-constexpr std::uint64_t kMostTrials = 150;
+constexpr std::uint64_t kMaxTrials = 150;
 #else
-constexpr std::uint64_t kMostTrials = UINT64_MAX;
+constexpr std::uint64_t kMaxTrials = UINT64_MAX;
 #endif
 
 /// From one allocation to the next that fails, of `num`.
-std::uint64_t stride_of(std::uint64_t num) { return num / kMostTrials + 1; }
+std::uint64_t stride_of(std::uint64_t num) { return num / kMaxTrials + 1; }
 
 /// Messages that single allocations lead to are met when all of them are tried.
 void check_said(const std::set<std::string>& messages, const std::string& where) {
   CAPTURE(where);
-  if (kMostTrials == UINT64_MAX) CHECK(messages.contains(where + ": out of memory; free memory, or ask for less"));
+  if (kMaxTrials == UINT64_MAX) CHECK(messages.contains(where + ": out of memory; free memory, or ask for less"));
 }
 
 /// Has each allocation of `body(prepare())` fail in turn, alone and with all that follow; what `prepare` does never

@@ -43,14 +43,14 @@ std::int64_t aligned(std::int64_t bytes) {
 }
 
 /// No packing needs less than what lives at one timepoint.
-std::int64_t most_live_bytes(const std::vector<Life>& lives, std::uint32_t timepoints) {
-  std::int64_t most = 0;
+std::int64_t max_live_bytes(const std::vector<Life>& lives, std::uint32_t timepoints) {
+  std::int64_t peak = 0;
   for (std::uint32_t t = 0; t < timepoints; ++t) {
     std::int64_t live = 0;
     for (const Life& life : lives) live += life.first <= t && t <= life.last ? aligned(life.bytes) : 0;
-    most = std::max(most, live);
+    peak = std::max(peak, live);
   }
-  return most;
+  return peak;
 }
 
 std::vector<Life> random_lives(std::mt19937& random, std::uint32_t timepoints) {
@@ -95,10 +95,10 @@ TEST_CASE("transients that live together never overlap, and the slab is near wha
       sum += aligned(lives[k].bytes);
     }
     check_placement(schedule);
-    const std::int64_t slab = schedule.slab_bytes.constant(), least = most_live_bytes(lives, timepoints);
+    const std::int64_t slab = schedule.slab_bytes.constant(), min_bytes = max_live_bytes(lives, timepoints);
     CHECK(slab <= sum);
-    CHECK(slab >= least);
-    sum_of_ratios += least == 0 ? 1 : static_cast<double>(slab) / static_cast<double>(least);
+    CHECK(slab >= min_bytes);
+    sum_of_ratios += min_bytes == 0 ? 1 : static_cast<double>(slab) / static_cast<double>(min_bytes);
   }
   CHECK(sum_of_ratios / kSchedules < 1.02);
 }
@@ -130,7 +130,7 @@ std::int64_t end_of(const std::vector<Life>& lives, const Offsets& offsets) {
   return end;
 }
 
-std::int64_t most_live_bytes(const std::vector<Life>& lives) { return most_live_bytes(lives, 100); }
+std::int64_t max_live_bytes(const std::vector<Life>& lives) { return max_live_bytes(lives, 100); }
 
 /// The best of four orders: by size, by size times length of life, by length of life, by its beginning. Then the best
 /// one is repaired 24 times: what ends last is placed first.
@@ -151,10 +151,10 @@ Offsets best_offsets(const std::vector<Life>& lives) {
     if (!best.empty() && end_of(lives, offsets) >= end_of(lives, best)) continue;
     best = std::move(offsets);
     best_order = order;
-    if (end_of(lives, best) == most_live_bytes(lives)) return best;
+    if (end_of(lives, best) == max_live_bytes(lives)) return best;
   }
   Offsets last = best;
-  for (int i = 0; i < 24 && end_of(lives, best) > most_live_bytes(lives); ++i) {
+  for (int i = 0; i < 24 && end_of(lives, best) > max_live_bytes(lives); ++i) {
     const auto end = [&](std::size_t k) { return last[k] + aligned(lives[k].bytes); };
     const auto top = std::ranges::max_element(best_order, {}, end);
     std::rotate(best_order.begin(), top, top + 1);

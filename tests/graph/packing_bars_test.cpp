@@ -20,7 +20,7 @@ namespace millrace {
 namespace {
 
 Schedule schedule_of(const Graph& graph, std::uint64_t number) {
-  constexpr ScheduleOrder kOrders[] = {ScheduleOrder::kLeastPeak, ScheduleOrder::kMostConcurrency};
+  constexpr ScheduleOrder kOrders[] = {ScheduleOrder::kMinPeak, ScheduleOrder::kMaxConcurrency};
   const Target target = test::test_context()->target(number % 3 == 0 ? "sim:gfx1100" : "cpu:baseline").value();
   Result<LoweredGraph> lowered = lower_graph(graph, target, {}, {}, kOrders[number % 2]);
   REQUIRE_MESSAGE(lowered.ok(), lowered.status().message());

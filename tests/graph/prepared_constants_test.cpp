@@ -67,13 +67,13 @@ TEST_CASE("dequantised weights are computed at load, and are right on every kind
   isa.device = "isa:gfx1100";
   check_quantised(isa);
   CompileOptions none;
-  none.passes.most_prepared_bytes = 0;
+  none.passes.max_prepared_bytes = 0;
   check_quantised(none);
 }
 
-LoweredGraph lowered(Graph graph, std::uint64_t most_bytes = 1 << 20) {
+LoweredGraph lowered(Graph graph, std::uint64_t max_bytes = 1 << 20) {
   PassOptions passes;
-  passes.most_prepared_bytes = most_bytes;
+  passes.max_prepared_bytes = max_bytes;
   return lower_graph(std::move(graph), make_default_context()->target("cpu").value(), {}, passes).value();
 }
 
@@ -295,7 +295,7 @@ TEST_CASE("programs of one device share what is prepared alike, and other device
   options.on_device = options.context->device("cpu").value();
   const Program first = compile(quantised(), options).value(), second = compile(quantised(), options).value();
   CHECK(first.state()->constants == second.state()->constants);
-  options.passes.most_prepared_bytes = 0;
+  options.passes.max_prepared_bytes = 0;
   CHECK(compile(quantised(), options).value().state()->constants != first.state()->constants);
   const Program there = first.on(options.context->device("cpu:threads=2").value()).value();
   Session here = Session::create(first).value(), away = Session::create(there).value();

@@ -242,8 +242,8 @@ TEST_CASE("random programs of loops and conditions give what plain loops give, o
     CompileOptions options;
     options.context = test::test_context();
     options.order = seed % 3 == 0   ? ScheduleOrder::kStrict
-                    : seed % 3 == 1 ? ScheduleOrder::kLeastPeak
-                                    : ScheduleOrder::kMostConcurrency;
+                    : seed % 3 == 1 ? ScheduleOrder::kMinPeak
+                                    : ScheduleOrder::kMaxConcurrency;
     const auto run = [&](const CompileOptions& with) {
       for (const Graph& graph : {fixed, bound}) {
         const Result<Program> program = compile(graph, with);

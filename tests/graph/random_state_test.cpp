@@ -69,7 +69,7 @@ TEST_CASE("random graphs with variables keep the state that a plain model keeps,
     CAPTURE(to_text(graph));
     CHECK(round_trip_problem(graph, {}) == "");
     for (const ScheduleOrder order :
-         {ScheduleOrder::kStrict, ScheduleOrder::kLeastPeak, ScheduleOrder::kMostConcurrency}) {
+         {ScheduleOrder::kStrict, ScheduleOrder::kMinPeak, ScheduleOrder::kMaxConcurrency}) {
       CompileOptions options;
       options.context = test::test_context();
       options.device = order == ScheduleOrder::kStrict ? "sim:gfx1100" : "cpu";

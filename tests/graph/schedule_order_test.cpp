@@ -19,8 +19,7 @@
 namespace millrace {
 namespace {
 
-constexpr ScheduleOrder kOrders[] = {ScheduleOrder::kStrict, ScheduleOrder::kLeastPeak,
-                                     ScheduleOrder::kMostConcurrency};
+constexpr ScheduleOrder kOrders[] = {ScheduleOrder::kStrict, ScheduleOrder::kMinPeak, ScheduleOrder::kMaxConcurrency};
 
 Schedule schedule_of(const Graph& graph, ScheduleOrder order, std::string_view target = "cpu:baseline") {
   Result<LoweredGraph> lowered = lower_graph(graph, test::test_context()->target(target).value(), {}, {}, order);
@@ -32,7 +31,7 @@ Schedule schedule_of(const Graph& graph, ScheduleOrder order, std::string_view t
 TEST_CASE("orders are read as they are written") {
   for (const ScheduleOrder order : kOrders) CHECK(parse_schedule_order(to_text(order)).value() == order);
   CHECK(parse_schedule_order("fast\n").status().message() ==
-        "found 'fast\\n', expected strict, least-peak or most-concurrency; say one of these");
+        "found 'fast\\n', expected strict, min-peak or max-concurrency; say one of these");
 }
 
 TEST_CASE("the strict order is the graph's, with a barrier after each step") {
@@ -54,13 +53,13 @@ TEST_CASE("the text of a schedule says its order") {
   }
 }
 
-TEST_CASE("independent branches share timepoints where most concurrency is wanted") {
+TEST_CASE("independent branches share timepoints under max-concurrency") {
   GraphBuilder graph("branches");
   const Tensor x = graph.input("x", DType::kF32, {4, 8});
   for (int i = 0; i < 5; ++i) {
     graph.output("y" + std::to_string(i), cumulative_sum(softmax(x * static_cast<double>(i + 2))));
   }
-  const Schedule schedule = schedule_of(graph.finish().value(), ScheduleOrder::kMostConcurrency);
+  const Schedule schedule = schedule_of(graph.finish().value(), ScheduleOrder::kMaxConcurrency);
   std::vector<std::uint32_t> num_at;  // steps, per timepoint
   for (const Step& step : schedule.steps) {
     if (num_at.size() <= step.timepoint) num_at.resize(step.timepoint + 1);
@@ -70,7 +69,7 @@ TEST_CASE("independent branches share timepoints where most concurrency is wante
   for (const std::uint32_t count : num_at) CHECK(count == 5);
 }
 
-TEST_CASE("the order of the least peak never needs more than the graph's order" * test::InTurn()) {
+TEST_CASE("the order of min-peak never needs more than the graph's order" * test::InTurn()) {
   int num_better = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
@@ -79,11 +78,11 @@ TEST_CASE("the order of the least peak never needs more than the graph's order" 
       const test::RandomGraph random = test::make_random_graph(seed);
       graph = random.bindings.empty() ? random.graph : bind_graph(random.graph, random.bindings.back());
     }
-    const Schedule least = schedule_of(graph, ScheduleOrder::kLeastPeak);
+    const Schedule min_peak = schedule_of(graph, ScheduleOrder::kMinPeak);
     const Schedule strict = schedule_of(graph, ScheduleOrder::kStrict);
-    CHECK(*measure_schedule(least).peak_bytes <= *measure_schedule(strict).peak_bytes);
-    CHECK(least.steps.size() == strict.steps.size());
-    num_better += *measure_schedule(least).peak_bytes < *measure_schedule(strict).peak_bytes ? 1 : 0;
+    CHECK(*measure_schedule(min_peak).peak_bytes <= *measure_schedule(strict).peak_bytes);
+    CHECK(min_peak.steps.size() == strict.steps.size());
+    num_better += *measure_schedule(min_peak).peak_bytes < *measure_schedule(strict).peak_bytes ? 1 : 0;
   }
   MESSAGE(num_better, " of 300 need less than in the graph's order");
   CHECK(num_better > 20);
@@ -94,11 +93,12 @@ TEST_CASE(
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
     const Graph graph = test::make_random_network(seed, true);
-    const Schedule least = schedule_of(graph, ScheduleOrder::kLeastPeak);
+    const Schedule min_peak = schedule_of(graph, ScheduleOrder::kMinPeak);
     const Schedule strict = schedule_of(graph, ScheduleOrder::kStrict);
     for (const std::int64_t size : {1, 64, 4096}) {
       const SymbolValues values = {{"n", size}, {"m", size}};
-      CHECK(*measure_schedule(least, values).lower_bound_bytes <= *measure_schedule(strict, values).lower_bound_bytes);
+      CHECK(*measure_schedule(min_peak, values).lower_bound_bytes <=
+            *measure_schedule(strict, values).lower_bound_bytes);
     }
   }
 }
@@ -130,14 +130,14 @@ TEST_CASE("of 32 layers' dequantised weights, at most two are alive") {
           weights.push_back(&resource);
       }
       REQUIRE(weights.size() == kLayers);
-      std::int64_t most = 0;
+      std::int64_t max_weights = 0;
       for (const Resource* at : weights) {
-        most = std::max(most, std::ranges::count_if(weights, [&](const Resource* other) {
-                          return other->first_timepoint <= at->first_timepoint &&
-                                 at->first_timepoint <= other->last_timepoint;
-                        }));
+        max_weights = std::max(max_weights, std::ranges::count_if(weights, [&](const Resource* other) {
+                                 return other->first_timepoint <= at->first_timepoint &&
+                                        at->first_timepoint <= other->last_timepoint;
+                               }));
       }
-      CHECK(most == (order == ScheduleOrder::kStrict ? kLayers : order == ScheduleOrder::kLeastPeak ? 1 : 2));
+      CHECK(max_weights == (order == ScheduleOrder::kStrict ? kLayers : order == ScheduleOrder::kMinPeak ? 1 : 2));
     }
   }
 }

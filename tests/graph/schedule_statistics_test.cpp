@@ -26,7 +26,7 @@ Schedule schedule_of(ScheduleOrder order) {
 }
 
 TEST_CASE("statistics count what a schedule does, and what it takes for given sizes") {
-  const ScheduleStatistics expected{.order = ScheduleOrder::kMostConcurrency,
+  const ScheduleStatistics expected{.order = ScheduleOrder::kMaxConcurrency,
                                     .num_dispatches = 4,
                                     .num_copies = 3,
                                     .num_waits = 2,
@@ -34,7 +34,7 @@ TEST_CASE("statistics count what a schedule does, and what it takes for given si
                                     .peak_bytes = 64,
                                     .lower_bound_bytes = 64,
                                     .constant_bytes = 0};
-  CHECK(measure_schedule(schedule_of(ScheduleOrder::kMostConcurrency), {{"rows", 8}}) == expected);
+  CHECK(measure_schedule(schedule_of(ScheduleOrder::kMaxConcurrency), {{"rows", 8}}) == expected);
   ScheduleStatistics strict = expected;
   strict.order = ScheduleOrder::kStrict;
   strict.num_barriers = 4;
@@ -43,9 +43,9 @@ TEST_CASE("statistics count what a schedule does, and what it takes for given si
 }
 
 TEST_CASE("statistics are an object in JSON, with null for what depends on a size that is not known") {
-  const Schedule schedule = schedule_of(ScheduleOrder::kLeastPeak);
+  const Schedule schedule = schedule_of(ScheduleOrder::kMinPeak);
   const std::string counts =
-      "{\"order\": \"least-peak\", \"num_dispatches\": 4, \"num_copies\": 3, \"num_waits\": 2, \"num_barriers\": 2, ";
+      "{\"order\": \"min-peak\", \"num_dispatches\": 4, \"num_copies\": 3, \"num_waits\": 2, \"num_barriers\": 2, ";
   CHECK(to_json(measure_schedule(schedule)) ==
         counts + "\"peak_bytes\": null, \"lower_bound_bytes\": null, \"constant_bytes\": 0, \"prepared_bytes\": 0}");
   CHECK(to_json(measure_schedule(schedule, {{"rows", 1000}})) ==

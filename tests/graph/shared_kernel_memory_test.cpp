@@ -24,11 +24,11 @@ Program sorts_of(const std::vector<std::int64_t>& lengths, const CompileOptions&
 }
 
 std::int64_t memory_of(const Program& program) {
-  std::int64_t most = 0;
+  std::int64_t max_bytes = 0;
   for (const PlannedKernel& kernel : program.lowered().schedule.kernels) {
-    most = std::max<std::int64_t>(most, kernel.info.workgroup_bytes);
+    max_bytes = std::max<std::int64_t>(max_bytes, kernel.info.workgroup_bytes);
   }
-  return most;
+  return max_bytes;
 }
 
 TEST_CASE("one kernel for short and long rows has the memory of the long ones, whichever come first") {

@@ -342,9 +342,9 @@ TEST_CASE("the node of a missing kernel is named in loops, and where constants a
     graph round() {
       %s = variable() : f32[8]
       %next = tanh(%s)
-      %most = reduce_max(%next) {axes = [0]}
+      %maximum = reduce_max(%next) {axes = [0]}
       %half = constant(0.5) : f32[]
-      %again = greater(%most, %half)
+      %again = greater(%maximum, %half)
       update %s = %next
       return again = %again
     }

@@ -67,12 +67,12 @@ void run_on(std::string_view level, const Case& test, const std::vector<float>& 
 bool same_bits(float a, float b) { return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof(float)) == 0; }
 
 /// NaN wins, and -0 is below +0.
-float least(float a, float b) {
+float minimum(float a, float b) {
   if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<float>::quiet_NaN();
   if (a == b) return std::signbit(a) ? a : b;
   return a < b ? a : b;
 }
-float greatest(float a, float b) { return -least(-a, -b); }
+float maximum(float a, float b) { return -minimum(-a, -b); }
 float sum(float a, float b) { return a + b; }
 float product(float a, float b) { return a * b; }
 
@@ -105,8 +105,8 @@ TEST_CASE("scans of short rows and columns combine element by element, in order"
   const float inf = std::numeric_limits<float>::infinity();
   const Scan scans[] = {{cumulative_sum, sum, 0},
                         {cumulative_prod, product, 1},
-                        {cumulative_max, greatest, -inf},
-                        {cumulative_min, least, inf}};
+                        {cumulative_max, maximum, -inf},
+                        {cumulative_min, minimum, inf}};
   for (const IsaLevel isa : host_isa_levels()) {
     for (const Case& test : all_cases()) {
       if (test.n > 15) continue;

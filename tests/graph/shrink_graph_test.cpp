@@ -60,7 +60,7 @@ std::ptrdiff_t num_ops(const Graph& graph) {
 }
 
 /// What is wrong with what is left of the graph, or nothing.
-std::string shrunk_problem(const Graph& graph, const Planted& fails, std::ptrdiff_t most_ops) {
+std::string shrunk_problem(const Graph& graph, const Planted& fails, std::ptrdiff_t max_ops) {
   const Graph smallest = test::shrink_graph(graph, fails);
   const std::string text = to_text(smallest);
   const Result<Graph> parsed = parse_graph(text);
@@ -70,18 +70,18 @@ std::string shrunk_problem(const Graph& graph, const Planted& fails, std::ptrdif
   if (!fails(smallest) || !fails(*parsed)) return "does not fail\n" + text;
   if (std::ranges::any_of(test::smaller_graphs(smallest), fails)) return "a smaller one fails\n" + text;
   // An op has three operands at most, and nothing is left that no op reads.
-  const auto most_nodes = static_cast<std::size_t>(4 * most_ops);
-  return num_ops(smallest) <= most_ops && smallest.nodes.size() <= most_nodes ? "" : "is large\n" + text;
+  const auto max_nodes = static_cast<std::size_t>(4 * max_ops);
+  return num_ops(smallest) <= max_ops && smallest.nodes.size() <= max_nodes ? "" : "is large\n" + text;
 }
 
 /// Shrinks the first ten random graphs in which the failure is.
-void check_shrunk(const Planted& fails, std::ptrdiff_t most_ops) {
+void check_shrunk(const Planted& fails, std::ptrdiff_t max_ops) {
   int num_failing = 0;
   for (std::uint64_t seed = 1; seed <= 5000 && num_failing < 10; ++seed) {
     const Graph graph = test::make_random_graph(seed).graph;
     if (!fails(graph)) continue;
     ++num_failing;
-    CHECK_MESSAGE(shrunk_problem(graph, fails, most_ops) == "", "seed ", seed);
+    CHECK_MESSAGE(shrunk_problem(graph, fails, max_ops) == "", "seed ", seed);
   }
   CHECK(num_failing == 10);
 }

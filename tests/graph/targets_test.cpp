@@ -35,7 +35,7 @@ Graph selection() {
   const auto [values, indices] = topk(x, 20);
   builder.output("values", values);
   builder.output("indices", indices);
-  builder.output("most", reduce_max(-x, {1}));
+  builder.output("maximum", reduce_max(-x, {1}));
   builder.output("sums", cumulative_sum(indices));
   return builder.finish().value();
 }

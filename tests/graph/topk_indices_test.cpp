@@ -127,11 +127,11 @@ TEST_CASE("topk takes the indices that came with the elements, along any axis, o
 
 TEST_CASE("one program takes the indices for every extent and k that runs bind") {
   const Shape shape{Dim("rows"), Dim("n"), Dim("columns")};
-  const SizeExpr most = Dim("k").at_most(64);
+  const SizeExpr any_k = Dim("k").at_most(64);
   for (const std::string device : kDevices) {
     CAPTURE(device);
     const Selection any{{1, 1, 1}, 1, 0};
-    const Program program = compile_topk(any, Elements(any, DType::kF32, DType::kI32), device, shape, most);
+    const Program program = compile_topk(any, Elements(any, DType::kF32, DType::kI32), device, shape, any_k);
     for (const Selection& selection :
          {Selection{{3, 100, 2}, 1, 33}, Selection{{1, 1, 1}, 1, 1}, Selection{{2, 64, 1}, 1, 64},
           Selection{{1, 7, 5}, 1, 0}, Selection{{0, 9, 4}, 1, 3}, Selection{{5, 0, 2}, 1, 0}}) {

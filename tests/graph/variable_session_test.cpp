@@ -47,7 +47,7 @@ Four get(Session& session, std::string_view name = "sum") {
 TEST_CASE("a run reads the value from before it, and its update is for the next one") {
   for (const CompileOptions& options : test::every_way_to_compile()) {
     for (const ScheduleOrder order :
-         {ScheduleOrder::kStrict, ScheduleOrder::kLeastPeak, ScheduleOrder::kMostConcurrency}) {
+         {ScheduleOrder::kStrict, ScheduleOrder::kMinPeak, ScheduleOrder::kMaxConcurrency}) {
       CompileOptions ordered = options;
       ordered.order = order;
       CAPTURE(test::to_text(options));

@@ -31,7 +31,7 @@ std::int64_t status_bytes(const std::string& field) {
   return 0;
 }
 
-/// Forgets the most memory that the process ever had, which VmHWM tells. Returns false where the system does not allow
+/// Resets the peak memory of the process, which VmHWM tells. Returns false where the system does not allow
 /// it.
 bool forget_peak() {
   std::ofstream file("/proc/self/clear_refs");

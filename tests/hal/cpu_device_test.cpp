@@ -101,7 +101,7 @@ TEST_CASE("a device runs host code of its level and of those below") {
   }
 }
 
-TEST_CASE("the most groups that there can be are all run, in as many calls as it takes") {
+TEST_CASE("the maximum number of groups is run, in as many calls as it takes") {
   for (std::uint32_t per_call : {0xffff'ffffu, 0x8000'0001u, 0x4000'0000u}) {
     std::uint64_t count = 0;
     const std::vector<ExecutableImage> images = {host_kernel_image(

@@ -30,7 +30,7 @@ Status submit(const Replay& replay, std::stop_token stop) {
 TEST_CASE("stop: no group begins after the request, and those of each worker that had begun end") {
   struct Case {
     std::shared_ptr<Executor> executor;
-    std::uint32_t most_beside;  // groups that other workers may have begun
+    std::uint32_t max_begun_by_others;  // groups that other workers may have begun
   };
   const Case cases[] = {{nullptr, 0},
                         {test::make_executor(ExecutorKind::kSerial, 3), 0},
@@ -59,7 +59,7 @@ TEST_CASE("stop: no group begins after the request, and those of each worker tha
     CHECK(status.code() == StatusCode::kCancelled);
     CHECK(status.message() == "kernel 'count': stopped on request; what it should have written is unspecified");
     CHECK(num_at_request >= 20);
-    CHECK(num_begun <= num_at_request + each.most_beside);
+    CHECK(num_begun <= num_at_request + each.max_begun_by_others);
     stops = false;
     num_begun = 0;
     REQUIRE(submit(replay, {}).ok());

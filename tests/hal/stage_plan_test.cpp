@@ -14,8 +14,8 @@ struct Step {
   double ns_per_group;
 };
 
-StagePlan plan_of(const std::vector<Step>& steps, std::uint32_t most_workers) {
-  StagePlan plan(static_cast<std::uint32_t>(steps.size()), most_workers);
+StagePlan plan_of(const std::vector<Step>& steps, std::uint32_t max_workers) {
+  StagePlan plan(static_cast<std::uint32_t>(steps.size()), max_workers);
   for (std::uint32_t i = 0; i < steps.size(); ++i) {
     plan.add({.step = i, .groups = steps[i].groups, .ns_per_group = steps[i].ns_per_group});
   }
@@ -42,7 +42,7 @@ GroupRange groups_of(StagePlan& plan, std::uint32_t unit) {
   return plan.next_piece(units).groups;
 }
 
-constexpr std::uint32_t kMost = 0xffff'ffff;
+constexpr std::uint32_t kMaxGroups = 0xffff'ffff;
 
 }  // namespace
 
@@ -52,7 +52,7 @@ TEST_CASE("plan: units are in the steps' order and have each group once") {
                                                  {{{0, 1}, 1}, {{0, 1}, 1}},
                                                  {{{0, 3}, 1e6}, {{5, 5}, 1}, {{7, 4000}, 1}},
                                                  {{{4, 4}, 1}, {{0, 100}, 1}, {{0, 2}, 0}},
-                                                 {{{0, kMost}, 0.1}, {{0, kMost}, 1e9}, {{0, 1}, 1}},
+                                                 {{{0, kMaxGroups}, 0.1}, {{0, kMaxGroups}, 1e9}, {{0, 1}, 1}},
                                                  std::vector<Step>(500, Step{{0, 1}, 1})};
   for (const std::vector<Step>& steps : stages) {
     for (const std::uint32_t workers : {1u, 2u, 3u, 8u, 64u}) {
@@ -83,7 +83,7 @@ TEST_CASE("plan: shares cost about the same, whatever the steps are") {
   struct Case {
     std::vector<Step> steps;
     std::uint32_t workers;
-    double most;  // of one share, in parts of the whole
+    double max_share;  // of one share, in parts of the whole
   };
   const Case cases[] = {{{{{0, 1}, 5}, {{0, 1}, 5}}, 2, 0.5},
                         {{{{0, 1}, 5}, {{0, 1}, 5}, {{0, 1}, 5}}, 3, 0.34},
@@ -94,7 +94,7 @@ TEST_CASE("plan: shares cost about the same, whatever the steps are") {
                         {{{{0, 100}, 0}, {{0, 100}, 0}, {{0, 1}, 1}}, 2, 1}};
   for (const Case& each : cases) {
     StagePlan plan = plan_of(each.steps, 8);
-    for (const double share : share_costs(plan, each.workers)) CHECK(share <= each.most * plan.ns());
+    for (const double share : share_costs(plan, each.workers)) CHECK(share <= each.max_share * plan.ns());
   }
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("plan: many groups are cut at sixteens, so that neighbours stay togeth
 TEST_CASE("plan: units of a long stage take 20 us or less, and pieces 200 us, as far as groups and sixteens allow") {
   struct Case {
     std::vector<Step> steps;
-    std::uint32_t num_units, most_units;
+    std::uint32_t num_units, max_units;
   };
   const Case cases[] = {
       {{{{0, 1'000'000}, 10}}, 500, 10},                    // 10 ms of 2,000 groups a unit
@@ -140,7 +140,7 @@ TEST_CASE("plan: units of a long stage take 20 us or less, and pieces 200 us, as
   for (const Case& each : cases) {
     StagePlan plan = plan_of(each.steps, 2);
     CHECK(plan.cut(2).back() == each.num_units);
-    CHECK(plan.most_units() == each.most_units);
+    CHECK(plan.max_units() == each.max_units);
   }
 }
 

@@ -198,8 +198,8 @@ TEST_CASE("pool: what it takes to wake a thread is learnt from wakes alone, and 
     let_sleep(*pool);
     pool->parallel_for(2, 1, brief);
     has_changed |= pool->wake_ns() != assumed;
-    CHECK(pool->wake_ns() >= ThreadPool::kLeastWakeNs);
-    CHECK(pool->wake_ns() <= ThreadPool::kMostWakeNs);
+    CHECK(pool->wake_ns() >= ThreadPool::kMinWakeNs);
+    CHECK(pool->wake_ns() <= ThreadPool::kMaxWakeNs);
   }
   CHECK(has_changed);
 }

@@ -27,15 +27,15 @@ TEST_CASE("shares: all units come once, whoever asks, however the shares are") {
       {0}, {1}, {7}, {3, 7}, {0, 7}, {7, 7}, {1, 2, 3}, {0, 0, 5}, {2, 2, 9, 100}, {25, 50, 75, 100}, {600, 1200}};
   for (const std::vector<std::uint32_t>& ends : all_ends) {
     const auto workers = static_cast<std::uint32_t>(ends.size());
-    for (const std::uint32_t most : {1u, 5u, kUnlimited}) {
+    for (const std::uint32_t max_units : {1u, 5u, kUnlimited}) {
       for (std::uint32_t pattern = 0; pattern < 4; ++pattern) {
         std::vector<int> seen(ends.back());
-        shares.begin(ends, most);
+        shares.begin(ends, max_units);
         for (std::uint32_t turn = 0;; ++turn) {
           const auto units = shares.next(pattern == 0 ? 0 : pattern == 1 ? workers - 1 : (turn * pattern) % workers);
           if (!units) break;
           CHECK(units->first < units->end);
-          CHECK(units->end - units->first <= most);
+          CHECK(units->end - units->first <= max_units);
           for (std::uint32_t unit = units->first; unit < units->end; ++unit) ++seen.at(unit);
         }
         CHECK(std::ranges::count(seen, 1) == static_cast<std::ptrdiff_t>(seen.size()));

@@ -71,7 +71,7 @@ TEST_CASE("a device has as much memory as it was given") {
     CHECK(free_bytes == expected_free);
     CHECK(total_bytes == expected_total);
   };
-  std::byte* const most = app.allocate(60 << 10);
+  std::byte* const large = app.allocate(60 << 10);
   check_info(4 << 10, 64 << 10);
   void* more = &app;
   CHECK(app.hip.hipMalloc(&more, 8 << 10) == Error::kOutOfMemory);
@@ -81,7 +81,7 @@ TEST_CASE("a device has as much memory as it was given") {
   check_info(0, 64 << 10);
   CHECK(app.hip.hipSetDevice(1) == Error::kSuccess);
   check_info(8 << 10, 8 << 10);
-  CHECK(app.hip.hipFree(most) == Error::kSuccess);
+  CHECK(app.hip.hipFree(large) == Error::kSuccess);
   CHECK(app.hip.hipFree(rest) == Error::kSuccess);
   CHECK(app.hip.hipSetDevice(0) == Error::kSuccess);
   check_info(64 << 10, 64 << 10);

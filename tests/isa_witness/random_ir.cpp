@@ -244,10 +244,10 @@ class Generator {
   /// minnum is free to choose among zeros.
   void keep_number(IrType type) {
     const std::string a = made_quiet(type), b = made_quiet(type);
-    const std::string least =
+    const std::string number =
         call(below(2) != 0 ? "minnum" : "maxnum", type, name(type) + " " + a, name(type) + " " + b);
-    const std::string is_zero = let("fcmp oeq {} {}, 0.0", name(type), least);
-    keep(type, let("select i1 {}, {} 0.0, {} {}", is_zero, name(type), name(type), least));
+    const std::string is_zero = let("fcmp oeq {} {}, 0.0", name(type), number);
+    keep(type, let("select i1 {}, {} 0.0, {} {}", is_zero, name(type), name(type), number));
   }
 
   void keep_rounded(IrType type) {

@@ -63,11 +63,11 @@ TEST_CASE("memory that runs out inside LLVM is the compile call's status, and th
 }
 
 TEST_CASE("within any limit of its address space, a process compiles or says that there is no memory") {
-  constexpr std::uint64_t kStep = std::uint64_t{2} << 20, kMost = std::uint64_t{1} << 30;
+  constexpr std::uint64_t kStep = std::uint64_t{2} << 20, kMaxBytes = std::uint64_t{1} << 30;
   for (const int num_threads : {1, 4}) {
     CAPTURE(num_threads);
     const auto within = [&](std::uint64_t bytes) { return fmt::format("limit {} {}", bytes, num_threads); };
-    const Ended without = run_child(within(0)), with_all = run_child(within(kMost));
+    const Ended without = run_child(within(0)), with_all = run_child(within(kMaxBytes));
     CAPTURE(without.text);
     CAPTURE(with_all.text);
     CHECK((without.is_clean() && !without.text.starts_with("ok\n")));

@@ -78,10 +78,10 @@ TEST_CASE("sorts of long narrow rows equal the oracle around the length from whi
   std::size_t turn = 0;
   for (const DType dtype : kAllDTypes) {
     if (size_bytes(dtype) > 2) continue;
-    const std::int64_t fewest = std::int64_t{2} << (8 * size_bytes(dtype));
-    const std::int64_t fewest_by_lanes = size_bytes(dtype) == 1 ? ByteCounter::kFewest : fewest;
+    const std::int64_t min_length = std::int64_t{2} << (8 * size_bytes(dtype));
+    const std::int64_t min_by_lanes = size_bytes(dtype) == 1 ? ByteCounter::kFewest : min_length;
     for (const HardRow& hard : hard_rows(dtype)) {
-      for (const std::int64_t n : {fewest - 1, fewest, fewest_by_lanes - 1, fewest_by_lanes + 5}) {
+      for (const std::int64_t n : {min_length - 1, min_length, min_by_lanes - 1, min_by_lanes + 5}) {
         const Tensor row = make_hard_rows(hard, dtype, {n}, 0, n, random);
         check_order(Op::sort, SortAttrs{.axis = 0, .descending = turn++ % 2 == 0}, row, hard.name, tally);
         check_order(Op::topk, TopKAttrs{.k = n - n / 3, .largest = turn % 2 == 0}, row, hard.name, tally);
@@ -122,11 +122,11 @@ TEST_CASE("sorts and topk of hard rows along other axes equal the oracle, howeve
         const std::size_t axis = is_middle ? 1 : 0;
         const auto at = static_cast<std::int64_t>(axis);
         const Tensor rows = make_hard_rows(hard, dtype, extents, axis, n, random);
-        const std::uint32_t most_groups = turn % 3 == 0 ? 5 : turn % 3 == 1 ? 16 : 0xffff'ffff;
-        check_order(Op::sort, SortAttrs{.axis = at, .descending = is_largest}, rows, hard.name, tally, {most_groups});
+        const std::uint32_t max_groups = turn % 3 == 0 ? 5 : turn % 3 == 1 ? 16 : 0xffff'ffff;
+        check_order(Op::sort, SortAttrs{.axis = at, .descending = is_largest}, rows, hard.name, tally, {max_groups});
         const std::int64_t k = std::min<std::int64_t>({n, 1 + static_cast<std::int64_t>(turn % 40), n / 4 + 1});
         check_order(Op::topk, TopKAttrs{.k = k, .axis = at, .largest = is_largest}, rows, hard.name, tally,
-                    {most_groups});
+                    {max_groups});
       }
     }
   }

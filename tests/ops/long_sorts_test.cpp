@@ -39,7 +39,7 @@ TEST_CASE("many first elements of long hard rows equal the oracle" * test::InTur
   std::size_t turn = 0;
   for (const DType dtype : {DType::kF32, DType::kI64, DType::kF64, DType::kBF16, DType::kU8}) {
     for (const HardRow& hard : hard_rows(dtype)) {
-      // Around the most that a limit by groups is for, after each other with all else the same: their code differs.
+      // Around the maximum of a limit by groups, after each other with all else the same: their code differs.
       constexpr std::int64_t kCounts[] = {1024, 1025, 3125};
       const std::int64_t n = 200'000 + static_cast<std::int64_t>(turn), k = kCounts[turn % 3];
       const std::span<const std::uint32_t> uses = std::span(kAllUses).subspan(turn / 3 % 3, 1);

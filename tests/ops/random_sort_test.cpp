@@ -90,7 +90,7 @@ TEST_CASE("a sort that fails shrinks to the elements and the k that it takes") {
   trial.axis = 1;
   trial.k = 40;
   trial.has_dynamic_extents = trial.has_dynamic_k = true;
-  trial.most_k = 100;
+  trial.max_k = 100;
   trial.x = reference::Tensor(DType::kU8, {3, 100, 4});
   trial.x.bytes[777] = std::byte{7};
   trial.x.bytes[123] = std::byte{9};

@@ -39,12 +39,12 @@ std::vector<float> reals(std::size_t count, float low = 1) {
   return values;
 }
 
-/// With at most `most` terms in one accumulator, at most `most` of these sums in the next, and so on: of neighbours, or
-/// of terms as far apart as there are accumulators.
-float nested_sum(std::vector<float> terms, std::size_t most, bool of_neighbours) {
+/// With at most `max_terms` terms in one accumulator, at most `max_terms` of these sums in the next, and so on: of
+/// neighbours, or of terms as far apart as there are accumulators.
+float nested_sum(std::vector<float> terms, std::size_t max_terms, bool of_neighbours) {
   while (terms.size() > 1) {
-    std::vector<float> sums((terms.size() + most - 1) / most);
-    for (std::size_t i = 0; i < terms.size(); ++i) sums[of_neighbours ? i / most : i % sums.size()] += terms[i];
+    std::vector<float> sums((terms.size() + max_terms - 1) / max_terms);
+    for (std::size_t i = 0; i < terms.size(); ++i) sums[of_neighbours ? i / max_terms : i % sums.size()] += terms[i];
     terms = std::move(sums);
   }
   return terms[0];
@@ -63,9 +63,9 @@ TEST_CASE("every order of a sum in accumulators that nest is in its range, of ra
          {reals(n), reals(n, -2), ascending, std::vector(n, 0.1f), std::vector(n, 1.9999999f)}) {
       const Range x = known(vector_of(terms));
       const Range sum = range_of(Op::reduce_sum, kAll, {&x});
-      for (const std::size_t most : {2, 8, 64, 128}) {
+      for (const std::size_t max_terms : {2, 8, 64, 128}) {
         for (const bool of_neighbours : {true, false}) {
-          const Tensor found = make_tensor<double>(DType::kF32, {}, {nested_sum(terms, most, of_neighbours)});
+          const Tensor found = make_tensor<double>(DType::kF32, {}, {nested_sum(terms, max_terms, of_neighbours)});
           CHECK(find_outside(found, sum) == "");
         }
       }

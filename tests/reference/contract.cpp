@@ -151,19 +151,19 @@ Tensor pool2d(Op op, const Pool2dAttrs& attrs, const Tensor& input) {
     const std::vector<W> x = read_all<W>(input);
     std::vector<W> results;
     for_each_index(result, [&](const Extents& at) {
-      W most = lowest_value<W>(dtype), sum = 0, inside = 0;
+      W maximum = lowest_value<W>(dtype), sum = 0, inside = 0;
       for (std::int64_t a = 0; a < attrs.window[0]; ++a) {
         for (std::int64_t b = 0; b < attrs.window[1]; ++b) {
           const std::int64_t row = h.position(at[2], a), column = w.position(at[3], b);
           if (attrs.count_include_pad && counts(row, column)) inside += 1;
           if (!h.contains(row) || !w.contains(column)) continue;
           const auto from = ((at[0] * extents[1] + at[1]) * h.input + row) * w.input + column;
-          most = greater(most, x[static_cast<std::size_t>(from)]);
+          maximum = greater(maximum, x[static_cast<std::size_t>(from)]);
           sum += x[static_cast<std::size_t>(from)];
           if (!attrs.count_include_pad) inside += 1;
         }
       }
-      results.push_back(op == Op::max_pool2d ? most : sum / inside);
+      results.push_back(op == Op::max_pool2d ? maximum : sum / inside);
     });
     return make_tensor(dtype, result, results);
   });

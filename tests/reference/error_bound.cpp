@@ -9,7 +9,7 @@ namespace millrace::reference {
 namespace {
 
 struct Precision {
-  int fraction_bits, least_exponent;
+  int fraction_bits, min_exponent;
 };
 
 Precision precision_of(DType dtype) {
@@ -27,9 +27,9 @@ Precision precision_of(DType dtype) {
 
 /// What the oracle needs of an op's accumulators.
 struct Accumulator {
-  int fraction_bits;          // with the implicit one
-  long double unit_roundoff;  // of one addition
-  long double greatest, least;
+  int fraction_bits;              // with the implicit one
+  long double unit_roundoff;      // of one addition
+  long double maximum, smallest;  // above 0
 };
 
 Accumulator accumulator_of(DType dtype) {
@@ -69,11 +69,11 @@ OddPart odd_part(long double x) {
 
 /// The exponent of a power of two that every finite element is a multiple of.
 int granularity(const Tensor& tensor) {
-  int least = 1000;
+  int min_exponent = 1000;
   for (const long double value : read_all<long double>(tensor)) {
-    if (std::isfinite(value) && value != 0) least = std::min(least, odd_part(value).exponent);
+    if (std::isfinite(value) && value != 0) min_exponent = std::min(min_exponent, odd_part(value).exponent);
   }
-  return least;
+  return min_exponent;
 }
 
 /// Rounding errors of equal factors share a sign, so that they do not cancel.
@@ -123,14 +123,14 @@ long double num_roundings(Op op, const Attributes& attributes, std::span<const T
 long double roundings_of_sum(std::int64_t n, std::int64_t block) {
   constexpr std::int64_t kJoins = 16;
   std::int64_t levels = 1;
-  for (std::int64_t most = block; most < n; most *= block) ++levels;
+  for (std::int64_t max_terms = block; max_terms < n; max_terms *= block) ++levels;
   return static_cast<long double>(std::min(n, block * levels + kJoins) + 2);
 }
 
 long double ulp_at(DType dtype, long double value) {
   const Precision precision = precision_of(dtype);
-  const int exponent = value == 0 ? precision.least_exponent : std::ilogb(value);
-  return std::ldexp(1.0L, std::max(exponent, precision.least_exponent) - precision.fraction_bits);
+  const int exponent = value == 0 ? precision.min_exponent : std::ilogb(value);
+  return std::ldexp(1.0L, std::max(exponent, precision.min_exponent) - precision.fraction_bits);
 }
 
 std::vector<bool> is_exact_in_any_order(Op op, const Attributes& attributes, std::span<const Tensor> operands) {
@@ -142,9 +142,9 @@ std::vector<bool> is_exact_in_any_order(Op op, const Attributes& attributes, std
     const bool divides = op == Op::reduce_mean || op == Op::avg_pool2d;
     int grain = 0;
     for (const Tensor& operand : operands) grain += granularity(operand);
-    const long double most = std::ldexp(1.0L, grain + accumulator.fraction_bits);
+    const long double max_sum = std::ldexp(1.0L, grain + accumulator.fraction_bits);
     for (const long double sum : evaluate_mapped(op, attributes, operands, magnitude)) {
-      exact.push_back(!divides && sum <= most && most > accumulator.least);
+      exact.push_back(!divides && sum <= max_sum && max_sum > accumulator.smallest);
     }
     return exact;
   }
@@ -155,8 +155,8 @@ std::vector<bool> is_exact_in_any_order(Op op, const Attributes& attributes, std
   const auto small = evaluate_mapped(op, attributes, operands,
                                      [](long double x) { return x == 0 ? 1 : std::min(std::fabs(x), 1.0L); });
   for (std::size_t i = 0; i < odd.size(); ++i) {
-    exact.push_back(odd[i] <= std::ldexp(1.0L, accumulator.fraction_bits) && large[i] <= accumulator.greatest &&
-                    small[i] >= accumulator.least / accumulator.unit_roundoff);
+    exact.push_back(odd[i] <= std::ldexp(1.0L, accumulator.fraction_bits) && large[i] <= accumulator.maximum &&
+                    small[i] >= accumulator.smallest / accumulator.unit_roundoff);
   }
   return exact;
 }
@@ -169,7 +169,7 @@ std::vector<long double> rounding_bound(Op op, const Attributes& attributes, std
       evaluate_mapped(op, attributes, operands, [](long double x) { return std::fabs(x); });
   const std::vector<long double> results = read_all<long double>(evaluate(op, attributes, operands)[0]);
   for (std::size_t i = 0; i < bounds.size(); ++i) {
-    if (bounds[i] > accumulator.greatest) {  // some orders overflow
+    if (bounds[i] > accumulator.maximum) {  // some orders overflow
       bounds[i] = std::numeric_limits<long double>::infinity();
       continue;
     }
@@ -178,12 +178,12 @@ std::vector<long double> rounding_bound(Op op, const Attributes& attributes, std
   }
   if (!is_product(op)) return bounds;
   const auto points = static_cast<long double>(num_points(op, attributes, operands));
-  // Each partial product may lose the least step of its dtype, which factors above 1 then raise.
+  // Each partial product may lose the smallest step of its dtype, which factors above 1 then raise.
   const auto raised =
       evaluate_mapped(op, attributes, operands, [](long double x) { return std::max(std::fabs(x), 1.0L); });
   for (std::size_t i = 0; i < bounds.size(); ++i) {
-    bounds[i] += raised[i] > accumulator.greatest ? std::numeric_limits<long double>::infinity()
-                                                  : points * accumulator.least * raised[i];
+    bounds[i] += raised[i] > accumulator.maximum ? std::numeric_limits<long double>::infinity()
+                                                 : points * accumulator.smallest * raised[i];
   }
   return bounds;
 }

@@ -18,7 +18,7 @@ std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<cons
 /// accumulator, f32 or f64. Means never do: they divide.
 std::vector<bool> is_exact_in_any_order(Op op, const Attributes& attributes, std::span<const Tensor> operands);
 
-/// The most terms that the docs let one accumulator add: of sums, and of sums of products.
+/// The maximum number of terms that the docs let one accumulator add: of sums, and of sums of products.
 inline constexpr std::int64_t kSumBlock = 128, kProductBlock = 512;
 
 /// The bound that the docs state for sums of n terms: |error| <= roundings * u * sum |terms|, roundings being block *

@@ -107,9 +107,9 @@ void mend(const RangeCase& node, Range& range, std::int64_t i) {
   if (node.op == Op::abs && contains_zero(x, i)) set(range.low, 0.0);
   if (node.op == Op::sin || node.op == Op::cos) {  // no steeper than 1
     const double width = static_cast<double>(high_of(x, i) - low_of(x, i));
-    const double least = static_cast<double>(low_of(range, i)), most = static_cast<double>(high_of(range, i));
-    set(range.low, least - width);
-    set(range.high, most + width);
+    const double minimum = static_cast<double>(low_of(range, i)), maximum = static_cast<double>(high_of(range, i));
+    set(range.low, minimum - width);
+    set(range.high, maximum + width);
   }
   if (node.op != Op::equal && node.op != Op::not_equal) return;
   const Range& y = *node.operands[1];

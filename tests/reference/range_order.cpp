@@ -85,19 +85,19 @@ void allow_both_zeros(Range& values, std::int64_t i) {
 
 /// Any element of the row at any place.
 void widen_to_row(Range& range, const Row& row) {
-  std::int64_t least = row.at(0), most = row.at(0);
+  std::int64_t min_at = row.at(0), max_at = row.at(0);
   bool any_nan = false;
   const DType dtype = range.low.type.dtype;
   for (std::int64_t i = 0; i < row.extent; ++i) {
     const std::int64_t at = row.at(i);
     any_nan |= is_float(dtype) && !std::isfinite(key_at(range.high, at));
-    if (key_at(range.low, at) < key_at(range.low, least)) least = at;
-    if (key_at(range.high, at) > key_at(range.high, most)) most = at;
+    if (key_at(range.low, at) < key_at(range.low, min_at)) min_at = at;
+    if (key_at(range.high, at) > key_at(range.high, max_at)) max_at = at;
   }
   const Tensor low = range.low, high = range.high;
   for (std::int64_t i = 0; i < row.extent; ++i) {
-    std::memcpy(range.low.element(row.at(i)), low.element(least), size_bytes(dtype));
-    std::memcpy(range.high.element(row.at(i)), high.element(most), size_bytes(dtype));
+    std::memcpy(range.low.element(row.at(i)), low.element(min_at), size_bytes(dtype));
+    std::memcpy(range.high.element(row.at(i)), high.element(max_at), size_bytes(dtype));
     if (any_nan) open(range, row.at(i));
     allow_both_zeros(range, row.at(i));
   }

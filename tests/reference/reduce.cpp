@@ -81,12 +81,12 @@ Tensor arg(Op op, const ArgAttrs& attrs, const Tensor& x) {
     std::int64_t i = 0;
     for_each_index(extents, [&](const Extents& index) {
       const std::int64_t result = offset_of(index, dims.result_strides);
-      W& most = best[static_cast<std::size_t>(result)];
+      W& extreme = best[static_cast<std::size_t>(result)];
       const W value = read_element<W>(dtype, x.element(i++));
       const bool is_first = index[axis] == 0;
-      const bool is_better = op == Op::argmax ? value > most : value < most;
-      if (!is_first && (is_nan(most) || !(is_nan(value) || is_better))) return;
-      most = value;
+      const bool is_better = op == Op::argmax ? value > extreme : value < extreme;
+      if (!is_first && (is_nan(extreme) || !(is_nan(value) || is_better))) return;
+      extreme = value;
       write_element(DType::kI64, static_cast<Int128>(index[axis]), at.element(result));
     });
     return at;

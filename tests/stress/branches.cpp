@@ -17,7 +17,7 @@ std::size_t count(std::int64_t rows, std::int64_t columns) { return static_cast<
 
 Graph Branches::graph(std::int64_t factor) {
   GraphBuilder builder("branches");
-  const Tensor x = builder.input("x", DType::kI32, {Dim("rows").at_least(1).at_most(kMostRows), kColumns});
+  const Tensor x = builder.input("x", DType::kI32, {Dim("rows").at_least(1).at_most(kMaxRows), kColumns});
   const Tensor i = builder.input("i", DType::kI64, {kPicked});
   const Tensor w = builder.input("w", DType::kF32, {kColumns, kColumns});
   builder.output("picked", gather(x, i, 0));

@@ -18,7 +18,7 @@ namespace millrace::stress {
 /// What it should give comes from plain loops.
 class Branches {
  public:
-  static constexpr std::int64_t kMostRows = 24, kColumns = 20, kPicked = 9;
+  static constexpr std::int64_t kMaxRows = 24, kColumns = 20, kPicked = 9;
 
   using Inputs = std::array<TensorBinding, 4>;
   using Outputs = std::array<TensorBinding, 9>;

@@ -62,7 +62,7 @@ std::string run_in_flight(Session& session, std::int64_t factor, Random& random,
   constexpr std::size_t kRuns = 3;
   std::vector<Branches> runs;
   for (std::size_t i = 0; i < kRuns; ++i) {
-    runs.emplace_back(factor, random.from_to(1, Branches::kMostRows));
+    runs.emplace_back(factor, random.from_to(1, Branches::kMaxRows));
     runs.back().fill(random);
     runs.back().correct_indices();
   }
@@ -124,7 +124,7 @@ std::string run_graph(Shared& shared, Random& random) {
   if (!session.ok()) return "create failed: " + session.status().message();
   const std::int64_t num_runs = random.from_to(1, 8);
   for (std::int64_t i = 0; i < num_runs; ++i) {
-    Branches run(factor, random.from_to(1, Branches::kMostRows));
+    Branches run(factor, random.from_to(1, Branches::kMaxRows));
     std::string wrong = random.chance(20) ? run_in_flight(*session, factor, random, shared.tally)
                                           : run_once(*session, run, random, shared.tally);
     if (!wrong.empty()) return wrong;

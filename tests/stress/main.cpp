@@ -54,7 +54,7 @@ void set_up(Shared& shared, Random& random) {
     shared.programs.push_back(compile(Branches::graph(shared.factors.back()), options).value());
   }
   shared.session = std::make_unique<SharedSession>(
-      SharedSession{shared.factors[0], Branches::kMostRows, Session::create(shared.programs[0]).value()});
+      SharedSession{shared.factors[0], Branches::kMaxRows, Session::create(shared.programs[0]).value()});
 }
 
 const Chance& draw(Random& random) {

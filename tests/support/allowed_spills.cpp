@@ -20,10 +20,10 @@ std::map<std::string, std::uint32_t> read_spills() {
     if (line.empty() || line.starts_with("#")) continue;
     std::istringstream words(line);
     std::string op, dtype, why;
-    std::uint32_t most = 0;
-    words >> op >> dtype >> most >> why;
+    std::uint32_t max_spills = 0;
+    words >> op >> dtype >> max_spills >> why;
     MILLRACE_CHECK(!why.empty());
-    spills[op + " " + dtype] = most;
+    spills[op + " " + dtype] = max_spills;
   }
   return spills;
 }

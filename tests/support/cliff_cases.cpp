@@ -31,36 +31,36 @@ CliffCase one_op(std::string name, std::string_view input, std::string_view node
   return {std::move(name), graph(fmt::format("%x: {}", input), fmt::format("%y = {}", node), "%y")};
 }
 
-CliffCase dot(std::string_view dtype, int count, std::size_t most_kernels) {
+CliffCase dot(std::string_view dtype, int count, std::size_t max_kernels) {
   const Chain after = chain("%d", count, kTranscendental);
   const std::string nodes = "%d = dot(%x, %y) {x_contract = [1], y_contract = [0]} " + after.nodes;
   return {fmt::format("dot_{}_then_{}", dtype, count),
-          graph(fmt::format("%x: {0}[200, 300], %y: {0}[300, 250]", dtype), nodes, after.last), most_kernels};
+          graph(fmt::format("%x: {0}[200, 300], %y: {0}[300, 250]", dtype), nodes, after.last), max_kernels};
 }
 
-CliffCase conv(std::string_view dtype, int stride, int count, std::size_t most_kernels) {
+CliffCase conv(std::string_view dtype, int stride, int count, std::size_t max_kernels) {
   const Chain after = chain("%d", count, kTranscendental);
   const std::string nodes =
       fmt::format("%d = conv2d(%x, %w) {{strides = [{0}, {0}], padding = [1, 1, 1, 1]}} {1}", stride, after.nodes);
   return {fmt::format("conv_{}_stride_{}_then_{}", dtype, stride, count),
-          graph(fmt::format("%x: {0}[1, 16, 56, 56], %w: {0}[32, 16, 3, 3]", dtype), nodes, after.last), most_kernels};
+          graph(fmt::format("%x: {0}[1, 16, 56, 56], %w: {0}[32, 16, 3, 3]", dtype), nodes, after.last), max_kernels};
 }
 
-CliffCase map(std::string_view dtype, std::string_view op, int count, std::size_t most_kernels) {
+CliffCase map(std::string_view dtype, std::string_view op, int count, std::size_t max_kernels) {
   const Chain all = chain("%x", count, op == "all" ? kTranscendental : std::vector<std::string>{std::string(op)});
   return {fmt::format("{}_{}_{}_times", op, dtype, count),
-          graph(fmt::format("%x: {0}[1000, 1001], %z: {0}[1000, 1001]", dtype), all.nodes, all.last), most_kernels};
+          graph(fmt::format("%x: {0}[1000, 1001], %z: {0}[1000, 1001]", dtype), all.nodes, all.last), max_kernels};
 }
 
-CliffCase sum(std::string_view dtype, int axis, int count, std::size_t most_kernels) {
+CliffCase sum(std::string_view dtype, int axis, int count, std::size_t max_kernels) {
   const Chain before = chain("%x", count, kTranscendental);
   const std::string nodes = before.nodes + fmt::format("%y = reduce_sum({}) {{axes = [{}]}}", before.last, axis);
   return {fmt::format("sum_{}_axis_{}_of_{}", dtype, axis, count),
-          graph(fmt::format("%x: {}[1000, 1001]", dtype), nodes, "%y"), most_kernels};
+          graph(fmt::format("%x: {}[1000, 1001]", dtype), nodes, "%y"), max_kernels};
 }
 
 /// A sum of `count` operands, each read through a view that puts neighbours apart.
-CliffCase views(std::string_view dtype, std::string_view view, int count, std::size_t most_kernels) {
+CliffCase views(std::string_view dtype, std::string_view view, int count, std::size_t max_kernels) {
   std::string inputs = fmt::format("%x: {}[500, 502]", dtype), nodes, last = "%x";
   for (int i = 0; i < count; ++i) {
     inputs += fmt::format(", %i{}: {}[{}]", i, dtype, view == "transpose" ? "502, 500" : "500, 1004");
@@ -69,11 +69,11 @@ CliffCase views(std::string_view dtype, std::string_view view, int count, std::s
         view == "transpose" ? "{permutation = [1, 0]}" : "{start = [0, 0], stop = [500, 1004], step = [1, 2]}", last);
     last = fmt::format("%c{}", i);
   }
-  return {fmt::format("{}_views_{}_{}", count, view, dtype), graph(inputs, nodes, last), most_kernels};
+  return {fmt::format("{}_views_{}_{}", count, view, dtype), graph(inputs, nodes, last), max_kernels};
 }
 
 /// The same of views whose extents a run binds: the elements of one order, read in another.
-CliffCase symbolic_views(std::string_view dtype, int count, std::size_t most_kernels) {
+CliffCase symbolic_views(std::string_view dtype, int count, std::size_t max_kernels) {
   std::string inputs = fmt::format("%x: {}[a, b, c]", dtype), nodes, last = "%x";
   for (int i = 0; i < count; ++i) {
     inputs += fmt::format(", %i{}: {}[a, b, c]", i, dtype);
@@ -83,7 +83,7 @@ CliffCase symbolic_views(std::string_view dtype, int count, std::size_t most_ker
         i, last);
     last = fmt::format("%c{}", i);
   }
-  return {fmt::format("{}_symbolic_views_{}", count, dtype), graph(inputs, nodes, last), most_kernels};
+  return {fmt::format("{}_symbolic_views_{}", count, dtype), graph(inputs, nodes, last), max_kernels};
 }
 
 void add_moves(std::vector<CliffCase>& cases) {

@@ -128,7 +128,7 @@ struct Job {
 class Worker : public std::enable_shared_from_this<Worker> {
  public:
   Worker(std::shared_ptr<Device> inner, const FarDeviceOptions& options)
-      : inner_(std::move(inner)), most_delay_(options.most_delay), random_(options.seed) {}
+      : inner_(std::move(inner)), max_delay_(options.max_delay), random_(options.seed) {}
 
   void start() {
     thread_ = std::thread([this] { run(); });
@@ -190,7 +190,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
         changed_.wait(lock, [&] { return num_wakes_ != seen; });
         continue;
       }
-      const std::chrono::microseconds delay{most_delay_.count() == 0 ? 0 : random_() % most_delay_.count()};
+      const std::chrono::microseconds delay{max_delay_.count() == 0 ? 0 : random_() % max_delay_.count()};
       lock.unlock();
       std::this_thread::sleep_for(delay);
       (void)settle(job->signal, guard_allocations("submit", [&] { return job->run(*inner_); }));
@@ -200,7 +200,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   }
 
   std::shared_ptr<Device> inner_;
-  std::chrono::microseconds most_delay_;
+  std::chrono::microseconds max_delay_;
   std::minstd_rand random_;
   std::mutex mutex_;
   std::condition_variable changed_;

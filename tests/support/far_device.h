@@ -11,7 +11,7 @@ namespace millrace::test {
 
 struct FarDeviceOptions {
   std::uint64_t seed = 1;  // of delays and of the order
-  std::chrono::microseconds most_delay{30};
+  std::chrono::microseconds max_delay{30};
 };
 
 /// A device that is like a discrete GPU. Its memory is out of the host's reach: pages without access, which are opened

@@ -24,9 +24,10 @@ std::string emit_kernel(const EmitCase& row, const PlannedKernel& kernel, const 
   if (!object.ok()) return object.status().message();
   const Result<CodeObjectInfo> info = read_code_object(*object);
   if (!info.ok()) return info.status().message();
-  const std::uint32_t spills = info->kernels.at(0).num_scalar_spills, most = allowed_scalar_spills(row.op, row.dtype);
-  if (spills > most) {
-    return std::to_string(spills) + " spills of scalar registers, expected at most " + std::to_string(most);
+  const std::uint32_t spills = info->kernels.at(0).num_scalar_spills,
+                      max_spills = allowed_scalar_spills(row.op, row.dtype);
+  if (spills > max_spills) {
+    return std::to_string(spills) + " spills of scalar registers, expected at most " + std::to_string(max_spills);
   }
   return check ? check(*object) : "";
 }

@@ -8,8 +8,8 @@
 namespace millrace::test {
 namespace {
 
-/// The most elements that a problem's operands may have together.
-constexpr std::int64_t kMostElements = 4096;
+/// The maximum number of elements of a problem's operands together.
+constexpr std::int64_t kMaxElements = 4096;
 
 std::int64_t num_elements(const OpProblem& problem) {
   std::int64_t sum = 0;
@@ -37,7 +37,7 @@ std::size_t for_each_op_problem(const Slice& slice, const std::function<void(con
       for (std::size_t t = 0; t < targets.size(); ++t) {
         if (!is_in(slice, number, t)) continue;
         for (const OpProblem& problem : row.problems(targets[t].subgroup_size)) {
-          if (num_elements(problem) <= kMostElements) run({row, problem, dtype, spec_of(targets[t]), "", num_run++});
+          if (num_elements(problem) <= kMaxElements) run({row, problem, dtype, spec_of(targets[t]), "", num_run++});
         }
       }
       ++number;

@@ -56,7 +56,7 @@ Numbers killer_of_median_of_3(const RowSize& size, Random&) {
   });
 }
 
-/// Vectors that are sampled at even distances, two or eight of them, hold the least elements.
+/// Vectors that are sampled at even distances, two or eight of them, hold the smallest elements.
 Numbers killer_of_sampled_vectors(const RowSize& size, Random& random) {
   Numbers numbers = each(size, [&](std::int64_t) { return 1000 + below(random, 20'000); });
   const std::int64_t num_vectors = size.n < 4096 ? 2 : 8, stride = size.n / num_vectors;
@@ -188,11 +188,11 @@ double greatest_of(DType dtype) {
 
 /// Makes the numbers ones that the dtype holds, in the same order.
 void fit(Numbers& numbers, DType dtype) {
-  double most = 0;
+  double max_magnitude = 0;
   for (const double number : numbers) {
-    if (std::isfinite(number)) most = std::max(most, std::abs(number));
+    if (std::isfinite(number)) max_magnitude = std::max(max_magnitude, std::abs(number));
   }
-  const double scale = std::min(1., greatest_of(dtype) / most);
+  const double scale = std::min(1., greatest_of(dtype) / max_magnitude);
   for (double& number : numbers) {
     if (scale < 1) number *= scale;
     if (!is_float(dtype)) number = dtype == DType::kBool ? std::abs(std::floor(number)) : std::floor(number);

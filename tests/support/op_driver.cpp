@@ -153,7 +153,7 @@ OpProblems problems_for(const OpCase& row, std::size_t turn, std::int64_t lanes)
 namespace {
 
 /// Below this many elements no op executes a million lane instructions.
-constexpr std::int64_t kLeastTooLarge = 1900;
+constexpr std::int64_t kMinTooLarge = 1900;
 
 std::int64_t num_elements(const OpTrial& trial, std::span<const Tensor> expected) {
   std::int64_t elements = 0;
@@ -213,7 +213,7 @@ void run_trial(const OpTrial& trial, std::span<const Tensor> expected, DriverTal
   const bool is_limited = run.target.is_simulated() && run.max_lane_instructions != RunOptions{}.max_lane_instructions;
   if (is_limited || !forced.empty()) {
     const bool is_too_large = is_limited && outcome.status().code() == StatusCode::kResourceExhausted &&
-                              num_elements(trial, expected) >= kLeastTooLarge;
+                              num_elements(trial, expected) >= kMinTooLarge;
     const bool is_refused = !forced.empty() && outcome.status().code() == StatusCode::kUnimplemented;
     const DType dtype = (trial.operands.empty() ? expected : trial.operands).front().type.dtype;
     ForcedCount& count = tally.forced[{run.target.to_text(), is_limited ? "simulated" : forced, trial.op, dtype}];

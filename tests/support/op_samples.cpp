@@ -14,7 +14,7 @@ using reference::Tensor;
 void write_special_float(DType dtype, unsigned choice, std::byte* element) {
   constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
   const bool is_small = dtype == DType::kF16 || dtype == DType::kBF16;
-  const long double least = dtype == DType::kF64 ? 0x1p-1074L : is_small ? 0x1p-24L : 0x1p-149L;
+  const long double min_positive = dtype == DType::kF64 ? 0x1p-1074L : is_small ? 0x1p-24L : 0x1p-149L;
   const long double greatest = dtype == DType::kF64   ? 0x1.fffffffffffffp1023L
                                : dtype == DType::kF16 ? 65504.0L
                                                       : 0x1.fep127L;
@@ -28,8 +28,8 @@ void write_special_float(DType dtype, unsigned choice, std::byte* element) {
                                   -kInfinity,
                                   greatest,
                                   -greatest,
-                                  least,
-                                  -least,
+                                  min_positive,
+                                  -min_positive,
                                   std::numeric_limits<long double>::quiet_NaN(),
                                   -std::numeric_limits<long double>::quiet_NaN(),
                                   2147483648.0L,

@@ -42,11 +42,11 @@ std::vector<std::vector<std::size_t>> pairwise_rows(std::span<const std::size_t>
     for (std::size_t place = 0; place < counts.size(); ++place) {
       if (place == first.place || place == second.place) continue;
       Choice best;
-      std::size_t most = 0;
+      std::size_t max_met = 0;
       for (std::size_t i = 0; i < counts[place]; ++i) {
         const Choice choice{place, (rows.size() + i) % counts[place]};
         const std::size_t met = num_met(missing, row, choice);
-        if (i == 0 || met > most) best = choice, most = met;
+        if (i == 0 || met > max_met) best = choice, max_met = met;
       }
       row.push_back(best);
     }

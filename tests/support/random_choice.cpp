@@ -6,7 +6,7 @@
 namespace millrace::test {
 namespace {
 
-constexpr std::int64_t most_elements(GraphSize size) { return size == GraphSize::kSmall ? 3000 : 20'000; }
+constexpr std::int64_t max_elements(GraphSize size) { return size == GraphSize::kSmall ? 3000 : 20'000; }
 
 }  // namespace
 
@@ -75,7 +75,7 @@ bool RandomChoice::is_small(const Shape& shape) const {
     if (!extents || std::ranges::any_of(*extents, [](std::int64_t extent) { return extent < 0; })) return false;
   }
   const auto counts = sizes(shape.num_elements());
-  return counts && std::ranges::all_of(*counts, [&](std::int64_t count) { return count <= most_elements(size_); });
+  return counts && std::ranges::all_of(*counts, [&](std::int64_t count) { return count <= max_elements(size_); });
 }
 
 }  // namespace millrace::test

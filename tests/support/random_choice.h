@@ -23,7 +23,7 @@ class RandomChoice {
 
   std::uint64_t seed() { return random_(); }
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
-  std::int64_t from_1_to(std::uint64_t most) { return 1 + static_cast<std::int64_t>(below(most)); }
+  std::int64_t from_1_to(std::uint64_t maximum) { return 1 + static_cast<std::int64_t>(below(maximum)); }
   bool chance(unsigned percent) { return below(100) < percent; }
   template <class Range>
   const auto& one_of(const Range& range) {

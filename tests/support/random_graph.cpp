@@ -207,15 +207,15 @@ class Grower {
     const auto rank = static_cast<std::int64_t>(x.shape().rank());
     if (axis < -rank || axis >= rank) return std::nullopt;
     const auto extents = random_.sizes(x.shape()[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
-    const std::int64_t least = extents ? std::ranges::min(*extents) : 0;
-    if (least == 0) return std::nullopt;
+    const std::int64_t min_extent = extents ? std::ranges::min(*extents) : 0;
+    if (min_extent == 0) return std::nullopt;
     Tensor indices = like;
     if (like.shape().rank() > 0) {
       const auto along = static_cast<std::int64_t>(random_.below(like.shape().rank()));
       const Tensor count = iota(builder_, like.dtype(), like.shape(), along) + random_.below(7);
-      indices = rem(count, builder_.fill(like.dtype(), like.shape(), static_cast<double>(least)));
+      indices = rem(count, builder_.fill(like.dtype(), like.shape(), static_cast<double>(min_extent)));
     }
-    return random_.chance(50) ? indices - least : indices;
+    return random_.chance(50) ? indices - min_extent : indices;
   }
 
   /// In large graphs mostly one that has other kernels for long rows.

@@ -13,7 +13,7 @@ namespace {
 using Values = MachineBuilder::Values;
 
 constexpr std::int64_t kElements = 64;  // of a slot, and of an input: a power of two, so that masks keep offsets inside
-constexpr std::uint32_t kMostLanes = 32;
+constexpr std::uint32_t kMaxLanes = 32;
 
 class Generator {
  public:
@@ -46,7 +46,7 @@ class Generator {
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
   bool chance(int percent) { return below(100) < static_cast<std::uint64_t>(percent); }
   std::uint32_t pick_lanes() {
-    constexpr std::uint32_t kLanes[] = {1, 2, 4, 8, 16, kMostLanes};
+    constexpr std::uint32_t kLanes[] = {1, 2, 4, 8, 16, kMaxLanes};
     return std::min(kLanes[below(std::size(kLanes))], options_.max_lanes);
   }
   template <class T>
@@ -82,7 +82,7 @@ class Generator {
   template <class F>
   void for_whole_slot(F&& f) {
     const MachineValue zero = b_.i64(0);
-    if (options_.max_lanes == kMostLanes) return f(zero, static_cast<std::uint32_t>(kElements));
+    if (options_.max_lanes == kMaxLanes) return f(zero, static_cast<std::uint32_t>(kElements));
     const MachineValue end = b_.i64(kElements), step = b_.i64(options_.max_lanes);
     b_.for_loop(zero, end, step, {}, [&](MachineValue place, const Values&) {
       f(place, options_.max_lanes);
@@ -100,10 +100,10 @@ class Generator {
   }
 
   DType pick_index_dtype() { return chance(50) ? DType::kI32 : DType::kI64; }
-  /// A scalar in [0, kElements - kMostLanes].
+  /// A scalar in [0, kElements - kMaxLanes].
   MachineValue small_offset() {
     const MachineValue any = value({pick_index_dtype(), 1});
-    return b_.bit_and(any, b_.constant_int(any.dtype, kElements - kMostLanes - 1));
+    return b_.bit_and(any, b_.constant_int(any.dtype, kElements - kMaxLanes - 1));
   }
   MachineValue small_offsets() {
     const MachineValue any = value({pick_index_dtype(), lanes_});
@@ -120,7 +120,7 @@ class Generator {
     if (type.lanes == 1 && chance(30)) return constant(type.dtype);
     const MemoryHandle& input = inputs_[static_cast<std::size_t>(type.dtype)];
     const MachineValue loaded =
-        b_.load(input, b_.i64(static_cast<std::int64_t>(below(kElements - kMostLanes))), type.lanes);
+        b_.load(input, b_.i64(static_cast<std::int64_t>(below(kElements - kMaxLanes))), type.lanes);
     add(loaded);
     return loaded;
   }

@@ -13,13 +13,13 @@ namespace millrace::test {
 namespace {
 
 /// A trial has no more elements, except for one long row.
-constexpr std::int64_t kMostElements = 4000;
+constexpr std::int64_t kMaxElements = 4000;
 
 std::int64_t near(RandomChoice& choice, std::int64_t size) {
   return std::max<std::int64_t>(0, size - 2 + static_cast<std::int64_t>(choice.below(5)));
 }
 
-/// Row lengths around 1 to 16 vectors of 4 to 64 lanes; fewest elements that are selected from, or counted; blocks of
+/// Row lengths around 1 to 16 vectors of 4 to 64 lanes; the minimum length that is selected from, or counted; blocks of
 /// chunks, and chunks of vectors; rows that several kernels sort.
 std::int64_t any_length(RandomChoice& choice, DType dtype) {
   const std::uint64_t kind = choice.below(1000);
@@ -63,32 +63,32 @@ std::int64_t any_k(RandomChoice& choice, std::int64_t n) {
 /// Up to two other dims, few enough rows.
 reference::Extents any_extents(RandomChoice& choice, std::size_t rank, std::size_t axis, std::int64_t n) {
   reference::Extents extents(rank, n);
-  std::int64_t most_rows = std::max<std::int64_t>(1, kMostElements / std::max<std::int64_t>(n, 1));
+  std::int64_t max_rows = std::max<std::int64_t>(1, kMaxElements / std::max<std::int64_t>(n, 1));
   for (std::size_t d = 0; d < rank; ++d) {
     if (d == axis) continue;
-    const std::int64_t most = std::min<std::int64_t>(most_rows, 20);
-    extents[d] = choice.chance(2) ? 0 : choice.from_1_to(static_cast<std::uint64_t>(most));
-    most_rows /= std::max<std::int64_t>(extents[d], 1);
+    const std::int64_t max_extent = std::min<std::int64_t>(max_rows, 20);
+    extents[d] = choice.chance(2) ? 0 : choice.from_1_to(static_cast<std::uint64_t>(max_extent));
+    max_rows /= std::max<std::int64_t>(extents[d], 1);
   }
   return extents;
 }
 
 void choose_dynamic(RandomChoice& choice, SortTrial& trial) {
   trial.has_dynamic_extents = choice.chance(30);
-  if (trial.has_dynamic_extents && choice.chance(70)) trial.most_n = 400'000;
+  if (trial.has_dynamic_extents && choice.chance(70)) trial.max_n = 400'000;
   trial.has_dynamic_k = trial.op == Op::topk && choice.chance(25);
-  constexpr std::int64_t kMostK[] = {8, 1024, 1025, 5000, 400'000};
-  if (trial.has_dynamic_k) trial.most_k = choice.one_of(kMostK);
+  constexpr std::int64_t kMaxKs[] = {8, 1024, 1025, 5000, 400'000};
+  if (trial.has_dynamic_k) trial.max_k = choice.one_of(kMaxKs);
 }
 
 void choose_size(RandomChoice& choice, SortTrial& trial, std::size_t rank) {
   const DType dtype = trial.x.type.dtype;
-  const std::int64_t n = std::min(any_length(choice, dtype), trial.most_n);
+  const std::int64_t n = std::min(any_length(choice, dtype), trial.max_n);
   trial.x = reference::Tensor(dtype, any_extents(choice, rank, trial.axis, n));
   trial.k = any_k(choice, trial.n());
   if (!trial.has_dynamic_k) return;
-  if (!trial.has_dynamic_extents) trial.most_k = std::min(trial.most_k, trial.n());
-  trial.k = std::min(trial.k, trial.most_k);
+  if (!trial.has_dynamic_extents) trial.max_k = std::min(trial.max_k, trial.n());
+  trial.k = std::min(trial.k, trial.max_k);
 }
 
 /// Everything but the elements.
@@ -122,7 +122,7 @@ std::vector<SortTrial> make_random_sorts(std::uint64_t seed) {
   std::vector<SortTrial> trials(kRunsPerSort, program);
   for (SortTrial& trial : trials) {
     if (program.has_dynamic_extents) choose_size(choice, trial, program.x.extents().size());
-    if (program.has_dynamic_k) trial.k = std::min(any_k(choice, trial.n()), trial.most_k);
+    if (program.has_dynamic_k) trial.k = std::min(any_k(choice, trial.n()), trial.max_k);
     if (program.has_dynamic_extents && !program.has_dynamic_k) {
       // A run that binds an n below k fails.
       trial.k = program.k;

@@ -16,13 +16,13 @@
 namespace millrace::test {
 namespace {
 
-constexpr std::int64_t kMostPrinted = 80;
+constexpr std::int64_t kMaxPrinted = 80;
 
 Shape shape_of(const SortTrial& trial) {
   if (!trial.has_dynamic_extents) return trial.x.type.shape;
   std::vector<SizeExpr> dims;
   for (std::size_t d = 0; d < trial.x.extents().size(); ++d) {
-    dims.emplace_back(d == trial.axis ? Dim("n").at_most(trial.most_n) : Dim(fmt::format("rows{}", d)));
+    dims.emplace_back(d == trial.axis ? Dim("n").at_most(trial.max_n) : Dim(fmt::format("rows{}", d)));
   }
   return Shape(dims);
 }
@@ -71,7 +71,7 @@ Graph graph_of(const SortTrial& trial) {
   GraphBuilder graph("sorts");
   const Tensor x = graph.input("x", trial.x.type.dtype, shape_of(trial));
   Attributes attributes = attributes_of(trial);
-  if (trial.has_dynamic_k) std::get<TopKAttrs>(attributes).k = Dim("k").at_most(trial.most_k);
+  if (trial.has_dynamic_k) std::get<TopKAttrs>(attributes).k = Dim("k").at_most(trial.max_k);
   const std::vector<Tensor> results = graph.op(trial.op, {&x, 1}, attributes);
   if ((trial.used_results & 1) != 0) graph.output("values", results[0]);
   if ((trial.used_results & 2) != 0) graph.output("indices", results[1]);
@@ -83,7 +83,7 @@ std::string to_text(const SortTrial& trial) {
   constexpr std::string_view kStrides[] = {"dense", "padded", "spread"};
   text += fmt::format("x: {} {}", kStrides[static_cast<std::size_t>(trial.strides)], trial.x.type.to_text());
   if (trial.op == Op::topk) text += fmt::format(", k {}", trial.k);
-  if (trial.x.num_elements() > kMostPrinted) return text + "\n";
+  if (trial.x.num_elements() > kMaxPrinted) return text + "\n";
   std::vector<std::string> elements;
   for (std::int64_t i = 0; i < trial.x.num_elements(); ++i) elements.push_back(element_text(trial.x, i));
   return text + fmt::format(", bits {}\n", fmt::join(elements, " "));

@@ -21,7 +21,7 @@ struct SortTrial {
   std::uint32_t used_results = 3;
   /// Which sizes a run binds, and what is promised of them. A k needs a promise.
   bool has_dynamic_extents = false, has_dynamic_k = false;
-  std::int64_t most_n = std::numeric_limits<std::int64_t>::max(), most_k = most_n;
+  std::int64_t max_n = std::numeric_limits<std::int64_t>::max(), max_k = max_n;
   /// Other than dense ones are no graph's: such a kernel runs by itself, with constant sizes.
   Strides strides = Strides::kDense;
   GuardedBuffer::Guard guard = GuardedBuffer::Guard::kAfter;

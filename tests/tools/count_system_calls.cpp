@@ -22,28 +22,28 @@ constexpr int kSystemCall = SIGTRAP | 0x80;  // how PTRACE_O_TRACESYSGOOD marks 
 }
 
 /// Each call stops the child twice: before it and behind it.
-std::optional<std::uint64_t> count_stops(pid_t child, std::uint64_t most) {
+std::optional<std::uint64_t> count_stops(pid_t child, std::uint64_t max_calls) {
   int status = 0, signal = 0;
   if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return {};
   if (ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) != 0) return {};
-  for (std::uint64_t stops = 0; stops <= 2 * most;) {
+  for (std::uint64_t stops = 0; stops <= 2 * max_calls;) {
     if (ptrace(PTRACE_SYSCALL, child, nullptr, signal) != 0 || waitpid(child, &status, 0) != child) return {};
     if (WIFEXITED(status)) return WEXITSTATUS(status) == 0 ? std::optional(stops / 2) : std::nullopt;
     if (!WIFSTOPPED(status)) return {};
     signal = WSTOPSIG(status) == SIGTRAP || WSTOPSIG(status) == kSystemCall ? 0 : WSTOPSIG(status);
     stops += WSTOPSIG(status) == kSystemCall ? 1 : 0;
   }
-  return most + 1;
+  return max_calls + 1;
 }
 
 }  // namespace
 
 std::optional<std::uint64_t> count_system_calls(const std::string& directory, const std::string& arguments,
-                                                std::uint64_t most) {
+                                                std::uint64_t max_calls) {
   const pid_t child = fork();
   if (child == 0) become_millrace(directory, arguments);
   if (child < 0) return {};
-  const std::optional<std::uint64_t> count = count_stops(child, most);
+  const std::optional<std::uint64_t> count = count_stops(child, max_calls);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   return count;

@@ -31,14 +31,14 @@ TEST_CASE("explain lists each copy that remains, says where parts are, and write
   const std::string text = here.output_of("explain copy.mr --target cpu:avx2 --dim rows=8 --json copy.json");
   CHECK(contains(text, "\n  place      %a is in the memory of %y, from element 32\n"));
   CHECK(contains(text,
-                 "\nschedule: most-concurrency, dispatches 4, copies 2, barriers 3, waits 3\n"
+                 "\nschedule: max-concurrency, dispatches 4, copies 2, barriers 3, waits 3\n"
                  "  copy       concat_3, as %x is an input\n"
                  "  copy       copy to again, as %s is output s, too\n"
                  "\n"
                  "memory: slab of 64 bytes, constants of 0 bytes\n"
                  "  alive      64 bytes at most\n"));
   CHECK(here.read("copy.json") ==
-        "{\"order\": \"most-concurrency\", \"num_dispatches\": 4, \"num_copies\": 2, \"num_waits\": 3, "
+        "{\"order\": \"max-concurrency\", \"num_dispatches\": 4, \"num_copies\": 2, \"num_waits\": 3, "
         "\"num_barriers\": 3, "
         "\"peak_bytes\": 64, \"lower_bound_bytes\": 64, \"constant_bytes\": 0, \"prepared_bytes\": 0}\n");
   CHECK(contains(here.output_of("explain copy.mr"), "\nmemory: slab of at most "));

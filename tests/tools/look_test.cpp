@@ -141,12 +141,12 @@ TEST_CASE("code that there is not is refused") {
 
 TEST_CASE("the order of the schedule is chosen by name") {
   const Workplace here;
-  for (const std::string order : {"strict", "least-peak", "most-concurrency"}) {
+  for (const std::string order : {"strict", "min-peak", "max-concurrency"}) {
     CHECK(contains(here.output_of("explain net.mr --order " + order), "\nschedule: " + order + ", dispatches 2,"));
     CHECK(contains(here.output_of("dump net.mr --stage schedule --order " + order), " slab bytes, " + order + "\n"));
   }
   CHECK(here.error_of("explain net.mr --order fast", 2) ==
-        "millrace: --order: found 'fast', expected strict, least-peak or most-concurrency; say one of these; see "
+        "millrace: --order: found 'fast', expected strict, min-peak or max-concurrency; say one of these; see "
         "'millrace explain --help'\n");
 }
 

@@ -21,8 +21,8 @@ ToolRun run_within(const Workplace& here, std::uint64_t kib, const std::string& 
   return here.run_command("sh limited.sh");
 }
 
-/// The least limit with which the program can be loaded and say its version.
-std::uint64_t find_least(const Workplace& here) {
+/// The minimum limit with which the program can be loaded and say its version.
+std::uint64_t find_minimum(const Workplace& here) {
   for (std::uint64_t kib = 4000;; kib += 1000) {
     REQUIRE(kib < 1'000'000);
     if (run_within(here, kib, "--version").exit_code == 0) return kib;
@@ -33,7 +33,7 @@ TEST_CASE("within any limit of its address space, a run prints what it should or
   const Workplace here;
   constexpr std::size_t kTrials = 200;
   constexpr std::uint64_t kEnough = 1'000'000;
-  const std::uint64_t least = find_least(here), most = 350'000, step = (most - least) / kTrials;
+  const std::uint64_t min_kib = find_minimum(here), max_kib = 350'000, step = (max_kib - min_kib) / kTrials;
   const Slice slice = tested_slice().within(kTrials);
   for (const int num_threads : {1, 3}) {
     const std::string arguments =
@@ -42,7 +42,7 @@ TEST_CASE("within any limit of its address space, a run prints what it should or
     REQUIRE(expected.exit_code == 0);
     for (std::size_t i = 0; i < kTrials; ++i) {
       if (!slice.has(i)) continue;
-      const std::uint64_t kib = least + i * step;
+      const std::uint64_t kib = min_kib + i * step;
       const ToolRun run = run_within(here, kib, arguments);
       CAPTURE(kib);
       CAPTURE(num_threads);

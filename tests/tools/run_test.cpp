@@ -58,7 +58,7 @@ TEST_CASE("results are printed: small ones in full, of large ones a summary") {
         "values: f32[2x3]\n  [[18, 16, 14],\n   [38, 36, 34]]\n"
         "indices: i64[2x3]\n  [[9, 8, 7],\n   [9, 8, 7]]\n");
   CHECK(contains(here.output_of("run net.mr --input x=ones --input w=zeros"),
-                 "h: f32[16x24]\n  [0, 0, 0, ..., 0, 0, 0]\n  least 0, greatest 0, mean 0\n"));
+                 "h: f32[16x24]\n  [0, 0, 0, ..., 0, 0, 0]\n  minimum 0, maximum 0, mean 0\n"));
   here.write("nan.mr", "graph nan(%x: f32[8, 16]) {\n  %y = log(%x)\n  return y = %y\n}\n");
   CHECK(contains(here.output_of("run nan.mr --input x=randn"), " nan\n"));
   here.write("scalar.mr", "graph scalar(%x: f64[]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
@@ -87,7 +87,7 @@ TEST_CASE("repeated runs say their times") {
   const Workplace here;
   const test::ToolRun run = here.run("run top.mr --input x=zeros --dim rows=1 --repeat 3");
   CHECK(run.exit_code == 0);
-  CHECK(run.error.starts_with("ran 3 times: least "));
+  CHECK(run.error.starts_with("ran 3 times: minimum "));
 }
 
 TEST_CASE("a run on a simulated GPU counts what each kernel did, and no other does") {
@@ -270,7 +270,7 @@ TEST_CASE("a file's name may be as long as the system allows") {
 
 TEST_CASE("each further output costs as many system calls as the first ones") {
   const Workplace here;
-  const auto count = [&](int num_outputs, std::uint64_t most) {
+  const auto count = [&](int num_outputs, std::uint64_t max_calls) {
     std::string text = "graph many(%x: f32[1]) {\n  return ", arguments = "run many.mr --input x=ones";
     for (int i = 0; i < num_outputs; ++i) {
       const std::string name = "y" + std::to_string(i);
@@ -278,13 +278,13 @@ TEST_CASE("each further output costs as many system calls as the first ones") {
       arguments += " --output " + name + "=@" + name + ".npy";
     }
     here.write("many.mr", text + "\n}\n");
-    const std::optional<std::uint64_t> found = test::count_system_calls(here.path("."), arguments, most);
+    const std::optional<std::uint64_t> found = test::count_system_calls(here.path("."), arguments, max_calls);
     REQUIRE(found);
     return *found;
   };
-  constexpr std::uint64_t kMostPerOutput = 60;  // to resolve its path, and to write and rename its file
-  const std::uint64_t few = count(100, 100'000), most = few + 200 * kMostPerOutput;
-  CHECK(count(300, most) <= most);
+  constexpr std::uint64_t kMaxCallsPerOutput = 60;  // to resolve its path, and to write and rename its file
+  const std::uint64_t few = count(100, 100'000), max_calls = few + 200 * kMaxCallsPerOutput;
+  CHECK(count(300, max_calls) <= max_calls);
 }
 
 TEST_CASE("a device takes several outputs, and a link does not hide that two go to one file") {

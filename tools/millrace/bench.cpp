@@ -17,7 +17,7 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> files, devices, generators;
-  ScheduleOrder order = ScheduleOrder::kMostConcurrency;
+  ScheduleOrder order = ScheduleOrder::kMaxConcurrency;
   InputArguments inputs;
   bool has_kernels = false;
   MeasureOptions measure;

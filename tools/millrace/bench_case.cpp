@@ -233,8 +233,8 @@ Result<std::int64_t> count_runs(CompiledCase& compiled, double seconds) {
   const auto begin = std::chrono::steady_clock::now();
   MILLRACE_TRY(compiled.run(1));
   const double once = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  constexpr double kLeast = 10, kMost = 10000;  // of whose times there is memory
-  return static_cast<std::int64_t>(std::clamp(std::ceil(seconds / std::max(once, 1e-9)), kLeast, kMost));
+  constexpr double kMinRuns = 10, kMaxRuns = 10000;  // of whose times there is memory
+  return static_cast<std::int64_t>(std::clamp(std::ceil(seconds / std::max(once, 1e-9)), kMinRuns, kMaxRuns));
 }
 
 /// Those that name something which the graph has; the others are another graph's.

@@ -22,7 +22,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> files, targets;
   std::string directory = default_cache_directory();
-  std::optional<std::uint64_t> most_bytes;
+  std::optional<std::uint64_t> max_bytes;
   bool lists = false;
 };
 
@@ -104,7 +104,7 @@ Status cache(const Arguments& arguments) {
     return failed_precondition("cache: neither XDG_CACHE_HOME nor HOME is set; say --directory");
   }
   if (!arguments.files.empty()) MILLRACE_TRY(fill(arguments));
-  if (arguments.most_bytes) prune_cached_kernels(arguments.directory, *arguments.most_bytes);
+  if (arguments.max_bytes) prune_cached_kernels(arguments.directory, *arguments.max_bytes);
   return show(arguments);
 }
 
@@ -128,7 +128,7 @@ Action add_cache(CLI::App& app) {
       ->type_name("TARGET")
       ->allow_extra_args(false);
   app.add_option("--directory", arguments->directory, "This cache, not the user's.")->type_name("DIR");
-  app.add_option("--prune", arguments->most_bytes,
+  app.add_option("--prune", arguments->max_bytes,
                  "Remove the kernels that were used longest ago until so many bytes are left;\n0 removes all.")
       ->type_name("BYTES");
   app.add_flag("--list", arguments->lists, "Name each kernel.");

@@ -15,7 +15,7 @@ namespace millrace::tool {
 namespace {
 
 /// At least that many runs, and no more than fit the time after that.
-constexpr std::size_t kFewestRuns = 5, kMostRuns = 2000;
+constexpr std::size_t kMinRuns = 5, kMaxRuns = 2000;
 constexpr std::chrono::milliseconds kTime{300};
 
 /// An --input of random elements for each that has none.
@@ -37,7 +37,7 @@ Result<std::vector<double>> time_steps(const Program& program, RunArguments& run
   IdVector<CommandId, std::vector<double>> samples;
   samples.resize(steps.size());
   const auto begin = std::chrono::steady_clock::now();
-  for (std::size_t i = 0; i < kFewestRuns || (i < kMostRuns && std::chrono::steady_clock::now() - begin < kTime); ++i) {
+  for (std::size_t i = 0; i < kMinRuns || (i < kMaxRuns && std::chrono::steady_clock::now() - begin < kTime); ++i) {
     SubmissionTimes times;
     session.measure(&times);
     MILLRACE_TRY(session.run(inputs, outputs, dims));

@@ -28,7 +28,7 @@ void add_order(CLI::App& app, ScheduleOrder& order) {
            if (!parsed.ok()) throw CLI::ValidationError("--order", parsed.status().message());
            order = *parsed;
          },
-         "The order of the schedule: strict (the graph's), least-peak or most-concurrency.")
+         "The order of the schedule: strict (the graph's), min-peak or max-concurrency.")
       ->type_name("ORDER");
 }
 
@@ -69,7 +69,7 @@ Result<LoweredGraph> lower_graph(Graph graph, const GraphArguments& arguments, c
   PassOptions passes;
   // Who launches a GPU's kernels by what explain says has nobody to prepare constants.
   const bool is_launched = target.spec().is_gpu() && !target.spec().is_simulated();
-  if (!prepares || is_launched) passes.most_prepared_bytes = 0;
+  if (!prepares || is_launched) passes.max_prepared_bytes = 0;
   return millrace::lower_graph(std::move(graph), target, options, passes, arguments.order);
 }
 

@@ -18,7 +18,7 @@ struct GraphArguments {
   std::string file = {};
   std::string target = "cpu";
   std::string generator = {};  // empty: as the library chooses
-  ScheduleOrder order = ScheduleOrder::kMostConcurrency;
+  ScheduleOrder order = ScheduleOrder::kMaxConcurrency;
 };
 
 inline constexpr const char* kFileHelp = "The graph, as text; - reads it from standard input.";

@@ -13,8 +13,8 @@
 namespace millrace::tool {
 namespace {
 
-constexpr std::size_t kMostElements = 32;  // shown in full
-constexpr std::size_t kEnds = 3;           // of more: shown of either end
+constexpr std::size_t kMaxElements = 32;  // shown in full
+constexpr std::size_t kEnds = 3;          // of more: shown of either end
 
 Scalar element(const NpyArray& array, std::size_t position) {
   const DType dtype = array.type.dtype;
@@ -41,7 +41,7 @@ std::string rows_text(const NpyArray& array, std::size_t axis, std::size_t& posi
 }
 
 std::string summary(const NpyArray& array, std::size_t count) {
-  double least = std::numeric_limits<double>::infinity(), greatest = -least, sum = 0;
+  double minimum = std::numeric_limits<double>::infinity(), maximum = -minimum, sum = 0;
   std::size_t nans = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const double value = element(array, i).to_double();
@@ -49,8 +49,8 @@ std::string summary(const NpyArray& array, std::size_t count) {
       ++nans;
       continue;
     }
-    least = std::min(least, value);
-    greatest = std::max(greatest, value);
+    minimum = std::min(minimum, value);
+    maximum = std::max(maximum, value);
     sum += value;
   }
   std::string text = "  [";
@@ -60,7 +60,7 @@ std::string summary(const NpyArray& array, std::size_t count) {
   text += "]\n";
   if (nans == count) return text + "  all nan\n";
   text +=
-      fmt::format("  least {:g}, greatest {:g}, mean {:g}", least, greatest, sum / static_cast<double>(count - nans));
+      fmt::format("  minimum {:g}, maximum {:g}, mean {:g}", minimum, maximum, sum / static_cast<double>(count - nans));
   return text + (nans == 0 ? "\n" : fmt::format(", {} nan\n", nans));
 }
 
@@ -70,7 +70,7 @@ std::string describe_array(std::string_view name, const NpyArray& array) {
   const std::string head = fmt::format("{}: {}", printable(name), array.type.to_text());
   const std::size_t count = array.bytes.size() / size_bytes(array.type.dtype);
   if (count == 0) return head + ", no elements\n";
-  if (count > kMostElements) return head + "\n" + summary(array, count);
+  if (count > kMaxElements) return head + "\n" + summary(array, count);
   std::size_t position = 0;
   return head + "\n  " + rows_text(array, 0, position) + "\n";
 }

@@ -16,18 +16,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The least seconds of a call, over several for about `seconds` in all: others may run on this machine.
+/// The minimum seconds of a call, over several for about `seconds` in all: others may run on this machine.
 template <class F>
-double least_seconds(double seconds, F&& call) {
-  double least = 1e9, sum = 0;
+double min_seconds(double seconds, F&& call) {
+  double minimum = 1e9, sum = 0;
   for (int i = 0; i < 5 || sum < seconds; ++i) {
     const Clock::time_point begin = Clock::now();
     call();
     const double took = std::chrono::duration<double>(Clock::now() - begin).count();
-    least = std::min(least, took);
+    minimum = std::min(minimum, took);
     sum += took;
   }
-  return least;
+  return minimum;
 }
 
 constexpr int kTurns = 20000;
@@ -110,18 +110,18 @@ double Roofline::peak_flops() {
   const auto flops_of = [](int lanes, double seconds) { return 2.0 * kTurns * kChains * lanes / seconds; };
   switch (level_) {
     case IsaLevel::kAvx512:
-      return peak_flops_ = flops_of(16, least_seconds(kSeconds, multiply_add_avx512));
+      return peak_flops_ = flops_of(16, min_seconds(kSeconds, multiply_add_avx512));
     case IsaLevel::kAvx2:
-      return peak_flops_ = flops_of(8, least_seconds(kSeconds, multiply_add_avx2));
+      return peak_flops_ = flops_of(8, min_seconds(kSeconds, multiply_add_avx2));
     case IsaLevel::kBaseline:
-      return peak_flops_ = flops_of(4, least_seconds(kSeconds, multiply_add_baseline));
+      return peak_flops_ = flops_of(4, min_seconds(kSeconds, multiply_add_baseline));
   }
   return peak_flops_;
 }
 
 double Roofline::bytes_per_second(double bytes) {
-  constexpr double kLeast = 4096, kMost = 256 << 20, kSeconds = 0.02;
-  const std::size_t size = std::bit_ceil(static_cast<std::size_t>(std::clamp(bytes, kLeast, kMost)));
+  constexpr double kMinBytes = 4096, kMaxBytes = 256 << 20, kSeconds = 0.02;
+  const std::size_t size = std::bit_ceil(static_cast<std::size_t>(std::clamp(bytes, kMinBytes, kMaxBytes)));
   double& known = bandwidths_[size];
   if (known > 0) return known;
   std::vector<std::byte> memory(size, std::byte{1});
@@ -129,10 +129,10 @@ double Roofline::bytes_per_second(double bytes) {
   // Small sizes are repeated, so that the clock does not count.
   const std::size_t turns = std::max<std::size_t>(1, (std::size_t{1} << 20) / size);
   const auto read_all = level_ == IsaLevel::kBaseline ? read_all_baseline : read_all_avx2;
-  const double reading = least_seconds(kSeconds, [&] {
+  const double reading = min_seconds(kSeconds, [&] {
     for (std::size_t i = 0; i < turns; ++i) read_all(memory);
   });
-  const double copying = least_seconds(kSeconds, [&] {
+  const double copying = min_seconds(kSeconds, [&] {
     for (std::size_t i = 0; i < turns; ++i) {
       std::memcpy(memory.data(), memory.data() + half, half);
       asm volatile("" : : "r"(memory.data()) : "memory");

@@ -41,8 +41,8 @@ namespace fs = std::filesystem;
 
 /// The file that a path leads to, which need not be there yet: a link may lead to where nothing is.
 fs::path resolved(fs::path path, std::error_code& error) {
-  constexpr int kMostLinks = 40;  // as Linux follows
-  for (int i = 0; i < kMostLinks && !error; ++i) {
+  constexpr int kMaxLinks = 40;  // as Linux follows
+  for (int i = 0; i < kMaxLinks && !error; ++i) {
     path = fs::weakly_canonical(fs::absolute(path, error), error);
     std::error_code no_link;
     const fs::path target = fs::read_symlink(path, no_link);
@@ -121,7 +121,7 @@ Status run_session(Session& session, RunArguments& run, std::uint32_t repeat, Ru
   }
   if (repeat == 1) return {};
   std::ranges::sort(microseconds);
-  write_notice(fmt::format("ran {} times: least {:.2f} us, median {:.2f} us, greatest {:.2f} us\n", repeat,
+  write_notice(fmt::format("ran {} times: minimum {:.2f} us, median {:.2f} us, maximum {:.2f} us\n", repeat,
                            microseconds.front(), microseconds[microseconds.size() / 2], microseconds.back()));
   return {};
 }

@@ -8,7 +8,7 @@
 namespace millrace::peers {
 
 std::int64_t plain_suppression(const float* boxes, const float* scores, std::int64_t n, std::int64_t bound,
-                               float most_overlap, std::int64_t* indices) {
+                               float max_overlap, std::int64_t* indices) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(
@@ -26,7 +26,7 @@ std::int64_t plain_suppression(const float* boxes, const float* scores, std::int
       const float width = std::max(0.f, std::min(a[2], b[2]) - std::max(a[0], b[0]));
       const float height = std::max(0.f, std::min(a[3], b[3]) - std::max(a[1], b[1]));
       const float shared = width * height;
-      if (shared / (area(a) + area(b) - shared) > most_overlap) is_hidden[k] = 1;
+      if (shared / (area(a) + area(b) - shared) > max_overlap) is_hidden[k] = 1;
     }
   }
   return count;

@@ -18,8 +18,8 @@ void partial_sort_topk(const float* x, float* values, std::int64_t* indices, std
 /// By std::nth_element, and std::sort of the k.
 void nth_element_topk(const float* x, float* values, std::int64_t* indices, std::int64_t rows, std::int64_t n,
                       std::int64_t k);
-/// By a binary heap of k elements, the least at its root. Source: the heap of FAISS (Douze et al., "The Faiss library",
-/// arXiv:2401.08281).
+/// By a binary heap of k elements, the smallest at its root. Source: the heap of FAISS (Douze et al., "The Faiss
+/// library", arXiv:2401.08281).
 void binary_heap_topk(const float* x, float* values, std::int64_t* indices, std::int64_t rows, std::int64_t n,
                       std::int64_t k);
 

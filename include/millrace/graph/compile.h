@@ -36,7 +36,7 @@ struct CompileOptions {
   std::shared_ptr<const Context> context = {};  // null: make_default_context()
   LowerOptions lowering = {};
   PassOptions passes = {};
-  ScheduleOrder order = ScheduleOrder::kMostConcurrency;
+  ScheduleOrder order = ScheduleOrder::kMaxConcurrency;
   /// A device that is already open, such as a wrapped one; null opens `device`.
   std::shared_ptr<Device> on_device = {};
   /// Called before each kernel is looked up in the cache or compiled, target by target: by one thread at a time, of

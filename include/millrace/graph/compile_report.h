@@ -26,7 +26,7 @@ struct KernelReport {
 };
 
 /// A value that depends on constants alone and is not prepared, as it does not fit into what is left of
-/// PassOptions::most_prepared_bytes: each run computes it.
+/// PassOptions::max_prepared_bytes: each run computes it.
 struct UnpreparedConstant {
   std::string name;  // of its node: "%weights = mul", "layer3/dequantize_linear"
   std::uint64_t size_bytes = 0;

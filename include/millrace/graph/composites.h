@@ -96,12 +96,12 @@ UniqueResults unique(Tensor x, SizeExpr bound);
 /// The bound is n.
 UniqueResults unique(Tensor x);
 /// Which of boxes[n, 4] to keep, best score first, at most `bound`: a box whose overlap with a kept one, the area that
-/// both share by the area of their union, is above `most_overlap` goes. Boxes are two opposite corners: x, y, x, y.
-/// Only scores[n] above `least_score` count; NaN and -inf never do. Of equal scores, the first box comes first. From
+/// both share by the area of their union, is above `max_overlap` goes. Boxes are two opposite corners: x, y, x, y.
+/// Only scores[n] above `min_score` count; NaN and -inf never do. Of equal scores, the first box comes first. From
 /// `count` on, the i64 indices are -1. A loop of a round per box that is kept, each O(n).
 /// Source: Neubeck & Van Gool, "Efficient Non-Maximum Suppression", ICPR 2006: the greedy one.
-IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound, double most_overlap = 0.5,
-                                    double least_score = -std::numeric_limits<double>::infinity());
+IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound, double max_overlap = 0.5,
+                                    double min_score = -std::numeric_limits<double>::infinity());
 /// The bound is n.
 IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores);
 /// topk of elements that carry indices: integers with the shape of x. The result's indices come from `indices`, in its

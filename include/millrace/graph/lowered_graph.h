@@ -41,11 +41,11 @@ IdVector<CommandId, CommandOrigin> find_origins(const LoweredGraph&);
 /// host cannot run.
 /// Precondition: verify(graph) passed.
 Result<LoweredGraph> lower_graph(Graph graph, const Target&, const LowerOptions& = {}, const PassOptions& = {},
-                                 ScheduleOrder = ScheduleOrder::kMostConcurrency);
+                                 ScheduleOrder = ScheduleOrder::kMaxConcurrency);
 /// One result per target, in their order. Passes and regions are shared; all regions are lowered for all targets before
 /// anything is scheduled.
 Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Target>, const LowerOptions& = {},
-                                              const PassOptions& = {}, ScheduleOrder = ScheduleOrder::kMostConcurrency);
+                                              const PassOptions& = {}, ScheduleOrder = ScheduleOrder::kMaxConcurrency);
 /// Prints one level.
 std::string to_text(const LoweredGraph&, Stage);
 

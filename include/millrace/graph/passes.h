@@ -49,7 +49,7 @@ struct PassOptions {
   bool verify_each = true;
   /// What depends on constants alone and is not folded, such as dequantised weights, is computed once, when a program
   /// is loaded, and kept: of at most so many bytes in all. The rest is computed by each run.
-  std::uint64_t most_prepared_bytes = std::uint64_t{256} << 20;
+  std::uint64_t max_prepared_bytes = std::uint64_t{256} << 20;
   /// Called after each pass that changed the graph's text, with the pass's name and the graph.
   Callback<std::string_view, const Graph&> dump = {};
 };

@@ -114,10 +114,10 @@ struct Schedule {
   IdVector<ResourceId, Resource> resources;
   IdVector<PartId, ResourcePart> parts;
   IdVector<StepId, Step> steps;
-  IdVector<KernelIndex, PlannedKernel> kernels;           // equal kernels once
-  SizeExpr slab_bytes = 0;                                // by pack_transients
-  std::int64_t constant_bytes = 0, variable_bytes = 0;    // likewise
-  ScheduleOrder order = ScheduleOrder::kMostConcurrency;  // by arrange_steps
+  IdVector<KernelIndex, PlannedKernel> kernels;          // equal kernels once
+  SizeExpr slab_bytes = 0;                               // by pack_transients
+  std::int64_t constant_bytes = 0, variable_bytes = 0;   // likewise
+  ScheduleOrder order = ScheduleOrder::kMaxConcurrency;  // by arrange_steps
   /// Whether it is a body's: then the step around it places the variables, which may have any size, and gives the slab.
   bool is_body = false;
 

@@ -10,12 +10,12 @@ namespace millrace {
 
 /// In which order the steps of a schedule stand, and which of them may run concurrently.
 enum class ScheduleOrder : std::uint8_t {
-  kStrict,           // the graph's order with a barrier after each step, for debugging
-  kLeastPeak,        // the order that was found to need the least memory: never more than the graph's order
-  kMostConcurrency,  // each step as soon as its operands are there, or later where that needs no more memory
+  kStrict,          // the graph's order with a barrier after each step, for debugging
+  kMinPeak,         // the order that was found to need the least memory: never more than the graph's order
+  kMaxConcurrency,  // each step as soon as its operands are there, or later where that needs no more memory
 };
 
-/// "strict", "least-peak", "most-concurrency".
+/// "strict", "min-peak", "max-concurrency".
 std::string_view to_text(ScheduleOrder);
 Result<ScheduleOrder> parse_schedule_order(std::string_view);
 

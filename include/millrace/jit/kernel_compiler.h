@@ -57,8 +57,8 @@ struct PlannedKernel {
   std::string mapping = {};   // how a loop nest is spread over the target, for people; empty for other kernels
   CpuFeatures features = {};  // those of the target that its code needs
 
-  /// The least target that executes its code, given the one that it was planned for. Enters the cache key, so that
-  /// targets that differ in other features share the code.
+  /// The target with the fewest features that executes its code, given the one that it was planned for. Enters the
+  /// cache key, so that targets that differ in other features share the code.
   TargetSpec target_of(const TargetSpec& spec) const {
     TargetSpec target = spec.plain();
     target.features = features;

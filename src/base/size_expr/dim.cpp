@@ -66,10 +66,10 @@ Status Dim::check() const {
         fmt::format("dim '{}': found this name, expected a letter or '_', then letters, digits, '_' or '.'; rename it",
                     printable(name_)));
   }
-  constexpr std::size_t kMostBytes = 256;  // messages show sizes whole
-  if (name_.size() > kMostBytes) {
+  constexpr std::size_t kMaxBytes = 256;  // messages show sizes whole
+  if (name_.size() > kMaxBytes) {
     return invalid_argument(fmt::format("dim '{}': found a name of {} bytes, expected at most {}; shorten it",
-                                        printable(name_), name_.size(), kMostBytes));
+                                        printable(name_), name_.size(), kMaxBytes));
   }
   constexpr std::string_view kWords[] = {"true", "false", "inf", "nan"};
   if (std::ranges::find(kWords, name_) != std::end(kWords)) {

@@ -18,7 +18,7 @@ bool is_whole_part(const Term& term) {
 }
 
 /// Writes divisor * floor_div(x, divisor) as x - r, with r from 0 to divisor - 1.
-std::int64_t least_value(const SizeExpr& expr) {
+std::int64_t min_value(const SizeExpr& expr) {
   const std::int64_t lower = expr.lower_bound();
   const Sum* sum = SizeExprAccess::node(expr);
   if (sum == nullptr || lower >= 0) return lower;
@@ -30,13 +30,13 @@ std::int64_t least_value(const SizeExpr& expr) {
   rest.terms.erase(rest.terms.begin() + (found - sum->terms.begin()));
   const SizeExpr undivided = finish(std::move(rest)) + operands[0] * times;
   if (has_lost_value(undivided)) return lower;
-  const std::int64_t least = least_value(undivided);
-  if (least == saturating::kMin) return lower;
-  return std::max(lower, saturating::subtract(least, times > 0 ? saturating::multiply(times, divisor - 1) : 0));
+  const std::int64_t min_undivided = min_value(undivided);
+  if (min_undivided == saturating::kMin) return lower;
+  return std::max(lower, saturating::subtract(min_undivided, times > 0 ? saturating::multiply(times, divisor - 1) : 0));
 }
 
 }  // namespace
 
-bool is_never_negative(const SizeExpr& expr) { return least_value(expr) >= 0; }
+bool is_never_negative(const SizeExpr& expr) { return min_value(expr) >= 0; }
 
 }  // namespace millrace

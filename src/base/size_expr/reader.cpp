@@ -66,13 +66,13 @@ class SizeExprReader {
 
   Result<SizeExpr> read_facts(std::size_t begin, Dim symbol) {
     if (text_.take_word("in")) {
-      MILLRACE_TRY_ASSIGN(const std::int64_t least, read_integer(false));
-      symbol = symbol.at_least(least);
-      if (!text_.take("..")) return text_.unexpected("expected '..'; write the least size, '..' and the largest");
+      MILLRACE_TRY_ASSIGN(const std::int64_t minimum, read_integer(false));
+      symbol = symbol.at_least(minimum);
+      if (!text_.take("..")) return text_.unexpected("expected '..'; write the minimum size, '..' and the maximum");
       const std::string_view rest = text_.rest();
       if (!rest.empty() && rest[0] >= '0' && rest[0] <= '9') {
-        MILLRACE_TRY_ASSIGN(const std::int64_t most, read_integer(false));
-        symbol = symbol.at_most(most);
+        MILLRACE_TRY_ASSIGN(const std::int64_t maximum, read_integer(false));
+        symbol = symbol.at_most(maximum);
       }
     }
     if (text_.take_word("multiple_of")) {

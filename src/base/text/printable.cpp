@@ -50,17 +50,17 @@ Ends ends_of(std::string_view text, std::size_t front_bytes, std::size_t back_by
 
 }  // namespace
 
-std::string printable(std::string_view text, std::size_t most_bytes) {
-  if (text.size() <= most_bytes) return escaped(text, "");
-  const Ends ends = ends_of(text, most_bytes / 8 * 5, most_bytes / 4);
+std::string printable(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return escaped(text, "");
+  const Ends ends = ends_of(text, max_bytes / 8 * 5, max_bytes / 4);
   return escaped(ends.front, "") + "..." + escaped(ends.back, "");
 }
 
 std::string printable_lines(std::string_view text) { return escaped(text, kLines); }
 
 std::string printable_message(std::string_view text) {
-  constexpr std::size_t kMostBytes = 16 << 10, kEndBytes = 7 << 10;
-  if (text.size() <= kMostBytes) return escaped(text, kLines);
+  constexpr std::size_t kMaxBytes = 16 << 10, kEndBytes = 7 << 10;
+  if (text.size() <= kMaxBytes) return escaped(text, kLines);
   const Ends ends = ends_of(text, kEndBytes, kEndBytes);
   const std::size_t num_left_out = text.size() - ends.front.size() - ends.back.size();
   return fmt::format("{}... ({} bytes are left out) ...{}", escaped(ends.front, kLines), num_left_out,
@@ -68,9 +68,9 @@ std::string printable_message(std::string_view text) {
 }
 
 void PrintableNames::add(std::string_view name) {
-  constexpr std::size_t kMostNames = 20;
-  if (num_names_++ < kMostNames) first_ += (first_.empty() ? "" : ", ") + printable(name);
-  num_left_out_ = num_names_ > kMostNames ? num_names_ - kMostNames : 0;
+  constexpr std::size_t kMaxNames = 20;
+  if (num_names_++ < kMaxNames) first_ += (first_.empty() ? "" : ", ") + printable(name);
+  num_left_out_ = num_names_ > kMaxNames ? num_names_ - kMaxNames : 0;
 }
 
 std::string PrintableNames::text() const {

@@ -142,7 +142,7 @@ Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Targe
     {
       const PhaseTimer timer(common.report.passes);
       MILLRACE_TRY_ASSIGN(common.report.pass_reports, run_passes(graph, kGraphPasses, passes));
-      MILLRACE_TRY_ASSIGN(setup, take_prepared(graph, passes.most_prepared_bytes, common.report.unprepared));
+      MILLRACE_TRY_ASSIGN(setup, take_prepared(graph, passes.max_prepared_bytes, common.report.unprepared));
     }
     {
       const PhaseTimer timer(common.report.forming);
@@ -166,7 +166,7 @@ Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Targe
     }
     if (setup) {
       MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> setups,
-                          lower_graph(*std::move(setup), targets, options, {.most_prepared_bytes = 0}, order));
+                          lower_graph(*std::move(setup), targets, options, {.max_prepared_bytes = 0}, order));
       for (std::size_t i = 0; i < all.size(); ++i) all[i].setup = std::make_shared<LoweredGraph>(std::move(setups[i]));
     }
     return all;

@@ -42,7 +42,7 @@ std::int64_t find_lower_bound(const Schedule& schedule, const std::vector<std::i
     const auto number = static_cast<std::uint32_t>(transients.size());
     transients.push_back({sizes[number], {resource.first_timepoint, resource.last_timepoint}, number});
   }
-  return most_live_bytes(transients);
+  return max_live_bytes(transients);
 }
 
 /// The bytes of the slab when a session has placed the transients.

@@ -36,9 +36,9 @@ struct PaddedDim {
     if (low.upper_bound() < 0 || high.upper_bound() < 0) {
       return invalid_argument(text() + " 0 or more; slice it instead");
     }
-    const SizeExpr most = max(low, high), least = turn == mirror_index ? most + 1 : SizeExpr(1);
-    const bool is_padded = most.lower_bound() > 0;
-    if (is_padded && type.shape[dim].upper_bound() < least.lower_bound()) return invalid_argument(too_short(turn));
+    const SizeExpr max_padding = max(low, high), min_extent = turn == mirror_index ? max_padding + 1 : SizeExpr(1);
+    const bool is_padded = max_padding.lower_bound() > 0;
+    if (is_padded && type.shape[dim].upper_bound() < min_extent.lower_bound()) return invalid_argument(too_short(turn));
     return {};
   }
 };

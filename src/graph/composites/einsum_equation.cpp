@@ -133,14 +133,14 @@ Status check_extents(const std::vector<EinsumLabels>& operands, std::span<const 
   return {};
 }
 
-/// The dims of "..." of the operand that has most.
+/// The maximum number of dims that "..." has in an operand.
 std::size_t count_ellipsis_dims(const std::vector<EinsumLabels>& operands) {
-  std::size_t most = 0;
+  std::size_t max_dims = 0;
   for (const EinsumLabels& labels : operands) {
-    most = std::max(most, static_cast<std::size_t>(
-                              std::ranges::count_if(labels, [](EinsumLabel label) { return label >= kEllipsis; })));
+    max_dims = std::max(max_dims, static_cast<std::size_t>(std::ranges::count_if(
+                                      labels, [](EinsumLabel label) { return label >= kEllipsis; })));
   }
-  return most;
+  return max_dims;
 }
 
 void add_ellipsis(EinsumLabels& labels, std::size_t num_dims) {

@@ -52,18 +52,18 @@ std::vector<Tensor> split(Tensor x, std::vector<SizeExpr> sizes, std::int64_t ax
 }
 
 std::vector<Tensor> split_evenly(Tensor x, std::int64_t num_parts, std::int64_t axis) try {
-  constexpr std::int64_t kMostParts = 4096;
+  constexpr std::int64_t kMaxParts = 4096;
   // After a mistake, too, there are as many tensors as the caller will use.
-  std::vector<Tensor> none(static_cast<std::size_t>(std::clamp<std::int64_t>(num_parts, 0, kMostParts)));
+  std::vector<Tensor> none(static_cast<std::size_t>(std::clamp<std::int64_t>(num_parts, 0, kMaxParts)));
   const CompositeGuard guard("split_evenly", {x});
   if (!guard.is_open()) return none;
   const std::optional<std::size_t> dim = find_axis("split_evenly", x, axis);
   if (!dim) return none;
   const SizeExpr extent = x.shape()[*dim];
-  if (num_parts < 1 || num_parts > kMostParts || extent.known_multiple() % num_parts != 0) {
+  if (num_parts < 1 || num_parts > kMaxParts || extent.known_multiple() % num_parts != 0) {
     refuse(*x.builder(), "split_evenly",
            fmt::format("{} parts of axis {} of {}, expected a number up to {} that divides its extent; split by sizes",
-                       num_parts, *dim, x.type().to_text(), kMostParts));
+                       num_parts, *dim, x.type().to_text(), kMaxParts));
     return none;
   }
   return split(x, std::vector<SizeExpr>(none.size(), floor_div(extent, num_parts)), axis);

@@ -17,7 +17,7 @@ Tensor comes_before(Tensor x, Tensor y) {
 }
 
 /// Up to so many elements are compared in less time than found by rounds of a loop.
-constexpr std::int64_t kMostCounted = 32;
+constexpr std::int64_t kMaxCounted = 32;
 
 /// Whether an element is before the place of a value.
 Tensor is_before_place(Tensor element, Tensor value, bool right) {
@@ -74,7 +74,7 @@ Tensor searchsorted(Tensor sorted, Tensor values, bool right) try {
                     "one",
                     sorted.type().to_text(), values.type().to_text()));
   }
-  const bool is_short = among[rank - 1].upper_bound() <= kMostCounted;
+  const bool is_short = among[rank - 1].upper_bound() <= kMaxCounted;
   return is_short ? count_before(sorted, values, right) : search_before(sorted, values, right);
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({sorted, values}), "searchsorted");

@@ -46,8 +46,8 @@ std::string problem_of(Tensor boxes, Tensor scores) {
 
 }  // namespace
 
-IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound, double most_overlap,
-                                    double least_score) try {
+IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound, double max_overlap,
+                                    double min_score) try {
   const CompositeGuard guard("non_max_suppression", {boxes, scores});
   if (!guard.is_open()) return {};
   GraphBuilder& graph = *boxes.builder();
@@ -64,7 +64,7 @@ IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound,
   }
   const auto lowest = [&] { return graph.fill(rated.dtype(), rated.shape(), kLowest); };
   const auto best_of = [](Tensor left) { return std::pair(argmax(left, 0), reduce_max(left, {0})); };
-  const Tensor start = select(greater(rated, least_score), rated, lowest());
+  const Tensor start = select(greater(rated, min_score), rated, lowest());
   const auto [first, first_score] = best_of(start);
   const std::vector<Tensor> last = graph.while_loop(
       {start, first, first_score, graph.fill(DType::kI64, {bound}, -1), graph.fill(DType::kI64, {}, 0)},
@@ -74,7 +74,7 @@ IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound,
       [&](std::span<const Tensor> state) {
         const Tensor i = state[1];
         const Tensor is_itself = equal(iota(graph, DType::kI64, rated.shape(), 0), i);
-        const Tensor is_gone = logical_or(greater(overlap_with(rows, i), most_overlap), is_itself);
+        const Tensor is_gone = logical_or(greater(overlap_with(rows, i), max_overlap), is_itself);
         const Tensor left = select(is_gone, lowest(), state[0]);
         const auto [next, score] = best_of(left);
         const Tensor chosen = scatter(state[3], reshape(state[4], {1}), reshape(i, {1}), 0);

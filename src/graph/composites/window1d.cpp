@@ -8,15 +8,15 @@
 namespace millrace {
 
 Status expect_window1d(const TensorType& x, const Window1d& window) {
-  struct Least {
+  struct Bounded {
     const char* name;
-    std::int64_t value, least;
+    std::int64_t value, minimum;
   };
-  for (const auto& [name, value, least] :
-       {Least{"stride", window.stride, 1}, Least{"dilation", window.dilation, 1},
-        Least{"padding_low", window.padding_low, 0}, Least{"padding_high", window.padding_high, 0}}) {
-    if (value >= least) continue;
-    return invalid_argument(fmt::format("{} is {}, expected {} or more; correct it", name, value, least));
+  for (const auto& [name, value, minimum] :
+       {Bounded{"stride", window.stride, 1}, Bounded{"dilation", window.dilation, 1},
+        Bounded{"padding_low", window.padding_low, 0}, Bounded{"padding_high", window.padding_high, 0}}) {
+    if (value >= minimum) continue;
+    return invalid_argument(fmt::format("{} is {}, expected {} or more; correct it", name, value, minimum));
   }
   const SizeExpr span = (window.extent - 1) * window.dilation + 1;
   std::vector<SizeRequirement> left_to_runs;  // the op has them, too

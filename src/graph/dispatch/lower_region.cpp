@@ -31,12 +31,12 @@ Result<std::uint32_t> find_position(const Region& region, const Positions& posit
 
 /// "region exp_0 (%y = exp)", with the region's first nodes.
 std::string region_text(const DispatchGraph& dispatch, const Region& region) {
-  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kMaxShown = 3;
   std::string nodes;
-  for (std::size_t i = 0; i < std::min(region.nodes.size(), kMost); ++i) {
+  for (std::size_t i = 0; i < std::min(region.nodes.size(), kMaxShown); ++i) {
     nodes += (nodes.empty() ? "" : ", ") + node_text(dispatch.graph, region.nodes[i]);
   }
-  if (region.nodes.size() > kMost) nodes += fmt::format(" and {} more", region.nodes.size() - kMost);
+  if (region.nodes.size() > kMaxShown) nodes += fmt::format(" and {} more", region.nodes.size() - kMaxShown);
   return fmt::format("region {} ({})", region.name, nodes);
 }
 

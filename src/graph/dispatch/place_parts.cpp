@@ -227,11 +227,11 @@ class PartPlacer {
   }
 
   /// How many of the stored value's dims, from the outermost on, have one index per row of the result. At least
-  /// `fewest`, which rows around these have.
-  std::optional<std::size_t> find_outer_dims(Value storage, std::size_t fewest, const SizeExpr& num_rows,
+  /// `min_dims`, which rows around these have.
+  std::optional<std::size_t> find_outer_dims(Value storage, std::size_t min_dims, const SizeExpr& num_rows,
                                              const SizeExpr& row) const {
     const Shape& shape = graph_.type(storage).shape;
-    for (std::size_t d = fewest; d <= shape.rank(); ++d) {
+    for (std::size_t d = min_dims; d <= shape.rank(); ++d) {
       if (product(shape, 0, d) == num_rows && product(shape, d, shape.rank()) == row) return d;
     }
     return {};

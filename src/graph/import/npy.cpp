@@ -20,7 +20,7 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::uint32_t kMaxHeaderBytes = 1 << 16;  // the most version 1 can have; a dict of our dtypes takes 200
+constexpr std::uint32_t kMaxHeaderBytes = 1 << 16;  // the maximum of version 1; a dict of our dtypes takes 200
 
 struct DTypeName {
   std::string_view descr;

@@ -58,8 +58,8 @@ bool is_static(const TensorType& type) { return type.shape.is_static(); }
 
 class ConstantTaker {
  public:
-  ConstantTaker(Graph& graph, std::uint64_t most_bytes, std::vector<UnpreparedConstant>& unprepared)
-      : graph_(graph), left_bytes_(most_bytes), unprepared_(unprepared) {
+  ConstantTaker(Graph& graph, std::uint64_t max_bytes, std::vector<UnpreparedConstant>& unprepared)
+      : graph_(graph), left_bytes_(max_bytes), unprepared_(unprepared) {
     kinds_.resize(graph.nodes.size());
     for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) kinds_[NodeId{i}] = kind_of(graph.nodes[NodeId{i}]);
   }
@@ -192,8 +192,8 @@ class ConstantTaker {
 /// Lets an outer graph compute what a body's constants give: it becomes an operand of the loop or the condition.
 class BodyHoister {
  public:
-  BodyHoister(Graph& graph, std::uint64_t most_bytes, std::vector<UnpreparedConstant>& unprepared)
-      : graph_(graph), rewriter_(graph), most_bytes_(most_bytes), unprepared_(unprepared) {}
+  BodyHoister(Graph& graph, std::uint64_t max_bytes, std::vector<UnpreparedConstant>& unprepared)
+      : graph_(graph), rewriter_(graph), max_bytes_(max_bytes), unprepared_(unprepared) {}
 
   Status run() {
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -201,7 +201,7 @@ class BodyHoister {
       const std::vector<std::shared_ptr<const Graph>*> bodies = bodies_of(node);
       for (std::shared_ptr<const Graph>* body : bodies) {
         auto rewritten = std::make_shared<Graph>(**body);
-        MILLRACE_TRY_ASSIGN(std::optional<Graph> setup, take_prepared(*rewritten, most_bytes_, unprepared_));
+        MILLRACE_TRY_ASSIGN(std::optional<Graph> setup, take_prepared(*rewritten, max_bytes_, unprepared_));
         if (!setup) continue;
         *body = rewritten;
         add_operands(*setup, *rewritten, node, bodies);
@@ -254,7 +254,7 @@ class BodyHoister {
 
   Graph& graph_;
   GraphRewriter rewriter_;
-  std::uint64_t most_bytes_;
+  std::uint64_t max_bytes_;
   std::vector<UnpreparedConstant>& unprepared_;
 };
 
@@ -262,13 +262,13 @@ bool has_bodies(const Node& node) { return !bodies_of(node).empty(); }
 
 }  // namespace
 
-Result<std::optional<Graph>> take_prepared(Graph& graph, std::uint64_t most_bytes,
+Result<std::optional<Graph>> take_prepared(Graph& graph, std::uint64_t max_bytes,
                                            std::vector<UnpreparedConstant>& unprepared) try {
   const InsideGuard inside;
-  if (most_bytes == 0) return std::optional<Graph>();
+  if (max_bytes == 0) return std::optional<Graph>();
   if (std::ranges::any_of(std::as_const(graph).nodes, has_bodies))
-    MILLRACE_TRY(BodyHoister(graph, most_bytes, unprepared).run());
-  std::optional<Graph> setup = ConstantTaker(graph, most_bytes, unprepared).run();
+    MILLRACE_TRY(BodyHoister(graph, max_bytes, unprepared).run());
+  std::optional<Graph> setup = ConstantTaker(graph, max_bytes, unprepared).run();
   if (setup) MILLRACE_TRY(eliminate_dead_nodes(graph));
   return setup;
 } catch (const std::bad_alloc&) {

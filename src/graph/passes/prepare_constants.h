@@ -17,7 +17,7 @@ namespace millrace {
 /// elementwise reader: computing it there costs no more than reading memory. From the bodies of loops and branches it
 /// is moved to the graph around them first. What a run could refuse, such as indices that are not known to be in range,
 /// stays. What does not fit is noted in `unprepared`. O(nodes * operands).
-Result<std::optional<Graph>> take_prepared(Graph&, std::uint64_t most_bytes,
+Result<std::optional<Graph>> take_prepared(Graph&, std::uint64_t max_bytes,
                                            std::vector<UnpreparedConstant>& unprepared);
 
 }  // namespace millrace

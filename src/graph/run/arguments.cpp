@@ -47,7 +47,7 @@ std::size_t ArgumentOrder::find(std::string_view name) const {
 
 /// ": 'w' is missing": the arguments without a binding, by name, or by place where bindings have no names.
 std::string ArgumentOrder::missing_text(std::span<const TensorBinding> given) const {
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMaxShown = 8;
   std::vector<bool> is_given(arguments_.size());
   for (std::size_t i = 0; i < given.size(); ++i) {
     const std::size_t argument = given[i].name.empty() ? i : find(given[i].name);
@@ -56,11 +56,11 @@ std::string ArgumentOrder::missing_text(std::span<const TensorBinding> given) co
   std::string missing;
   std::size_t count = 0;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    if (is_given[i] || ++count > kMost) continue;
+    if (is_given[i] || ++count > kMaxShown) continue;
     missing += fmt::format("{}'{}'", missing.empty() ? "" : ", ", printable(arguments_[i].name));
   }
   if (count == 0) return "";
-  if (count > kMost) missing += fmt::format(" and {} more", count - kMost);
+  if (count > kMaxShown) missing += fmt::format(" and {} more", count - kMaxShown);
   return fmt::format(": {} {} missing", missing, count == 1 ? "is" : "are");
 }
 

@@ -30,27 +30,27 @@ std::int64_t weight_of(PackOrder order, const PackedTransient& transient) {
 }
 
 /// `changes` has room for what begins or ceases to live at each timepoint, and after the last.
-std::int64_t most_live(std::span<const PackedTransient> transients, std::span<std::int64_t> changes) {
+std::int64_t max_live(std::span<const PackedTransient> transients, std::span<std::int64_t> changes) {
   std::ranges::fill(changes, 0);
   for (const auto& [bytes, life, number] : transients) {
     changes[life.first] = saturating::add(changes[life.first], bytes);
     changes[life.last + 1] = saturating::subtract(changes[life.last + 1], bytes);
   }
-  std::int64_t live = 0, most = 0;
+  std::int64_t live = 0, peak = 0;
   for (const std::int64_t change : changes) {
     live = saturating::add(live, change);
-    most = std::max(most, live);
+    peak = std::max(peak, live);
   }
-  return most;
+  return peak;
 }
 
 }  // namespace
 
-std::int64_t most_live_bytes(std::span<const PackedTransient> transients) {
+std::int64_t max_live_bytes(std::span<const PackedTransient> transients) {
   std::uint32_t num_timepoints = 0;
   for (const PackedTransient& each : transients) num_timepoints = std::max(num_timepoints, each.life.last + 1);
   std::vector<std::int64_t> changes(num_timepoints + std::size_t{1});
-  return most_live(transients, changes);
+  return max_live(transients, changes);
 }
 
 bool is_packed_before(PackOrder order, const PackedTransient& a, const PackedTransient& b) {
@@ -99,7 +99,7 @@ std::int64_t SlabPacker::pack(std::span<const std::int64_t> bytes, std::int64_t 
   std::ranges::copy(bytes, bytes_.begin());
   for (PackedTransient& transient : transients_) transient.bytes = bytes[transient.number];
   return find_best_packing(
-      transients_, std::max(most_live(transients_, changes_), enough_bytes), [&] { return place_all(); },
+      transients_, std::max(max_live(transients_, changes_), enough_bytes), [&] { return place_all(); },
       [&](const PackedTransient& each) { return saturating::add(trial_[each.number], each.bytes); },
       [&] { std::ranges::copy(trial_, offsets_.begin()); });
 }

@@ -36,10 +36,10 @@ inline constexpr int kMaxRepairs = 24;
 inline constexpr std::size_t kMaxRepaired = 2000;
 
 /// Orders `transients` in one way after another. `place()` packs them in their present order and returns the end of
-/// all; `end_of(transient)` is where that has put it; `keep()` keeps the packing, the best so far. Stops at `least`
+/// all; `end_of(transient)` is where that has put it; `keep()` keeps the packing, the best so far. Stops at `min_bytes`
 /// bytes. Returns the best end.
 template <class Place, class EndOf, class Keep>
-std::int64_t find_best_packing(std::vector<PackedTransient>& transients, std::int64_t least, const Place& place,
+std::int64_t find_best_packing(std::vector<PackedTransient>& transients, std::int64_t min_bytes, const Place& place,
                                const EndOf& end_of, const Keep& keep) {
   std::optional<std::int64_t> best;
   const auto attempt = [&] {
@@ -56,12 +56,12 @@ std::int64_t find_best_packing(std::vector<PackedTransient>& transients, std::in
   for (const PackOrder order : kPackOrders) {
     sort(order);
     if (attempt()) best_order = order;
-    if (*best <= least) return *best;
+    if (*best <= min_bytes) return *best;
   }
   if (transients.size() > kMaxRepaired) return *best;
   sort(best_order);
   place();
-  for (int i = 0; i < kMaxRepairs && *best > least; ++i) {
+  for (int i = 0; i < kMaxRepairs && *best > min_bytes; ++i) {
     const auto last = std::ranges::max_element(transients, {}, end_of);
     std::rotate(transients.begin(), last, last + 1);
     attempt();
@@ -70,7 +70,7 @@ std::int64_t find_best_packing(std::vector<PackedTransient>& transients, std::in
 }
 
 /// The largest sum of sizes that live at one timepoint. No packing needs less.
-std::int64_t most_live_bytes(std::span<const PackedTransient>);
+std::int64_t max_live_bytes(std::span<const PackedTransient>);
 
 /// Packs the same transients again and again, for sizes that are known only when a run binds them.
 class SlabPacker {

@@ -3,7 +3,7 @@
 
 #include "base/guard_allocations.h"
 #include "graph/stream/delay_steps.h"
-#include "graph/stream/least_peak.h"
+#include "graph/stream/min_peak.h"
 #include "millrace/graph/schedule.h"
 
 namespace millrace {
@@ -13,11 +13,11 @@ namespace {
 bool needs_less(const Schedule& a, const Schedule& b, const SampleSizes& sizes) {
   if (a.slab_bytes.is_constant() && b.slab_bytes.is_constant())
     return a.slab_bytes.constant() < b.slab_bytes.constant();
-  const SampleBytes a_bytes = most_live_bytes(a, sizes), b_bytes = most_live_bytes(b, sizes);
+  const SampleBytes a_bytes = max_live_bytes(a, sizes), b_bytes = max_live_bytes(b, sizes);
   return is_at_most(a_bytes, b_bytes) && !is_at_most(b_bytes, a_bytes);
 }
 
-Status take_least_peak(Schedule& schedule) {
+Status take_min_peak(Schedule& schedule) {
   const SampleSizes sizes(schedule);
   auto kernels = std::exchange(schedule.kernels, {});  // large, and all candidates have the same
   Schedule strict = schedule;
@@ -48,9 +48,9 @@ Status arrange_steps(Schedule& schedule, ScheduleOrder order) try {
     case ScheduleOrder::kStrict:
       place_strictly(schedule);
       break;
-    case ScheduleOrder::kLeastPeak:
-      return take_least_peak(schedule);
-    case ScheduleOrder::kMostConcurrency:
+    case ScheduleOrder::kMinPeak:
+      return take_min_peak(schedule);
+    case ScheduleOrder::kMaxConcurrency:
       MILLRACE_TRY(place_barriers(schedule));
       delay_steps(schedule, SampleSizes(schedule));
       break;

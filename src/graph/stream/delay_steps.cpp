@@ -104,7 +104,7 @@ void order_by_timepoint(Schedule& schedule) {
 
 void delay_steps(Schedule& schedule, const SampleSizes& sizes) {
   find_lives(schedule);
-  const SampleBytes peak = most_live_bytes(schedule, sizes);
+  const SampleBytes peak = max_live_bytes(schedule, sizes);
   std::vector<std::uint32_t> before;
   for (const Step& step : schedule.steps) before.push_back(step.timepoint);
   const auto set = [&](const std::vector<std::uint32_t>& timepoints) {
@@ -113,7 +113,7 @@ void delay_steps(Schedule& schedule, const SampleSizes& sizes) {
   };
   for (const Gain gain : {Gain::kAnyBytes, Gain::kNothingTaken}) {
     set(Delayer(schedule, sizes).run(gain));
-    if (is_at_most(most_live_bytes(schedule, sizes), peak)) break;
+    if (is_at_most(max_live_bytes(schedule, sizes), peak)) break;
     set(before);
   }
   order_by_timepoint(schedule);

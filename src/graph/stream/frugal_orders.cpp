@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "graph/stream/least_peak.h"
+#include "graph/stream/min_peak.h"
 #include "graph/stream/work_units.h"
 #include "millrace/base/saturating.h"
 
@@ -135,10 +135,10 @@ UnitOrder order_by_growth(const std::vector<WorkUnit>& units, UnitBytes bytes) {
   while (!ready.empty()) {
     const std::size_t first = ready.size() - std::min(ready.size(), kMaxCompared);
     std::size_t best = ready.size() - 1;
-    std::int64_t least = bytes.growth(ready[best]);
+    std::int64_t min_growth = bytes.growth(ready[best]);
     for (std::size_t i = best; i-- > first;) {
       const std::int64_t growth = bytes.growth(ready[i]);
-      if (growth < least) best = i, least = growth;
+      if (growth < min_growth) best = i, min_growth = growth;
     }
     const std::uint32_t unit = ready[best];
     ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(best));

@@ -107,7 +107,7 @@ void place_fixed(Schedule& schedule, const std::vector<Resource*>& fixed) {
   }
   std::vector<std::int64_t> best(fixed.size()), trial(fixed.size());
   schedule.slab_bytes = find_best_packing(
-      transients, most_live_bytes(transients), [&] { return place_in_order(transients, num_timepoints, trial); },
+      transients, max_live_bytes(transients), [&] { return place_in_order(transients, num_timepoints, trial); },
       [&](const PackedTransient& each) { return saturating::add(trial[each.number], each.bytes); },
       [&] { best = trial; });
   for (std::size_t i = 0; i < fixed.size(); ++i) fixed[i]->offset_bytes = best[i];

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "graph/stream/access_times.h"
-#include "graph/stream/least_peak.h"
+#include "graph/stream/min_peak.h"
 #include "millrace/base/saturating.h"
 
 namespace millrace {
@@ -108,7 +108,7 @@ void place_in_order(Schedule& schedule, const std::vector<std::uint32_t>& order,
   for (const std::uint32_t number : order) ordered.push_back(std::move(schedule.steps[StepId{number}]));
   schedule.steps = std::move(ordered);
   place_strictly(schedule);
-  const SampleBytes limit = most_live_bytes(schedule, sizes);
+  const SampleBytes limit = max_live_bytes(schedule, sizes);
   Placer(schedule, sizes, limit).run();
   find_lives(schedule);
 }

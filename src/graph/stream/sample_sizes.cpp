@@ -70,8 +70,8 @@ void find_lives(Schedule& schedule) {
   }
 }
 
-SampleBytes most_live_bytes(const Schedule& schedule, const SampleSizes& sizes) {
-  SampleBytes most{};
+SampleBytes max_live_bytes(const Schedule& schedule, const SampleSizes& sizes) {
+  SampleBytes peak{};
   std::vector<PackedTransient> transients;
   for (std::size_t sample = 0; sample < kNumSamples; ++sample) {
     transients.clear();
@@ -80,9 +80,9 @@ SampleBytes most_live_bytes(const Schedule& schedule, const SampleSizes& sizes) 
       if (resource.lifetime != Lifetime::kTransient) continue;
       transients.push_back({sizes[ResourceId{i}][sample], {resource.first_timepoint, resource.last_timepoint}, i});
     }
-    most[sample] = most_live_bytes(transients);
+    peak[sample] = max_live_bytes(transients);
   }
-  return most;
+  return peak;
 }
 
 }  // namespace millrace

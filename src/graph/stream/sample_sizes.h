@@ -28,6 +28,6 @@ class SampleSizes {
 /// The first and the last timepoint of every resource.
 void find_lives(Schedule&);
 /// The largest sum of sizes that live at one timepoint. Precondition: find_lives.
-SampleBytes most_live_bytes(const Schedule&, const SampleSizes&);
+SampleBytes max_live_bytes(const Schedule&, const SampleSizes&);
 
 }  // namespace millrace

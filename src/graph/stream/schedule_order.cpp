@@ -8,13 +8,12 @@
 namespace millrace {
 namespace {
 
-constexpr ScheduleOrder kOrders[] = {ScheduleOrder::kStrict, ScheduleOrder::kLeastPeak,
-                                     ScheduleOrder::kMostConcurrency};
+constexpr ScheduleOrder kOrders[] = {ScheduleOrder::kStrict, ScheduleOrder::kMinPeak, ScheduleOrder::kMaxConcurrency};
 
 }  // namespace
 
 std::string_view to_text(ScheduleOrder order) {
-  constexpr std::string_view kNames[] = {"strict", "least-peak", "most-concurrency"};
+  constexpr std::string_view kNames[] = {"strict", "min-peak", "max-concurrency"};
   return kNames[static_cast<std::size_t>(order)];
 }
 
@@ -23,7 +22,7 @@ Result<ScheduleOrder> parse_schedule_order(std::string_view text) {
     if (to_text(order) == text) return order;
   }
   return invalid_argument(
-      fmt::format("found '{}', expected strict, least-peak or most-concurrency; say one of these", printable(text)));
+      fmt::format("found '{}', expected strict, min-peak or max-concurrency; say one of these", printable(text)));
 }
 
 }  // namespace millrace

@@ -109,10 +109,10 @@ IndicesAndCount bounded_nonzero(Tensor x, std::optional<SizeExpr> bound) {
   return bound ? nonzero(x, *bound) : nonzero(x);
 }
 UniqueResults bounded_unique(Tensor x, std::optional<SizeExpr> bound) { return bound ? unique(x, *bound) : unique(x); }
-IndicesAndCount bounded_suppression(Tensor boxes, Tensor scores, std::optional<SizeExpr> bound, double most_overlap,
-                                    double least_score) {
+IndicesAndCount bounded_suppression(Tensor boxes, Tensor scores, std::optional<SizeExpr> bound, double max_overlap,
+                                    double min_score) {
   if (!bound) bound = scores.shape().rank() == 0 ? 1 : scores.shape()[0];
-  return non_max_suppression(boxes, scores, *bound, most_overlap, least_score);
+  return non_max_suppression(boxes, scores, *bound, max_overlap, min_score);
 }
 Tensor where_or_number(Tensor condition, TensorOrNumber if_true, TensorOrNumber if_false) {
   return call_beside_number([](auto... x) -> decltype(where(x...)) { return where(x...); }, TensorOrNumber(condition),

@@ -50,7 +50,7 @@ std::string call_text(const CallExample& example, OperandCount count, bool retur
     results += fmt::format("{}{}", results.empty() ? "" : ", ", result);
   }
   for (std::size_t i = 0; i < example.operands.size(); ++i) {
-    const bool is_optional = count.most != SIZE_MAX && i >= count.least;
+    const bool is_optional = count.maximum != SIZE_MAX && i >= count.minimum;
     operands += fmt::format("{}{}{}{}", i == 0 ? "" : ", ", is_optional ? "[" : "", example.operands[i].name,
                             is_optional ? "]" : "");
   }
@@ -59,7 +59,7 @@ std::string call_text(const CallExample& example, OperandCount count, bool retur
                             form.default_text.empty() ? "" : " = ", form.default_text);
   }
   return fmt::format("{}{} = {}({}{}){}{}", results, returns_list ? ", ..." : "", example.called, operands,
-                     count.most == SIZE_MAX ? ", ..." : "", settings, settings.empty() ? "" : "}");
+                     count.maximum == SIZE_MAX ? ", ..." : "", settings, settings.empty() ? "" : "}");
 }
 
 OperationForm form_of(Op op) {

@@ -41,7 +41,7 @@ void SubmissionCheck::note_symbolic_parts(CommandId id, const Command& command) 
   }
   if (const auto* dispatch = std::get_if<DispatchCommand>(&command)) {
     if (!list_.sizes[dispatch->num_groups].is_constant()) {
-      groups_.push_back({id, dispatch->num_groups, most_groups(list_, dispatch->kernel)});
+      groups_.push_back({id, dispatch->num_groups, max_groups(list_, dispatch->kernel)});
     }
   }
 }
@@ -138,9 +138,9 @@ Status SubmissionCheck::check_range(const SymbolicRange& range, const Submission
 
 Status SubmissionCheck::check_groups(const SymbolicGroups& groups, const Submission& submission) const {
   const std::int64_t given = submission.sizes[index_of(groups.num_groups)];
-  if (given >= 0 && given <= groups.most) return {};
+  if (given >= 0 && given <= groups.max_groups) return {};
   return invalid_argument(fmt::format("submit: {}: {} groups, expected 0 to {}; bind symbols within their facts",
-                                      describe_command(list_, groups.command), given, groups.most));
+                                      describe_command(list_, groups.command), given, groups.max_groups));
 }
 
 }  // namespace millrace

@@ -33,7 +33,7 @@ class SubmissionCheck {
   struct SymbolicGroups {
     CommandId command;
     SizeIndex num_groups;
-    std::int64_t most;
+    std::int64_t max_groups;
   };
 
   void note_symbolic_parts(CommandId, const Command&);

@@ -53,9 +53,9 @@ class Validator {
     lines_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
 
-  /// True when the list has the size and no binding of the symbols can keep it at `least` or more.
-  bool is_below(SizeIndex index, std::int64_t least) const {
-    return list_.sizes.contains(index) && list_.sizes[index].upper_bound() < least;
+  /// True when the list has the size and no binding of the symbols can keep it at `minimum` or more.
+  bool is_below(SizeIndex index, std::int64_t minimum) const {
+    return list_.sizes.contains(index) && list_.sizes[index].upper_bound() < minimum;
   }
 
   bool check_size_index(SizeIndex index, const Where& where, std::string_view what) {
@@ -243,9 +243,9 @@ class Validator {
 
   void check_num_groups(const Where& where, const DispatchCommand& dispatch) {
     const SizeExpr& groups = list_.sizes[dispatch.num_groups];
-    const std::int64_t most = most_groups(list_, dispatch.kernel);
-    if (groups.upper_bound() < 0 || groups.lower_bound() > most) {
-      broken("{}: {} groups, expected 0 to {}", where(), size_(dispatch.num_groups), most);
+    const std::int64_t limit = max_groups(list_, dispatch.kernel);
+    if (groups.upper_bound() < 0 || groups.lower_bound() > limit) {
+      broken("{}: {} groups, expected 0 to {}", where(), size_(dispatch.num_groups), limit);
     }
   }
 

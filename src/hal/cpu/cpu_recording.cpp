@@ -90,11 +90,11 @@ bool CpuRecording::is_known_small(Stage stage, const Replay& replay) const {
 
 Status CpuRecording::run_groups(const InlineDispatch& dispatch) const {
   const LoadedKernel& kernel = executable_->kernel(dispatch.kernel);
-  const std::uint32_t most = dispatch.stop.stop_possible() ? 1 : options_.max_groups_per_call;
+  const std::uint32_t max_count = dispatch.stop.stop_possible() ? 1 : options_.max_groups_per_call;
   GroupRange groups = dispatch.groups;
   while (groups.size() > 0) {
     if (dispatch.stop.stop_requested()) return cancelled(std::string(kStoppedOnRequest));
-    const std::uint32_t end = groups.first + std::min(groups.size(), most);
+    const std::uint32_t end = groups.first + std::min(groups.size(), max_count);
     MILLRACE_TRY(kernel.run(dispatch.args, groups.first, end));
     groups.first = end;
   }
@@ -121,11 +121,12 @@ bool CpuRecording::make_plan(Stage stage, const Replay& replay) const {
 }
 
 std::uint32_t CpuRecording::num_workers(const InlineRun& run) const {
-  const std::uint32_t most = run.shares->most_workers();
+  const std::uint32_t max_workers = run.shares->max_workers();
   const std::uint64_t num_groups = run.plan->num_groups();
-  if (options_.shares_small_work) return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(num_groups, 1, most));
+  if (options_.shares_small_work)
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(num_groups, 1, max_workers));
   const Executor& executor = *options_.executor;
-  return DispatchCost::num_workers(run.plan->ns(), num_groups, most, executor.num_awake(), executor.wake_ns());
+  return DispatchCost::num_workers(run.plan->ns(), num_groups, max_workers, executor.num_awake(), executor.wake_ns());
 }
 
 /// Runs the first groups of each step that should be measured.
@@ -144,7 +145,7 @@ void CpuRecording::measure_some(InlineWorker& caller, Replay& replay, WorkFailur
 Status CpuRecording::share(std::uint32_t num_workers, Replay& replay, WorkFailure& failure) const {
   WorkShares& shares = *replay.run.shares;
   const std::span<const std::uint32_t> ends = replay.run.plan->cut(num_workers);
-  shares.begin(ends, replay.run.plan->most_units());
+  shares.begin(ends, replay.run.plan->max_units());
   const auto run_shares = [&](std::size_t begin, std::size_t end) {
     const InsideShare inside;
     const DefaultFloatEnvironment environment;

@@ -50,12 +50,13 @@ double DispatchCost::ns_per_group(std::uint32_t num_groups, std::uint64_t bytes)
 
 std::uint32_t DispatchCost::num_workers(double ns, std::uint64_t num_groups, std::uint32_t concurrency,
                                         std::uint32_t num_awake, double wake_ns) {
-  const auto worth = [&](double least_ns, std::uint32_t most) {
-    return static_cast<std::uint32_t>(std::min<double>(ns / least_ns, most));
+  const auto worth = [&](double min_ns, std::uint32_t max_workers) {
+    return static_cast<std::uint32_t>(std::min<double>(ns / min_ns, max_workers));
   };
-  const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(concurrency, num_groups));
+  const auto max_workers = static_cast<std::uint32_t>(std::min<std::uint64_t>(concurrency, num_groups));
   const double awake_ns = 2 * kAwakeNs;
-  return std::max({1u, worth(awake_ns, std::min(most, num_awake + 1)), worth(std::max(wake_ns, awake_ns), most)});
+  return std::max(
+      {1u, worth(awake_ns, std::min(max_workers, num_awake + 1)), worth(std::max(wake_ns, awake_ns), max_workers)});
 }
 
 }  // namespace millrace

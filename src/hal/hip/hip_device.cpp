@@ -116,9 +116,9 @@ class DrivenDevice final : public HipDevice {
       MILLRACE_TRY(current.status());
       const auto* source =
           reinterpret_cast<const std::byte*>(static_cast<const HipBuffer&>(buffer).address()) + offset_bytes;
-      const std::size_t most = queue_->channels().staging_bytes;
+      const std::size_t max_bytes = queue_->channels().staging_bytes;
       for (std::size_t done = 0; done < destination.size();) {
-        const std::size_t size_bytes = std::min(most, destination.size() - done);
+        const std::size_t size_bytes = std::min(max_bytes, destination.size() - done);
         MILLRACE_TRY(read_piece(source + done, destination.subspan(done, size_bytes)));
         done += size_bytes;
       }

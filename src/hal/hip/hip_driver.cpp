@@ -16,9 +16,9 @@
 namespace millrace {
 namespace {
 
-constexpr std::uint32_t kMostStreams = 16;
-constexpr std::uint32_t kMostStagingKib = 1 << 20;
-constexpr std::uint32_t kMostMilliseconds = 1'000'000'000;
+constexpr std::uint32_t kMaxStreams = 16;
+constexpr std::uint32_t kMaxStagingKib = 1 << 20;
+constexpr std::uint32_t kMaxMilliseconds = 1'000'000'000;
 
 Status add_word(const DeviceSpec& spec, const std::string& word, HipDeviceOptions& options) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), options.ordinal);
@@ -39,13 +39,13 @@ Status add_option(const DeviceSpec& spec, const DeviceSpec::Option& option, HipD
     if (option.value == "none") {
       options.time_limit = std::chrono::milliseconds(0);
     } else {
-      MILLRACE_TRY_ASSIGN(const std::uint32_t limit, parse_count(spec, option, kMostMilliseconds, "or none"));
+      MILLRACE_TRY_ASSIGN(const std::uint32_t limit, parse_count(spec, option, kMaxMilliseconds, "or none"));
       options.time_limit = std::chrono::milliseconds(limit);
     }
   } else if (option.key == "streams") {
-    MILLRACE_TRY_ASSIGN(options.num_streams, parse_count(spec, option, kMostStreams, ""));
+    MILLRACE_TRY_ASSIGN(options.num_streams, parse_count(spec, option, kMaxStreams, ""));
   } else if (option.key == "staging_kib") {
-    MILLRACE_TRY_ASSIGN(const std::uint32_t kib, parse_count(spec, option, kMostStagingKib, ""));
+    MILLRACE_TRY_ASSIGN(const std::uint32_t kib, parse_count(spec, option, kMaxStagingKib, ""));
     options.staging_bytes = std::max<std::size_t>(std::size_t{kib} * 1024, 4096);
   } else {
     return invalid_argument(

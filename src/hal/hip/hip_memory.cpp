@@ -10,13 +10,13 @@ namespace millrace::hip {
 namespace {
 
 constexpr std::size_t kSmallestClass = 512;
-constexpr std::size_t kMostLost = std::size_t{2} << 20;
+constexpr std::size_t kMaxLostBytes = std::size_t{2} << 20;
 constexpr std::chrono::seconds kFreeLimit{1};
 
 /// Eight classes between powers of two, and more where they are large: at most an eighth is lost, and 2 MiB.
 std::size_t size_class_of(std::size_t size_bytes) {
   if (size_bytes <= kSmallestClass) return kSmallestClass;
-  const std::size_t step = std::clamp(std::bit_floor(size_bytes - 1) / 8, kSmallestClass, kMostLost);
+  const std::size_t step = std::clamp(std::bit_floor(size_bytes - 1) / 8, kSmallestClass, kMaxLostBytes);
   return size_bytes > SIZE_MAX - step ? size_bytes : (size_bytes + step - 1) / step * step;
 }
 
@@ -41,7 +41,7 @@ Status DeviceMemory::use_pool() {
                                         .security_attributes = nullptr,
                                         .reserved = {}};
   MILLRACE_TRY(context_->check(where, "hipMemPoolCreate", hip.hipMemPoolCreate(&pool_, &properties)));
-  std::uint64_t threshold = most_cached_bytes();  // the default gives all back at each synchronisation
+  std::uint64_t threshold = max_cached_bytes();  // the default gives all back at each synchronisation
   return context_->check(where, "hipMemPoolSetAttribute",
                          hip.hipMemPoolSetAttribute(pool_, PoolAttribute::kReleaseThreshold, &threshold));
 }
@@ -128,7 +128,7 @@ void DeviceMemory::free(void* address, std::size_t size_bytes) {
     return;
   }
   cache_.give_back(address, size_class_of(size_bytes));
-  if (cache_.bytes() > most_cached_bytes()) trim(most_cached_bytes() / 2);
+  if (cache_.bytes() > max_cached_bytes()) trim(max_cached_bytes() / 2);
 }
 
 void DeviceMemory::trim(std::size_t bytes_to_keep) {
@@ -200,7 +200,7 @@ Result<std::byte*> PinnedMemory::make(std::size_t size_class) {
 void PinnedMemory::free(std::byte* block, std::size_t size_class) {
   const std::lock_guard lock(mutex_);
   cache_.give_back(block, size_class);
-  cache_.trim(kMostCachedBytes,
+  cache_.trim(kMaxCachedBytes,
               [&](std::byte* each) { context_->release_host([&] { return context_->hip().hipHostFree(each); }); });
 }
 

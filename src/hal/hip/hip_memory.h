@@ -86,7 +86,7 @@ class DeviceMemory {
   Status allocated(Error, std::string_view entry, std::size_t size_bytes);
   /// Gives cached memory back to the system until at most so much is left.
   void trim(std::size_t bytes_to_keep);
-  std::size_t most_cached_bytes() const { return context_->facts().memory_bytes / 8; }
+  std::size_t max_cached_bytes() const { return context_->facts().memory_bytes / 8; }
 
   std::shared_ptr<Context> context_;
   std::mutex mutex_;
@@ -129,7 +129,7 @@ class PinnedMemory : public std::enable_shared_from_this<PinnedMemory> {
   Result<std::shared_ptr<std::byte>> allocate(std::size_t size_bytes);
 
  private:
-  static constexpr std::size_t kMostCachedBytes = std::size_t{64} << 20;
+  static constexpr std::size_t kMaxCachedBytes = std::size_t{64} << 20;
 
   Result<std::byte*> make(std::size_t size_class);
   void free(std::byte* block, std::size_t size_class);

@@ -14,10 +14,10 @@ void fill_memory(void* destination, std::size_t size_bytes, std::uint64_t patter
     return;
   }
   // What is written is the source of the next copy. It stops growing at 4 KiB, so that it stays in the first cache.
-  constexpr std::size_t kMostPerCopy = 4096;
+  constexpr std::size_t kMaxCopyBytes = 4096;
   std::memcpy(bytes, &pattern, pattern_bytes);
   for (std::size_t written = pattern_bytes; written < size_bytes;) {
-    const std::size_t chunk = std::min({written, kMostPerCopy, size_bytes - written});
+    const std::size_t chunk = std::min({written, kMaxCopyBytes, size_bytes - written});
     std::memcpy(bytes + written, bytes, chunk);
     written += chunk;
   }

@@ -93,9 +93,9 @@ void InlineQueue::defer(const InlineRecording& recording, const Submission& subm
 
 void InlineQueue::note(const std::shared_ptr<Deferred>& deferred) {
   const std::lock_guard lock(mutex_);
-  if (deferred_.size() >= most_deferred_) {
+  if (deferred_.size() >= max_deferred_) {
     std::erase_if(deferred_, [](const std::weak_ptr<Deferred>& each) { return each.expired(); });
-    most_deferred_ = std::max<std::size_t>(16, 2 * deferred_.size());
+    max_deferred_ = std::max<std::size_t>(16, 2 * deferred_.size());
   }
   deferred_.push_back(deferred);
 }

@@ -110,10 +110,10 @@ Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
   run->addresses.resize(ranges_.size());
   run->size_arguments.resize(size_sources_.size());
   if (num_workers_ > 1) {
-    std::uint32_t most_steps = 0;
-    for (const Stage& stage : stages_) most_steps = std::max(most_steps, stage.end - stage.first);
+    std::uint32_t max_steps = 0;
+    for (const Stage& stage : stages_) max_steps = std::max(max_steps, stage.end - stage.first);
     run->shares = std::make_unique<WorkShares>(num_workers_);
-    run->plan = std::make_unique<StagePlan>(most_steps, num_workers_);
+    run->plan = std::make_unique<StagePlan>(max_steps, num_workers_);
   }
   if (largest_ == nullptr) return run;
   // Rounding up or multiplying may leave the range: then so many bytes that there are none.

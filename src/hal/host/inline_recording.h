@@ -133,7 +133,7 @@ class InlineRecording : public Recording {
   std::vector<Stage> stages_;
   std::vector<BufferRange> ranges_;      // where each address comes from
   std::vector<SizeIndex> size_sources_;  // where each size argument comes from
-  const KernelInfo* largest_ = nullptr;  // the kernel with most workgroup memory, if any has some
+  const KernelInfo* largest_ = nullptr;  // the kernel with the most workgroup memory; null if none has any
   mutable InlineRunPool runs_;
 };
 

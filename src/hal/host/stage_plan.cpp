@@ -10,11 +10,11 @@ namespace {
 /// A share has at least about this many units, so that a worker that is late or slow leaves little to wait for.
 constexpr double kUnitsPerShare = 16;
 /// Bounds the numbers of units of a stage that takes for ever.
-constexpr double kMostUnitsPerShare = 4096;
+constexpr double kMaxUnitsPerShare = 4096;
 /// The longest unit, in nanoseconds: what the last pieces of a long stage take. A unit must be worth its call.
-constexpr double kMostUnitNs = 20'000;
+constexpr double kMaxUnitNs = 20'000;
 /// The longest piece that a worker takes at a time, in nanoseconds: the others wait for it at the end of the stage.
-constexpr double kMostPieceNs = 200'000;
+constexpr double kMaxPieceNs = 200'000;
 constexpr std::uint32_t kGroupsTogether = 16;
 
 /// In nanoseconds, but never zero: what nothing is known of is shared out by its groups.
@@ -35,7 +35,7 @@ struct UnitLength {
 
 UnitLength unit_length(double total_ns, std::uint32_t num_workers) {
   const double usual = total_ns / (num_workers * kUnitsPerShare);
-  return {usual, std::min(usual, std::max(kMostUnitNs, total_ns / (num_workers * kMostUnitsPerShare)))};
+  return {usual, std::min(usual, std::max(kMaxUnitNs, total_ns / (num_workers * kMaxUnitsPerShare)))};
 }
 
 std::uint32_t num_units_of(const StagePart& part, const UnitLength& length, std::uint32_t num_workers) {
@@ -47,16 +47,16 @@ std::uint32_t num_units_of(const StagePart& part, const UnitLength& length, std:
   const std::uint32_t usual = units_of(length.usual);
   if (length.shortest == length.usual) return usual;
   // Groups that stay together in longer units stay together in short ones.
-  const std::uint32_t most = size / usual >= kGroupsTogether ? size / kGroupsTogether : size;
-  const std::uint32_t units = std::min(units_of(length.shortest), most);
+  const std::uint32_t max_units = size / usual >= kGroupsTogether ? size / kGroupsTogether : size;
+  const std::uint32_t units = std::min(units_of(length.shortest), max_units);
   return units > num_workers ? units / num_workers * num_workers : units;  // as many for each worker
 }
 
 }  // namespace
 
-StagePlan::StagePlan(std::uint32_t most_steps, std::uint32_t most_workers) {
-  parts_.reserve(most_steps);
-  ends_.reserve(most_workers);
+StagePlan::StagePlan(std::uint32_t max_steps, std::uint32_t max_workers) {
+  parts_.reserve(max_steps);
+  ends_.reserve(max_workers);
 }
 
 void StagePlan::clear() { parts_.clear(); }
@@ -101,12 +101,12 @@ std::span<const std::uint32_t> StagePlan::cut(std::uint32_t num_workers) {
   return ends_;
 }
 
-std::uint32_t StagePlan::most_units() const {
+std::uint32_t StagePlan::max_units() const {
   double largest = 0;
   for (const StagePart& part : parts_) {
     if (part.num_units > 0) largest = std::max(largest, cost(part) / part.num_units);
   }
-  const double units = kMostPieceNs / largest + 0.01;  // 9.999 are ten
+  const double units = kMaxPieceNs / largest + 0.01;  // 9.999 are ten
   return static_cast<std::uint32_t>(std::clamp<double>(units, 1, WorkShares::kUnlimited));
 }
 

@@ -39,7 +39,7 @@ struct StagePiece {
 class StagePlan {
  public:
   /// For so many steps and workers at most.
-  StagePlan(std::uint32_t most_steps, std::uint32_t most_workers);
+  StagePlan(std::uint32_t max_steps, std::uint32_t max_workers);
 
   void clear();
   /// Steps come in their order, each with at least one group.
@@ -54,7 +54,7 @@ class StagePlan {
   std::span<const std::uint32_t> cut(std::uint32_t num_workers);
   /// How many units a worker takes at a time at most, so that no worker is longer than about 200 us inside one piece.
   /// One group can take longer than that, and is then a unit. Precondition: cut() has been called.
-  std::uint32_t most_units() const;
+  std::uint32_t max_units() const;
   /// Takes the first units that belong to one step off `units`, which is not empty. Where a unit has many groups, they
   /// begin at a multiple of 16 from the part's first: kernels take some rows together, and elements of neighbouring
   /// columns are in one cache line.

@@ -54,7 +54,7 @@ std::chrono::nanoseconds ThreadPlace::run_time() const {
 bool ThreadProgress::has_stalled() {
   const auto now = Clock::now();
   const std::chrono::nanoseconds passed = now - looked_;
-  if (passed < kLeast) return false;
+  if (passed < kMinPeriod) return false;
   const std::chrono::nanoseconds run = thread_.run_time(), has_run = run - std::exchange(had_run_, run);
   looked_ = now;
   return has_run < passed / 2;

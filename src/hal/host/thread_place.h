@@ -61,7 +61,7 @@ class ThreadProgress {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::microseconds kLeast{10};
+  static constexpr std::chrono::microseconds kMinPeriod{10};
 
   const ThreadPlace& thread_;
   Clock::time_point looked_ = Clock::now();

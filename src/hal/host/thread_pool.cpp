@@ -230,11 +230,11 @@ bool ThreadPool::claim(Worker& worker, bool is_parked, Job& job, Claim& claim) {
 }
 
 /// Hands the job to workers that are awake, then to others. Returns how many took it.
-std::size_t ThreadPool::claim_some(std::size_t most, Job& job, Claim* claims) {
+std::size_t ThreadPool::claim_some(std::size_t max_claims, Job& job, Claim* claims) {
   std::size_t count = 0;
   if (num_parked_.load(std::memory_order_relaxed) > 0) job.begin = std::chrono::steady_clock::now();
   for (const bool is_parked : {false, true}) {
-    for (std::size_t i = 0; i < threads_.size() && count < most; ++i) {
+    for (std::size_t i = 0; i < threads_.size() && count < max_claims; ++i) {
       if (claim(workers_[i], is_parked, job, claims[count])) ++count;
     }
   }
@@ -247,7 +247,7 @@ std::size_t ThreadPool::claim_some(std::size_t most, Job& job, Claim* claims) {
 void ThreadPool::note_wake(std::int64_t ns) {
   const std::uint32_t before = wake_ns_.load(std::memory_order_relaxed), step = before / 16;
   const std::uint32_t after = ns > before ? before + step : before - step;
-  wake_ns_.store(std::clamp(after, kLeastWakeNs, kMostWakeNs), std::memory_order_relaxed);
+  wake_ns_.store(std::clamp(after, kMinWakeNs, kMaxWakeNs), std::memory_order_relaxed);
 }
 
 /// Takes the job back if it was not begun, or waits for the worker's last chunk.

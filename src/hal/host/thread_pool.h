@@ -26,7 +26,7 @@ class ThreadPool final : public Executor {
   static constexpr std::chrono::microseconds kSpin{50};
   /// The limits of what wake_ns() says. The upper one still lets work of some such times wake threads, so that it is
   /// measured again.
-  static constexpr std::uint32_t kLeastWakeNs = 2000, kMostWakeNs = 50'000;
+  static constexpr std::uint32_t kMinWakeNs = 2000, kMaxWakeNs = 50'000;
 
   static Result<std::shared_ptr<ThreadPool>> create(const ThreadPoolOptions&);
   ThreadPool(const ThreadPool&) = delete;
@@ -57,7 +57,7 @@ class ThreadPool final : public Executor {
   void run(Worker&);
   std::pair<std::uint32_t, bool> wait_for_job(Worker&, bool may_spin);
   bool claim(Worker&, bool is_parked, Job&, Claim&);
-  std::size_t claim_some(std::size_t most, Job&, Claim* claims);
+  std::size_t claim_some(std::size_t max_claims, Job&, Claim* claims);
   void finish(const Claim&, const Job&);
   void wait_for_end(Worker&, std::uint32_t ready);
   void note_wake(std::int64_t ns);

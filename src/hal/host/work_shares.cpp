@@ -14,9 +14,9 @@ constexpr std::uint64_t pack(std::uint64_t first, std::uint64_t end) { return en
 
 }  // namespace
 
-void WorkShares::begin(std::span<const std::uint32_t> ends, std::uint32_t most_units) {
+void WorkShares::begin(std::span<const std::uint32_t> ends, std::uint32_t max_units) {
   num_workers_ = static_cast<std::uint32_t>(ends.size());
-  most_units_ = most_units;
+  max_units_ = max_units;
   std::uint32_t first = 0;
   for (std::uint32_t i = 0; i < num_workers_; ++i) {
     shares_[i].rest.store(pack(first, ends[i]), std::memory_order_relaxed);
@@ -38,7 +38,7 @@ std::optional<UnitRange> WorkShares::take(Share& share, bool is_own) const {
   for (;;) {
     const auto first = static_cast<std::uint32_t>(rest), end = static_cast<std::uint32_t>(rest >> 32);
     if (first == end) return {};
-    const std::uint32_t count = std::clamp((end - first) / kPiecesLeft, 1u, most_units_);
+    const std::uint32_t count = std::clamp((end - first) / kPiecesLeft, 1u, max_units_);
     const UnitRange taken = is_own ? UnitRange{first, first + count} : UnitRange{end - count, end};
     const std::uint64_t left = is_own ? pack(taken.end, end) : pack(first, taken.first);
     if (share.rest.compare_exchange_weak(rest, left, std::memory_order_relaxed)) return taken;

@@ -28,13 +28,13 @@ class WorkShares {
  public:
   static constexpr std::uint32_t kUnlimited = 0xffff'ffff;
 
-  explicit WorkShares(std::uint32_t most_workers)
-      : most_workers_(most_workers), shares_(std::make_unique<Share[]>(most_workers)) {}
+  explicit WorkShares(std::uint32_t max_workers)
+      : max_workers_(max_workers), shares_(std::make_unique<Share[]>(max_workers)) {}
 
-  std::uint32_t most_workers() const { return most_workers_; }
+  std::uint32_t max_workers() const { return max_workers_; }
   /// Share i ends before unit `ends[i]`, where share i + 1 begins; share 0 begins with unit 0. At least 1 share and at
-  /// most `most_workers`. A worker takes at most `most_units` (at least 1) at a time. No worker may be at work.
-  void begin(std::span<const std::uint32_t> ends, std::uint32_t most_units);
+  /// most `max_workers`. A worker takes at most `max_units` (at least 1) at a time. No worker may be at work.
+  void begin(std::span<const std::uint32_t> ends, std::uint32_t max_units);
   /// What worker number `worker` runs next, or nothing when it has finished. Thread-safe.
   std::optional<UnitRange> next(std::uint32_t worker);
 
@@ -45,9 +45,9 @@ class WorkShares {
   };
   std::optional<UnitRange> take(Share&, bool is_own) const;
 
-  std::uint32_t most_workers_;
+  std::uint32_t max_workers_;
   std::uint32_t num_workers_ = 1;
-  std::uint32_t most_units_ = 1;
+  std::uint32_t max_units_ = 1;
   std::unique_ptr<Share[]> shares_;
 };
 

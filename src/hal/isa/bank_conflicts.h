@@ -45,8 +45,8 @@ class BankConflicts {
   }
 
   static constexpr std::uint32_t kNumBanks = 32, kWordBytes = 4;
-  static constexpr std::size_t kMostWords = kMaxLanes * 5;  // b128, not aligned
-  std::array<std::array<std::uint32_t, kMostWords>, kNumBanks> banks_;
+  static constexpr std::size_t kMaxWords = kMaxLanes * 5;  // b128, not aligned
+  std::array<std::array<std::uint32_t, kMaxWords>, kNumBanks> banks_;
   std::array<std::uint32_t, kNumBanks> num_ = {};
   std::uint32_t num_words_ = 0;
 };

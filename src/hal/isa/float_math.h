@@ -204,11 +204,11 @@ template <class I, class T>
 I saturate(T x) {
   if (is_nan(x)) return 0;
   const T whole = std::trunc(x);
-  // The type's least value is a power of two, and the one beyond its greatest.
+  // The type's minimum is a power of two, and so is the number after its maximum.
   constexpr T kBeyond = static_cast<T>(std::uint64_t{1} << (std::numeric_limits<I>::digits - 1)) * 2;
   if (whole >= kBeyond) return std::numeric_limits<I>::max();
-  constexpr T kLeast = static_cast<T>(std::numeric_limits<I>::min());
-  return whole < kLeast ? std::numeric_limits<I>::min() : static_cast<I>(whole);
+  constexpr T kLowest = static_cast<T>(std::numeric_limits<I>::min());
+  return whole < kLowest ? std::numeric_limits<I>::min() : static_cast<I>(whole);
 }
 
 }  // namespace millrace::isa

@@ -28,8 +28,8 @@ bool stores(const Kernel& kernel) {
 
 }  // namespace
 
-std::uint32_t find_granule_bytes(const Kernel& kernel, bool is_local, std::uint32_t most) {
-  std::uint32_t bytes = most;
+std::uint32_t find_granule_bytes(const Kernel& kernel, bool is_local, std::uint32_t max_bytes) {
+  std::uint32_t bytes = max_bytes;
   for (const Instruction& instruction : kernel.instructions) {
     const Row& row = *instruction.row;
     const bool is_of_class = is_local ? row.kind == Class::kLocal : is_global(row);
@@ -101,17 +101,17 @@ std::optional<std::uint32_t> GlobalMemory::find_outside(const Lanes<std::uint64_
       if (found == regions_.end()) return static_cast<std::uint32_t>(std::countr_zero(left));
       last = static_cast<std::size_t>(found - regions_.begin());
     }
-    const std::uint64_t begin = regions_[last].begin, most = regions_[last].size() - num_bytes;
+    const std::uint64_t begin = regions_[last].begin, max_offset = regions_[last].size() - num_bytes;
     if (~left == 0) {
       // The top bit says whether one lies outside, as in memory_access.cpp.
       std::uint64_t outside = 0;
       for (std::uint32_t i = 0; i < kMaxLanes; ++i) {
         const std::uint64_t offset = addresses.values[i] - begin;
-        outside |= offset | (most - offset);
+        outside |= offset | (max_offset - offset);
       }
       if (outside >> 63 == 0) return std::nullopt;
     }
-    while (left != 0 && addresses.values[std::countr_zero(left)] - begin <= most) left &= left - 1;
+    while (left != 0 && addresses.values[std::countr_zero(left)] - begin <= max_offset) left &= left - 1;
   }
   return std::nullopt;
 }

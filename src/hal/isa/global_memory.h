@@ -71,7 +71,7 @@ class GlobalMemory {
   std::vector<WrittenRange> written_;  // disjoint
 };
 
-/// The bytes of the smallest access of instructions of this class. Histories are kept by it. At most `most`.
-std::uint32_t find_granule_bytes(const Kernel&, bool is_local, std::uint32_t most);
+/// The bytes of the smallest access of instructions of this class. Histories are kept by it. At most `max_bytes`.
+std::uint32_t find_granule_bytes(const Kernel&, bool is_local, std::uint32_t max_bytes);
 
 }  // namespace millrace::isa

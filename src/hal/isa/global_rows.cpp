@@ -47,12 +47,12 @@ Status adapt_global(const InstructionText& text, const Machine& machine, Instruc
   const Row& row = *instruction.row;
   const Segment segment = segment_of(row.name);
   instruction.immediate = static_cast<std::int64_t>(segment);
-  const std::size_t least =
+  const std::size_t min_operands =
       1u + (segment != Segment::kFlat) + (row.types[kData] != Type::kNone) + (row.access == AccessKind::kLoad);
   // An atomic returns the old value where the text has a register for it.
-  const bool returns = row.access == AccessKind::kAtomic && text.operands.size() == least + 1;
-  if (text.operands.size() != least && !returns) {
-    return unimplemented(fmt::format("it has {} operands, expected {}", text.operands.size(), least));
+  const bool returns = row.access == AccessKind::kAtomic && text.operands.size() == min_operands + 1;
+  if (text.operands.size() != min_operands && !returns) {
+    return unimplemented(fmt::format("it has {} operands, expected {}", text.operands.size(), min_operands));
   }
   MILLRACE_TRY(decode_places(text, machine, returns || row.access == AccessKind::kLoad, instruction));
   if (is_into_half(row) && machine.has_accumulators) {

@@ -46,8 +46,8 @@ bool InFlight::counts(WaitCounter counter, FlightKind kind) const {
 
 void InFlight::begin(FlightKind kind, const RegisterRange& result) {
   // The counters have six bits; a processor waits when one is full. A loop of stores needs no other wait.
-  constexpr std::uint32_t kMost = 63;
-  if (num_[static_cast<std::size_t>(kind)] >= kMost && !is_unordered(kind)) {
+  constexpr std::uint32_t kMaxInFlight = 63;
+  if (num_[static_cast<std::size_t>(kind)] >= kMaxInFlight && !is_unordered(kind)) {
     bool is_first = true;
     land_if([&](const Flight& flight) { return flight.kind == kind && std::exchange(is_first, false); });
   }

@@ -189,7 +189,7 @@ FlightKind flight_of(const Instruction& instruction) {
   return segment_of(instruction) == Segment::kPrivate ? FlightKind::kPrivateStore : FlightKind::kStore;
 }
 
-constexpr std::size_t kMostPassing = 1u << 14;  // 10 MB of a wave
+constexpr std::size_t kMaxPassing = 1u << 14;  // 10 MB of a wave
 
 void add_footprint(Wave& wave, const Instruction& instruction, std::uint32_t num_bytes, AccessKind kind,
                    const Places& places) {
@@ -205,7 +205,7 @@ void add_footprint(Wave& wave, const Instruction& instruction, std::uint32_t num
   const auto num_lanes = static_cast<std::uint32_t>(std::bit_width(places.lanes));
   std::copy_n(places.addresses.values, num_lanes, footprint.addresses.begin());
   if (!wave.has_signalled_barrier) return;
-  if (wave.passing_barrier.size() >= kMostPassing) {
+  if (wave.passing_barrier.size() >= kMaxPassing) {
     return wave.fail("accesses memory too often between a barrier's signal and the wait for it to be modelled");
   }
   wave.passing_barrier.push_back(footprint);

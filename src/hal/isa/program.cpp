@@ -73,9 +73,9 @@ class LoadedProgram final : public Program {
  private:
   Status place_segments(const MachineCode& code) {
     std::uint64_t end = 0;
-    constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
+    constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 31;
     for (const MachineCodeSegment& segment : code.segments) {
-      if (segment.address > kMostBytes || segment.memory_bytes > kMostBytes ||
+      if (segment.address > kMaxBytes || segment.memory_bytes > kMaxBytes ||
           segment.bytes.size() > segment.memory_bytes) {
         return data_loss("code object: a segment lies outside of the first 2 GiB");
       }

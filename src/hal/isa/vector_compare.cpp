@@ -50,17 +50,17 @@ inline constexpr auto kCompare =
     [](const Wave& wave, T a, T b) -> bool { return Condition{}(comparable(wave, a), comparable(wave, b)); };
 
 template <class T, class Bits>
-T least(Known<Bits> a) {
+T min_value(Known<Bits> a) {
   const Bits sign = std::is_signed_v<T> ? Bits{1} << (8 * sizeof(T) - 1) : 0;
   return static_cast<T>(((a.value & ~a.undefined) & ~sign) | ((a.value | a.undefined) & sign));
 }
 template <class T, class Bits>
-T greatest(Known<Bits> a) {
+T max_value(Known<Bits> a) {
   const Bits sign = std::is_signed_v<T> ? Bits{1} << (8 * sizeof(T) - 1) : 0;
   return static_cast<T>(((a.value | a.undefined) & ~sign) | ((a.value & ~a.undefined) & sign));
 }
 
-/// Integers that differ in a defined bit are unequal. An order is defined where the least and the greatest values that
+/// Integers that differ in a defined bit are unequal. An order is defined where the minimum and the maximum that
 /// the undefined bits allow give the same.
 template <class Condition, class T>
 inline constexpr auto kUndefined = [](Known<BitsOf<T>> a, Known<BitsOf<T>> b) -> bool {
@@ -68,7 +68,7 @@ inline constexpr auto kUndefined = [](Known<BitsOf<T>> a, Known<BitsOf<T>> b) ->
     const auto any = static_cast<T>(a.undefined | b.undefined);
     return any != 0 && (static_cast<T>(a.value ^ b.value) & static_cast<T>(~any)) == 0;
   } else {
-    return Condition{}(least<T>(a), greatest<T>(b)) != Condition{}(greatest<T>(a), least<T>(b));
+    return Condition{}(min_value<T>(a), max_value<T>(b)) != Condition{}(max_value<T>(a), min_value<T>(b));
   }
 };
 

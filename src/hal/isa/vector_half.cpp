@@ -14,8 +14,8 @@ constexpr auto kMulAdd = [](auto a, auto b, auto c) { return a * b + c; };
 // Sources come extended to 32 bits, the signed ones with their sign: one order serves both.
 constexpr auto kLesser = [](auto a, auto b) { return lesser_signed(a, b); };
 constexpr auto kGreater = [](auto a, auto b) { return greater_signed(a, b); };
-constexpr auto kLeast = [](auto a, auto b, auto c) { return lesser_signed(lesser_signed(a, b), c); };
-constexpr auto kGreatest = [](auto a, auto b, auto c) { return greater_signed(greater_signed(a, b), c); };
+constexpr auto kMin3 = [](auto a, auto b, auto c) { return lesser_signed(lesser_signed(a, b), c); };
+constexpr auto kMax3 = [](auto a, auto b, auto c) { return greater_signed(greater_signed(a, b), c); };
 constexpr auto kMiddle = [](auto a, auto b, auto c) {
   return greater_signed(lesser_signed(a, b), lesser_signed(greater_signed(a, b), c));
 };
@@ -62,11 +62,11 @@ constexpr Row kRows[] = {
     formula<kShiftRight, u16, u16, u16>("v_lshrrev_b16"), formula<kShiftRightSigned, i16, u16, i16>("v_ashrrev_i16"),
     formula<kLesser, u16, u16, u16>("v_min_u16"), formula<kGreater, u16, u16, u16>("v_max_u16"),
     formula<kLesser, i16, i16, i16>("v_min_i16"), formula<kGreater, i16, i16, i16>("v_max_i16"),
-    new_in_gfx9(formula<kLeast, u16, u16, u16, u16>("v_min3_u16")),
-    new_in_gfx9(formula<kGreatest, u16, u16, u16, u16>("v_max3_u16")),
+    new_in_gfx9(formula<kMin3, u16, u16, u16, u16>("v_min3_u16")),
+    new_in_gfx9(formula<kMax3, u16, u16, u16, u16>("v_max3_u16")),
     new_in_gfx9(formula<kMiddle, u16, u16, u16, u16>("v_med3_u16")),
-    new_in_gfx9(formula<kLeast, i16, i16, i16, i16>("v_min3_i16")),
-    new_in_gfx9(formula<kGreatest, i16, i16, i16, i16>("v_max3_i16")),
+    new_in_gfx9(formula<kMin3, i16, i16, i16, i16>("v_min3_i16")),
+    new_in_gfx9(formula<kMax3, i16, i16, i16, i16>("v_max3_i16")),
     new_in_gfx9(formula<kMiddle, i16, i16, i16, i16>("v_med3_i16")),
     // From GFX11 on.
     formula<[](auto a, auto b) { return a & b; }, u16, u16, u16>("v_and_b16"),

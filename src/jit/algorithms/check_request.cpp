@@ -47,7 +47,7 @@ Status check_sort_of_parts(const SortDescriptor& sort) {
   }
   const SizeExpr multiples = floor_div(shape[sort.axis], max(sort.parts, 1) * RowParts::kMultiple);
   if (!sort.parts.is(1) && (multiples * RowParts::kMultiple - sort.k).upper_bound() < 0) {
-    return refuse(fmt::format("k is {}, expected at most {}, the least length of a part", sort.k.to_text(),
+    return refuse(fmt::format("k is {}, expected at most {}, the minimum length of a part", sort.k.to_text(),
                               (multiples * RowParts::kMultiple).to_text()));
   }
   if (!sort.input_indices) return {};

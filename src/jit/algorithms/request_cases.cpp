@@ -27,7 +27,8 @@ RequestCase sort_case(const SizeExpr& margin, SortDescriptor sort, const SortBou
   SizeExpr& n = sort.input.type.shape[sort.axis];
   if (!always_holds(margin)) sort.name += name;
   if (n.upper_bound() > bounds.n) n = min(n, bounds.n);
-  if (const std::int64_t most = std::min(bounds.n, bounds.k); sort.k.upper_bound() > most) sort.k = min(sort.k, most);
+  if (const std::int64_t max_k = std::min(bounds.n, bounds.k); sort.k.upper_bound() > max_k)
+    sort.k = min(sort.k, max_k);
   for (std::optional<KernelTensor>* result : {&sort.values, &sort.indices}) {
     if (*result) (*result)->type.shape[sort.axis] = sort.k;
   }

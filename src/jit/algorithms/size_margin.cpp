@@ -20,36 +20,36 @@ MachineValue i32_size(MachineBuilder& b, const SizeExpr& size) {
 }
 
 MachineValue log2_of(MachineBuilder& b, const PowerOfTwo& power) {
-  return power.bits ? *power.bits : b.i32(std::countr_zero(power.most));
+  return power.bits ? *power.bits : b.i32(std::countr_zero(power.maximum));
 }
 
 MachineValue value_of(MachineBuilder& b, const PowerOfTwo& power) {
-  return power.bits ? b.shl(b.i32(1), *power.bits) : b.i32(static_cast<std::int32_t>(power.most));
+  return power.bits ? b.shl(b.i32(1), *power.bits) : b.i32(static_cast<std::int32_t>(power.maximum));
 }
 
 PowerOfTwo SizePower::in_kernel(MachineBuilder& b) const {
-  if (bits.is_constant()) return {most()};
-  return {most(), i32_size(b, bits)};
+  if (bits.is_constant()) return {maximum()};
+  return {maximum(), i32_size(b, bits)};
 }
 
 PowerOfTwo half_of(MachineBuilder& b, const PowerOfTwo& power) {
-  if (!power.bits) return {power.most / 2};
-  return {power.most / 2, b.sub(*power.bits, b.i32(1))};
+  if (!power.bits) return {power.maximum / 2};
+  return {power.maximum / 2, b.sub(*power.bits, b.i32(1))};
 }
 
 void for_my_share(MachineBuilder& b, const PowerOfTwo& count, std::uint32_t num_threads,
                   const std::function<void(MachineValue)>& body) {
-  if (!count.bits) return for_my_share(b, count.most, num_threads, body);
+  if (!count.bits) return for_my_share(b, count.maximum, num_threads, body);
   const MachineValue thread_bits = b.i32(std::countr_zero(num_threads)), one = b.i32(1);
   const MachineValue turns = b.shl(one, b.sub(*count.bits, thread_bits));
   const MachineValue threads = b.i32(static_cast<std::int32_t>(num_threads));
   for_each(b, b.i32(0), turns, one, [&](MachineValue turn) { body(b.mul_add(turn, threads, b.thread_id())); });
 }
 
-SizePower bit_ceil_of(const SizeExpr& size, std::int64_t most, unsigned lowest_bits) {
+SizePower bit_ceil_of(const SizeExpr& size, std::int64_t max_size, unsigned lowest_bits) {
   const std::int64_t lowest = std::int64_t{1} << lowest_bits;
   SizePower power{.value = lowest_bits == 0 ? min(size, 1) : SizeExpr(lowest), .bits = lowest_bits};
-  for (std::int64_t step = lowest; step < most; step *= 2) {
+  for (std::int64_t step = lowest; step < max_size; step *= 2) {
     const SizeExpr is_above = indicator(margin_of_at_least(size, step + 1));
     power.value = power.value + is_above * step;
     power.bits = power.bits + is_above;

@@ -27,10 +27,10 @@ SizeExpr indicator(const SizeExpr& margin);
 /// A size that fits i32.
 MachineValue i32_size(MachineBuilder& b, const SizeExpr& size);
 
-/// A power of two from 1 to `most`, inside a kernel.
+/// A power of two from 1 to `maximum`, inside a kernel.
 struct PowerOfTwo {
-  std::uint32_t most = 1;
-  std::optional<MachineValue> bits = std::nullopt;  // its logarithm, i32; if absent, it is `most`
+  std::uint32_t maximum = 1;
+  std::optional<MachineValue> bits = std::nullopt;  // its logarithm, i32; if absent, it is `maximum`
 };
 /// The logarithm and the power itself, as i32.
 MachineValue log2_of(MachineBuilder& b, const PowerOfTwo& power);
@@ -47,13 +47,13 @@ struct SizePower {
   SizeExpr value = 1;  // 0 if there is nothing
   SizeExpr bits = 0;   // its logarithm; 0 for value 0
 
-  std::uint32_t most() const { return 1u << bits.upper_bound(); }
+  std::uint32_t maximum() const { return 1u << bits.upper_bound(); }
   PowerOfTwo in_kernel(MachineBuilder& b) const;
 };
 
-/// The smallest power of two that is at least `size` and 2^lowest_bits, for sizes up to `most`. For size 0 it is 0 if
-/// lowest_bits is 0.
-SizePower bit_ceil_of(const SizeExpr& size, std::int64_t most, unsigned lowest_bits = 0);
+/// The smallest power of two that is at least `size` and 2^lowest_bits, for sizes up to `max_size`. For size 0 it is 0
+/// if lowest_bits is 0.
+SizePower bit_ceil_of(const SizeExpr& size, std::int64_t max_size, unsigned lowest_bits = 0);
 
 /// The number of threads that share `num_items`: `num_items` rounded up to a power of two, up to a subgroup; for more
 /// items, the whole workgroup.

@@ -99,11 +99,11 @@ const Step* observe_masked(const Step* step, Frame& frame) {
 
 const Step* run_count(const Step* step, Frame& frame) {
   frame.lane_instructions += step->immediate * frame.masks[step->mask].num_active;
-  const std::uint64_t most = frame.observation.max_lane_instructions;
-  if (frame.lane_instructions <= most) return step + 1;
+  const std::uint64_t max_instructions = frame.observation.max_lane_instructions;
+  if (frame.lane_instructions <= max_instructions) return step + 1;
   return frame.stop(step, resource_exhausted(fmt::format("more than {} lane instructions, which is all that this run "
                                                          "may execute",
-                                                         most)));
+                                                         max_instructions)));
 }
 
 template <class Offset>

@@ -64,21 +64,21 @@ BodyValue index_value(BodyBuilder& body, const AffineIndex& index, std::vector<S
 }
 
 bool is_inside(const AffineIndex& index, const SizeExpr& extent, std::span<const LoopDim> domain) {
-  SizeExpr least = index.offset;
-  SizeExpr most = index.offset;
+  SizeExpr min_index = index.offset;
+  SizeExpr max_index = index.offset;
   for (std::size_t d = 0; d < domain.size(); ++d) {
     const SizeExpr& coefficient = index.coefficients[d];
     if (coefficient.is(0)) continue;
     const SizeExpr reach = coefficient * (domain[d].extent - 1);
     if (coefficient.lower_bound() >= 0) {
-      most = most + reach;
+      max_index = max_index + reach;
     } else if (coefficient.upper_bound() <= 0) {
-      least = least + reach;
+      min_index = min_index + reach;
     } else {
       return false;
     }
   }
-  return least.lower_bound() >= 0 && (extent - most).lower_bound() >= 1;
+  return min_index.lower_bound() >= 0 && (extent - max_index).lower_bound() >= 1;
 }
 
 std::optional<IndexRange> constant_range(const AffineIndex& index, std::span<const LoopDim> domain) {

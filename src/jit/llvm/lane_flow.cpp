@@ -16,11 +16,11 @@ namespace {
 
 // Mask ids: scalar registers by number, then these, then the lanes of vector registers.
 constexpr std::uint32_t kVcc = 128, kExec = 130, kScratch = 132, kVectorLanes = 256;
-constexpr std::uint32_t kMostLanes = 64;
+constexpr std::uint32_t kMaxLanes = 64;
 
 MaskId mask_id(std::uint32_t number) { return static_cast<MaskId>(number); }
 MaskId lane_mask(std::uint32_t vector_register, std::uint32_t lane) {
-  return mask_id(kVectorLanes + vector_register * kMostLanes + lane);
+  return mask_id(kVectorLanes + vector_register * kMaxLanes + lane);
 }
 
 /// The 32-bit words of a register, by number.
@@ -192,7 +192,7 @@ class LaneFlow {
 
   static void forget(const RegisterWords& words, LaneMasks& masks) {
     if (words.kind == RegisterWords::Kind::kScalar) masks.forget(mask_id(words.first), words.count);
-    if (words.kind == RegisterWords::Kind::kVector) masks.forget(lane_mask(words.first, 0), words.count * kMostLanes);
+    if (words.kind == RegisterWords::Kind::kVector) masks.forget(lane_mask(words.first, 0), words.count * kMaxLanes);
   }
 
   struct ScalarRow {
@@ -262,7 +262,7 @@ class LaneFlow {
     const RegisterWords vector = words_of_operand(instruction, is_write ? 0 : 1);
     const llvm::MCOperand& lane = instruction.getOperand(2);
     if (!lane.isImm() || vector.kind != RegisterWords::Kind::kVector) return false;
-    const MaskId place = lane_mask(vector.first, static_cast<std::uint32_t>(lane.getImm()) % kMostLanes);
+    const MaskId place = lane_mask(vector.first, static_cast<std::uint32_t>(lane.getImm()) % kMaxLanes);
     if (is_write) {
       masks.assign(place, MaskOp::kMove, source(instruction, 1, 0));
       return true;

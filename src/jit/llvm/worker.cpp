@@ -23,7 +23,7 @@ constexpr std::size_t kStackBytes = std::size_t{16} << 20;  // LLVM recurses; a 
 
 /// LLVM is not called when less memory than this is left. Most kernels take less, and a call that is refused leaves
 /// LLVM usable; one that runs out of memory does not.
-constexpr std::size_t kLeastBytes = std::size_t{16} << 20;
+constexpr std::size_t kMinFreeBytes = std::size_t{16} << 20;
 
 /// How long work in progress may continue after a fatal error elsewhere. Most of it needs nothing that the parked
 /// thread holds, and the slowest kernel takes less than a second.
@@ -83,7 +83,7 @@ Status no_room(const Job& job) {
     return failure_of(job, StatusCode::kResourceExhausted,
                       fmt::format("less than {} MiB of memory are left, which LLVM needs; free memory, or allow this "
                                   "process more",
-                                  kLeastBytes >> 20));
+                                  kMinFreeBytes >> 20));
   });
 }
 
@@ -134,7 +134,7 @@ class KeptSignalStack {
 /// so nothing was ended that was half made. All of it is leaked, and locks may be held forever.
 void run(Job& job) {
   current_job = &job;
-  if (!has_room({.written_bytes = kLeastBytes})) return end(job, no_room(job));
+  if (!has_room({.written_bytes = kMinFreeBytes})) return end(job, no_room(job));
   try {
     const KeptSignalStack kept;
     job.work->run();

@@ -21,8 +21,8 @@ class Complaints {
   void expect_equal(const char* what, T found, T expected) {
     if (found != expected) lines_.push_back(fmt::format("{} {}, expected {}", what, found, expected));
   }
-  void expect_at_most(const char* what, std::uint64_t found, std::uint64_t most) {
-    if (found > most) lines_.push_back(fmt::format("{} {}, expected at most {}", what, found, most));
+  void expect_at_most(const char* what, std::uint64_t found, std::uint64_t maximum) {
+    if (found > maximum) lines_.push_back(fmt::format("{} {}, expected at most {}", what, found, maximum));
   }
   void expect_none(const char* what, const std::vector<std::string>& names) {
     if (!names.empty()) lines_.push_back(fmt::format("{} {}, expected none", what, fmt::join(names, ", ")));

@@ -147,13 +147,13 @@ class GpuMappingChoice {
     mapping_.tile.lanes = lanes;
   }
 
-  /// Adds threads along `dim`: at most `most`, the rest of the workgroup, and what fills the dim.
-  void add(std::size_t dim, std::uint32_t most) {
+  /// Adds threads along `dim`: at most `max_threads`, the rest of the workgroup, and what fills the dim.
+  void add(std::size_t dim, std::uint32_t max_threads) {
     if (mapping_.threads_along(dim) > 1) return;
     const std::uint32_t left = kThreads / mapping_.num_threads();
     const std::int64_t fill = kernel_.domain[dim].extent.upper_bound() / tile_of(mapping_.tile, dim);
     const auto wanted = static_cast<std::uint32_t>(std::clamp<std::int64_t>(fill, 1, kThreads));
-    const std::uint32_t threads = std::min({most, left, std::bit_ceil(wanted)});
+    const std::uint32_t threads = std::min({max_threads, left, std::bit_ceil(wanted)});
     if (threads > 1) mapping_.threads.push_back({static_cast<std::uint32_t>(dim), threads});
   }
 

@@ -14,7 +14,7 @@ constexpr std::uint32_t kSide = 16;
 /// Reduction points per block.
 constexpr std::uint32_t kStagedPoints = 16;
 /// The limit of a thread's accumulators.
-constexpr std::size_t kMostSumBytes = 64;
+constexpr std::size_t kMaxSumBytes = 64;
 /// Fewer workgroups leave compute units idle.
 constexpr std::int64_t kManyGroups = 128;
 
@@ -100,7 +100,7 @@ class StagedChoice {
       points *= 2;
       const std::uint32_t sums = mapping.tile.lanes * mapping.tile.row_unroll;
       if (num_groups(mapping) < kManyGroups || mapping.points_along(dim) > extent(dim) ||
-          sums * size_bytes(kernel_.reductions[0].dtype) > kMostSumBytes) {
+          sums * size_bytes(kernel_.reductions[0].dtype) > kMaxSumBytes) {
         points /= 2;
       }
     };

@@ -302,16 +302,16 @@ class TilingChoice {
     return static_cast<std::uint32_t>(terms);
   }
 
-  /// The number of rows, up to `most`, that makes traversing `dim` cheapest.
-  std::uint32_t rows_for(std::size_t dim, std::uint32_t most, const Tiling& tiling) const {
-    if (tiling.vector_dim >= num_parallel_) most = std::min(most, kMaxRowsAlongLanes);
+  /// The number of rows, up to `max_rows`, that makes traversing `dim` cheapest.
+  std::uint32_t rows_for(std::size_t dim, std::uint32_t max_rows, const Tiling& tiling) const {
+    if (tiling.vector_dim >= num_parallel_) max_rows = std::min(max_rows, kMaxRowsAlongLanes);
     const auto step_cost = [&](std::int64_t rows) {
       return std::max(static_cast<double>(rows * tiling.vector_unroll) / kMulAddsPerCycle, kMulAddCycles) + kLoopCycles;
     };
     const std::int64_t size = extent(dim);
     std::uint32_t best = 1;
     double best_cost = 0;
-    for (auto rows = static_cast<std::uint32_t>(std::clamp<std::int64_t>(most, 1, size)); rows > 0; --rows) {
+    for (auto rows = static_cast<std::uint32_t>(std::clamp<std::int64_t>(max_rows, 1, size)); rows > 0; --rows) {
       const double cost =
           static_cast<double>(size / rows) * step_cost(rows) + static_cast<double>(size % rows) * step_cost(1);
       if (best_cost != 0 && cost >= best_cost) continue;

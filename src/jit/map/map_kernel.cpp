@@ -160,7 +160,7 @@ bool halve_lanes(const LoopKernel&, Tiling& tiling) {
   return true;
 }
 
-/// Tried in this order, the least costly at run time first. A step that saves less than a tenth is rejected.
+/// Tried in this order, the cheapest at run time first. A step that saves less than a tenth is rejected.
 constexpr CutDown kCutDowns[] = {loop_over_cells, take_single_terms, halve_tile, halve_lanes};
 
 /// A tile in the nest's own dims: "16 lanes x 4 along n, 6 rows along m". A nest without parallel dims has none.

@@ -13,7 +13,7 @@ namespace {
 constexpr int kLevelBits = std::countr_zero(static_cast<std::uint64_t>(kMaxSumTerms));
 static_assert(std::int64_t{1} << kLevelBits == kMaxSumTerms);
 /// More than any memory has elements: where a size has no bound, it needs no more levels than that.
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 42;
+constexpr std::int64_t kMaxSteps = std::int64_t{1} << 42;
 
 std::int64_t ceil_div(std::int64_t value, std::int64_t unit) { return value / unit + (value % unit != 0); }
 
@@ -151,7 +151,7 @@ std::vector<SumLevels> plan_sum_levels(std::span<const std::int64_t> max_steps, 
   std::vector<SumLevels> plan(max_steps.size());
   std::int64_t terms = 1;  // that one step adds to an accumulator
   for (std::size_t i = max_steps.size(); i-- > 0;) {
-    const std::int64_t steps = std::clamp<std::int64_t>(max_steps[i], 1, kMostSteps);
+    const std::int64_t steps = std::clamp<std::int64_t>(max_steps[i], 1, kMaxSteps);
     if (steps <= max_terms / terms) {
       terms *= steps;
       continue;

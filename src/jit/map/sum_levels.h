@@ -22,7 +22,7 @@ namespace millrace {
 inline constexpr std::int64_t kMaxSumTerms = 128;
 inline constexpr std::int64_t kMaxProductTerms = 512;
 
-/// The most terms of one accumulator of this kernel; unlimited if it has no float sum.
+/// The maximum number of terms of one accumulator of this kernel; unlimited if it has no float sum.
 std::int64_t max_terms(const LoopKernel&);
 
 /// How a loop's sums nest. The loop is cut into blocks of `block_steps`, whose sums go to accumulators of level 1; up
@@ -33,7 +33,7 @@ struct SumLevels {
 };
 
 /// Chooses the levels of nested loops, outermost first, so that no accumulator takes more than `max_terms` terms.
-/// `max_steps` has the most steps of each; an innermost step adds one term to each accumulator.
+/// `max_steps` has the maximum number of steps of each; an innermost step adds one term to each accumulator.
 std::vector<SumLevels> plan_sum_levels(std::span<const std::int64_t> max_steps, std::int64_t max_terms);
 
 /// A loop from `lower` to `upper` as MachineBuilder::for_loop makes it, with nested sums. `is_float_sum` says which

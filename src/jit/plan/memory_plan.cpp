@@ -160,8 +160,8 @@ Result<MemoryPlan> plan_memory(const MachineKernel& kernel, const TargetSpec& sp
     const MemorySlot& slot = kernel.slots[i];
     PlannedSlot planned{.name = slot.name, .kind = slot.kind, .row = slot.row};
     if (lifetimes[i].is_touched()) {
-      constexpr std::uint64_t kMost = std::uint64_t{1} << 48;  // so that the sums below do not wrap
-      const std::uint64_t num_elements = std::min(slot.num_elements, kMost);
+      constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 48;  // so that the sums below do not wrap
+      const std::uint64_t num_elements = std::min(slot.num_elements, kMaxElements);
       planned.size_bytes = num_elements * size_bytes(slot.dtype);
       planned.first_phase = lifetimes[i].first;
       planned.last_phase = lifetimes[i].last;

@@ -10,14 +10,14 @@ struct Shares {
   std::uint64_t size = 0;  // of one, before it is rounded up to the granule
   std::uint32_t total = 0;
   std::uint32_t granule = 1;
-  std::uint32_t most = 0;
+  std::uint32_t maximum = 0;
 };
 
 /// How many shares there are.
 std::uint32_t num_shares(const Shares& shares) {
-  if (shares.size == 0 || shares.total == 0) return shares.most;
+  if (shares.size == 0 || shares.total == 0) return shares.maximum;
   const std::uint64_t share = (shares.size + shares.granule - 1) / shares.granule * shares.granule;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(shares.most, shares.total / share));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(shares.maximum, shares.total / share));
 }
 
 }  // namespace
@@ -44,21 +44,21 @@ Occupancy occupancy_of(const CodeObjectKernel& kernel, const GfxTarget& gfx) {
   const std::uint32_t groups_by_memory = num_shares({.size = kernel.workgroup_bytes,
                                                      .total = gfx.unit_memory_bytes,
                                                      .granule = gfx.memory_granule_bytes,
-                                                     .most = groups_by_size});
+                                                     .maximum = groups_by_size});
   const auto per_simd = [&](std::uint32_t groups) { return (groups * subgroups + gfx.num_simds - 1) / gfx.num_simds; };
   const std::uint32_t by_vector_registers = num_shares({.size = kernel.num_vector_registers,
                                                         .total = gfx.num_registers,
                                                         .granule = gfx.register_granule,
-                                                        .most = gfx.max_waves});
+                                                        .maximum = gfx.max_waves});
   const std::uint32_t by_scalar_registers = num_shares({.size = kernel.num_scalar_registers,
                                                         .total = gfx.num_scalar_registers,
                                                         .granule = gfx.scalar_register_granule,
-                                                        .most = gfx.max_waves});
+                                                        .maximum = gfx.max_waves});
   // The first of equals is what is told.
   Occupancy occupancy{.subgroups_per_simd = gfx.max_waves};
-  const auto limit_by = [&](OccupancyLimit limit, std::uint32_t most) {
-    if (most >= occupancy.subgroups_per_simd) return;
-    occupancy.subgroups_per_simd = most;
+  const auto limit_by = [&](OccupancyLimit limit, std::uint32_t maximum) {
+    if (maximum >= occupancy.subgroups_per_simd) return;
+    occupancy.subgroups_per_simd = maximum;
     occupancy.limit = limit;
   };
   limit_by(OccupancyLimit::kWorkgroupSize, per_simd(groups_by_size));

@@ -15,7 +15,7 @@ namespace {
 /// Fewer kernels keep their numbers as constants, each with code of its own.
 constexpr std::size_t kWorthSharing = 16;
 /// Up to this many combinations of deciding numbers get code of their own.
-constexpr std::size_t kMostDecisions = 64;
+constexpr std::size_t kMaxDecisions = 64;
 
 using Bits = std::vector<std::uint64_t>;
 
@@ -62,9 +62,9 @@ std::vector<Group> split_by_decisions(Group group) {
     const auto [place, is_new] = known.try_emplace(std::move(decisions), parts.size());
     if (is_new) parts.push_back({group.generator, {}, {}});
     parts[place->second].members.push_back(member);
-    if (parts.size() > kMostDecisions) break;
+    if (parts.size() > kMaxDecisions) break;
   }
-  if (parts.size() > kMostDecisions) {
+  if (parts.size() > kMaxDecisions) {
     parts.clear();
     parts.push_back(std::move(group));
   }

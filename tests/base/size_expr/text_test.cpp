@@ -115,7 +115,7 @@ TEST_CASE("what is wrong with a symbol's facts is said with its place") {
         "2*n in 1..4\n"
         "    ^");
   CHECK(reread("n in 1:4") ==
-        "size:1:7: found ':', expected '..'; write the least size, '..' and the largest\n"
+        "size:1:7: found ':', expected '..'; write the minimum size, '..' and the maximum\n"
         "n in 1:4\n"
         "      ^");
   CHECK(reread("n multiple_of m") ==

@@ -49,7 +49,7 @@ TEST_CASE("wider floats come back bit for bit") {
   }
 }
 
-TEST_CASE("integers and bools come back, the least and the largest too") {
+TEST_CASE("integers and bools come back, the minimum and the maximum too") {
   const auto expect_ends = []<class T>(T) {
     for (const T value : {std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), T{0}, T{7}})
       expect_exact(value);

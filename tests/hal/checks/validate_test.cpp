@@ -114,8 +114,8 @@ TEST_CASE_FIXTURE(Fixture, "a range lies inside its binding") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "a range whose end leaves int64 is outside, not around") {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  fill(range(y, kMost, kMost), 0, 1);
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  fill(range(y, kMax, kMax), 0, 1);
   expect("command 0 (fill) destination: bytes [9223372036854775807, 9223372036854775807) of output 'y', which has 64");
 }
 

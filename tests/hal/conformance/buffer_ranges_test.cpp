@@ -147,9 +147,9 @@ TEST_CASE("device: a binding that leaves its buffer is refused") {
   on_every_device([](TestedDevice& device) {
     const Words x(device.raw(), {1, 2}), y(device.raw(), {3, 4});
     const Replay copy = copy_of(device.raw(), 4);
-    constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
+    constexpr std::size_t kMax = std::numeric_limits<std::size_t>::max();
     for (const auto& [offset, size] :
-         {std::pair<std::size_t, std::size_t>{5, 4}, {8, 4}, {9, 4}, {0, 9}, {kMost, 4}, {kMost - 3, 4}, {1, kMost}}) {
+         {std::pair<std::size_t, std::size_t>{5, 4}, {8, 4}, {9, 4}, {0, 9}, {kMax, 4}, {kMax - 3, 4}, {1, kMax}}) {
       const Status status = copy.submit({part(x, offset, size), y.binding()});
       CHECK(status.code() == StatusCode::kInvalidArgument);
       CHECK(status.message() == "submit: input 'x' is " + std::to_string(size) + " bytes at offset " +

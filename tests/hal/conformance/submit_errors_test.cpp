@@ -9,8 +9,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 
 /// y[0, n) = 3 * x[offset, offset + n), with everything symbolic; sizes and bindings are given by each test.
 struct Fixture {
@@ -114,7 +114,7 @@ TEST_CASE("device: a binding has at least the length that is declared") {
     f.bindings[0].size_bytes = 40;
     f.symbols["y_bytes"] = 41;
     f.expect("submit: output 'y' has 40 bytes, expected at least 41; bind more memory to it");
-    f.symbols["y_bytes"] = kMost;
+    f.symbols["y_bytes"] = kMax;
     f.expect("submit: output 'y' has 40 bytes, expected at least 9223372036854775807; bind more memory to it");
   });
 }
@@ -144,10 +144,10 @@ TEST_CASE("device: every range stays inside its binding, whatever the symbols ar
     expect(0, 41);
     expect(-1, 16);
     expect(8, -1);
-    expect(kMost, kMost);
-    expect(kLeast, 16);
-    expect(8, kLeast);
-    expect(kMost, 0);
+    expect(kMax, kMax);
+    expect(kMin, 16);
+    expect(8, kMin);
+    expect(kMax, 0);
     f.symbols["offset"] = 24;
     f.symbols["length"] = 16;
     CHECK(f.submit().ok());
@@ -167,16 +167,16 @@ TEST_CASE("device: a constant range is checked against a binding whose length is
 TEST_CASE("device: the number of groups is 0 to what makes 2^32 - 1 threads") {
   on_every_device([](TestedDevice& device) {
     Fixture f(device);
-    const std::string most = std::to_string(0xffff'ffffu / f.images[0].info.workgroup_size);
+    const std::string max_groups = std::to_string(0xffff'ffffu / f.images[0].info.workgroup_size);
     const auto expect = [&](std::int64_t groups) {
       f.symbols["groups"] = groups;
-      f.expect("submit: command 0 (dispatch 'scale'): " + std::to_string(groups) + " groups, expected 0 to " + most +
-               "; bind symbols within their facts");
+      f.expect("submit: command 0 (dispatch 'scale'): " + std::to_string(groups) + " groups, expected 0 to " +
+               max_groups + "; bind symbols within their facts");
     };
     expect(-1);
     expect(4294967296);
-    expect(kLeast);
-    expect(kMost);
+    expect(kMin);
+    expect(kMax);
   });
 }
 

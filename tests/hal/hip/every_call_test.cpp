@@ -16,7 +16,7 @@ namespace {
 using hip::Error;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kMostTime{2};  // of a whole scenario, which takes milliseconds
+constexpr std::chrono::seconds kTimeLimit{2};  // of a whole scenario, which takes milliseconds
 
 /// The work can do without what these tell or release.
 constexpr auto kMayFail = std::to_array<std::string_view>(
@@ -88,8 +88,8 @@ bool fails_well(const Machine& machine, std::string_view entry, std::uint64_t nu
   CAPTURE(std::string(injection.name));
   // What hangs does so each time; what a busy machine delays does not.
   Outcome outcome = run_failing(machine, entry, number, injection);
-  for (int i = 0; i < 2 && outcome.time > kMostTime; ++i) outcome = run_failing(machine, entry, number, injection);
-  CHECK(outcome.time <= kMostTime);
+  for (int i = 0; i < 2 && outcome.time > kTimeLimit; ++i) outcome = run_failing(machine, entry, number, injection);
+  CHECK(outcome.time <= kTimeLimit);
   const auto& [status, has_failed, fails_later, time] = outcome;
   CAPTURE(status.message());
   CHECK(status.code() != StatusCode::kDataLoss);

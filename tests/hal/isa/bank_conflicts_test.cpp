@@ -25,9 +25,9 @@ std::uint64_t expected_cycles(const Addresses* places, std::size_t num_places, s
       }
     }
   }
-  std::uint64_t most = 0, all = 0;
-  for (const auto& words : banks) most = std::max<std::uint64_t>(most, words.size()), all += words.size();
-  return most - (all + 31) / 32;
+  std::uint64_t max_words = 0, all = 0;
+  for (const auto& words : banks) max_words = std::max<std::uint64_t>(max_words, words.size()), all += words.size();
+  return max_words - (all + 31) / 32;
 }
 
 TEST_CASE("bank conflicts of instructions that run again and again are those of each execution") {

@@ -31,7 +31,7 @@ constexpr ConvertCase kCases[] = {
     {"v_cvt_f64_f32 v[6:7], v0", 0x80000001, 0, 0xb6a0000000000000},
     {"v_cvt_f32_f64 v6, v[0:1]", 0x47efffffefffffff, 0, 0x7f7fffff},  // just below half a unit beyond the largest
     {"v_cvt_f32_f64 v6, v[0:1]", 0x47effffff0000000, 0, 0x7f800000},
-    {"v_cvt_f32_f64 v6, v[0:1]", 0x3690000000000001, 0, 1},  // just above half the least
+    {"v_cvt_f32_f64 v6, v[0:1]", 0x3690000000000001, 0, 1},  // just above half the smallest
     {"v_cvt_f16_f32 v6, v0", 0x477fefff, 0, 0x7bff},
     {"v_cvt_f16_f32 v6, v0", 0x477ff000, 0, 0x7c00},
     {"v_cvt_f16_f32 v6, v0", 0x33000001, 0, 1},

@@ -48,21 +48,21 @@ void check_cases(std::span<const FloatCase<T, Wide>> cases, const char* gfx) {
   }
 }
 
-double least(double a, double b) {
+double min_num(double a, double b) {
   if (a == b) return std::signbit(a) ? a : b;
   return std::fmin(a, b);
 }
-double greatest(double a, double b) {
+double max_num(double a, double b) {
   if (a == b) return std::signbit(a) ? b : a;
   return std::fmax(a, b);
 }
-double least_or_nan(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : least(a, b); }
-double greatest_or_nan(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : greatest(a, b); }
+double minimum(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : min_num(a, b); }
+double maximum(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : max_num(a, b); }
 double median(double a, double b, double c) {
-  if (std::isnan(a) || std::isnan(b) || std::isnan(c)) return least(least(a, b), c);
+  if (std::isnan(a) || std::isnan(b) || std::isnan(c)) return min_num(min_num(a, b), c);
   // The manuals define it this way. Another way gives other zeros where both signs meet.
-  const double largest = greatest(greatest(a, b), c);
-  return largest == a ? greatest(b, c) : largest == b ? greatest(a, c) : greatest(a, b);
+  const double largest = max_num(max_num(a, b), c);
+  return largest == a ? max_num(b, c) : largest == b ? max_num(a, c) : max_num(a, b);
 }
 
 TEST_CASE("arithmetic of f32 is that of wider floats, rounded") {
@@ -73,19 +73,19 @@ TEST_CASE("arithmetic of f32 is that of wider floats, rounded") {
       {"v_mul_f32", 2, [](double a, double b, double) { return a * b; }},
       {"v_mul_legacy_f32", 2, [](double a, double b, double) { return a == 0 || b == 0 ? 0 : a * b; }},
       {"v_fma_f32", 3, [](double a, double b, double c) -> double { return std::fma(float(a), float(b), float(c)); }},
-      {"v_min_f32", 2, [](double a, double b, double) { return least(a, b); }},
-      {"v_max_f32", 2, [](double a, double b, double) { return greatest(a, b); }},
-      {"v_min3_f32", 3, [](double a, double b, double c) { return least(least(a, b), c); }},
-      {"v_max3_f32", 3, [](double a, double b, double c) { return greatest(greatest(a, b), c); }},
+      {"v_min_f32", 2, [](double a, double b, double) { return min_num(a, b); }},
+      {"v_max_f32", 2, [](double a, double b, double) { return max_num(a, b); }},
+      {"v_min3_f32", 3, [](double a, double b, double c) { return min_num(min_num(a, b), c); }},
+      {"v_max3_f32", 3, [](double a, double b, double c) { return max_num(max_num(a, b), c); }},
       {"v_med3_f32", 3, median},
-      {"v_maxmin_f32", 3, [](double a, double b, double c) { return least(greatest(a, b), c); }},
-      {"v_minmax_f32", 3, [](double a, double b, double c) { return greatest(least(a, b), c); }},
-      {"v_min_num_f32", 2, [](double a, double b, double) { return least(a, b); }},
-      {"v_max_num_f32", 2, [](double a, double b, double) { return greatest(a, b); }},
+      {"v_maxmin_f32", 3, [](double a, double b, double c) { return min_num(max_num(a, b), c); }},
+      {"v_minmax_f32", 3, [](double a, double b, double c) { return max_num(min_num(a, b), c); }},
+      {"v_min_num_f32", 2, [](double a, double b, double) { return min_num(a, b); }},
+      {"v_max_num_f32", 2, [](double a, double b, double) { return max_num(a, b); }},
       {"v_med3_num_f32", 3, median},
-      {"v_minimum_f32", 2, [](double a, double b, double) { return least_or_nan(a, b); }},
-      {"v_maximum_f32", 2, [](double a, double b, double) { return greatest_or_nan(a, b); }},
-      {"v_maximum3_f32", 3, [](double a, double b, double c) { return greatest_or_nan(greatest_or_nan(a, b), c); }},
+      {"v_minimum_f32", 2, [](double a, double b, double) { return minimum(a, b); }},
+      {"v_maximum_f32", 2, [](double a, double b, double) { return maximum(a, b); }},
+      {"v_maximum3_f32", 3, [](double a, double b, double c) { return maximum(maximum(a, b), c); }},
       {"v_trunc_f32", 1, [](double a, double, double) { return std::trunc(a); }},
       {"v_ceil_f32", 1, [](double a, double, double) { return std::ceil(a); }},
       {"v_floor_f32", 1, [](double a, double, double) { return std::floor(a); }},
@@ -99,10 +99,10 @@ TEST_CASE("arithmetic of f64 is that of wider floats, rounded") {
   static constexpr FloatCase<double, Quad> kCases[] = {
       {"v_add_f64", 2, [](Quad a, Quad b, Quad) { return a + b; }},
       {"v_mul_f64", 2, [](Quad a, Quad b, Quad) { return a * b; }},
-      {"v_min_f64", 2, [](Quad a, Quad b, Quad) -> Quad { return least(double(a), double(b)); }},
-      {"v_max_f64", 2, [](Quad a, Quad b, Quad) -> Quad { return greatest(double(a), double(b)); }},
-      {"v_minimum_f64", 2, [](Quad a, Quad b, Quad) -> Quad { return least_or_nan(double(a), double(b)); }},
-      {"v_maximum_f64", 2, [](Quad a, Quad b, Quad) -> Quad { return greatest_or_nan(double(a), double(b)); }},
+      {"v_min_f64", 2, [](Quad a, Quad b, Quad) -> Quad { return min_num(double(a), double(b)); }},
+      {"v_max_f64", 2, [](Quad a, Quad b, Quad) -> Quad { return max_num(double(a), double(b)); }},
+      {"v_minimum_f64", 2, [](Quad a, Quad b, Quad) -> Quad { return minimum(double(a), double(b)); }},
+      {"v_maximum_f64", 2, [](Quad a, Quad b, Quad) -> Quad { return maximum(double(a), double(b)); }},
       {"v_trunc_f64", 1, [](Quad a, Quad, Quad) -> Quad { return std::trunc(double(a)); }},
       {"v_floor_f64", 1, [](Quad a, Quad, Quad) -> Quad { return std::floor(double(a)); }},
   };

@@ -20,7 +20,7 @@ struct KernelArgument {
 struct KernelMetadata {
   std::string name = {};
   std::uint64_t argument_bytes = 0;  // of the kernarg segment
-  std::uint32_t workgroup_size = 0;  // threads: the most that it was compiled for
+  std::uint32_t workgroup_size = 0;  // maximum number of threads that it was compiled for
   std::vector<KernelArgument> arguments = {};
   std::vector<std::uint64_t> pointer_offsets = {};  // of the arguments that are addresses of global memory
   bool has_hidden_arguments = false;

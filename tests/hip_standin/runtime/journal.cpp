@@ -10,13 +10,13 @@ namespace millrace::hip_standin {
 namespace {
 
 /// A test that makes more calls knows their numbers only.
-constexpr std::size_t kMostCalls = std::size_t{1} << 20;
+constexpr std::size_t kMaxCalls = std::size_t{1} << 20;
 
 }  // namespace
 
 void Journal::add(const Call& call) {
   ++counts_[static_cast<std::size_t>(std::ranges::find(kEntryNames, call.entry) - kEntryNames.begin())];
-  if (calls_.size() < kMostCalls) calls_.push_back(call);
+  if (calls_.size() < kMaxCalls) calls_.push_back(call);
 }
 
 std::uint64_t Journal::num_calls(std::string_view entry) const {

@@ -36,8 +36,8 @@ namespace {
 using namespace hip_standin;  // whose place this is in
 
 std::uint64_t commands_per_query(State& state) {
-  const std::uint64_t most = state.options.max_commands_per_query;
-  return state.options.seed == 0 ? most : state.random() % (most + 1);
+  const std::uint64_t max_commands = state.options.max_commands_per_query;
+  return state.options.seed == 0 ? max_commands : state.random() % (max_commands + 1);
 }
 
 }  // namespace

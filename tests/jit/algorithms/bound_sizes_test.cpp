@@ -68,9 +68,9 @@ TEST_CASE("a run of a TopK launches the kernels for its size and its k alone") {
   CHECK(launched_at(513, 16) == Names{"sort_large_tile"});
   CHECK(launched_at(4096, 100) == Names{"sort_large_tile"});
   CHECK(launched_at(4097, 100) == Names{"sort_few_part", "sort_few_merge"});
-  const std::int64_t most_of_i32 = 0x7fffffff;
-  CHECK(launched_at(most_of_i32, 1) == Names{"sort_few_part", "sort_few_merge"});
-  CHECK(launched_at(most_of_i32 + 1, 1) == Names{"sort_part", "sort_merge"});
+  const std::int64_t max_i32 = 0x7fffffff;
+  CHECK(launched_at(max_i32, 1) == Names{"sort_few_part", "sort_few_merge"});
+  CHECK(launched_at(max_i32 + 1, 1) == Names{"sort_part", "sort_merge"});
 }
 
 TEST_CASE("facts leave out the kernels of sizes that cannot be") {
@@ -90,18 +90,18 @@ TEST_CASE("facts leave out the kernels of sizes that cannot be") {
 TEST_CASE("powers of two that a run decides are those of plain code") {
   const Dim n("n");
   const SizePower any = bit_ceil_of(n, 4096), large = bit_ceil_of(n, 4096, 10), threads = threads_for(n, 32, 256);
-  CHECK(any.most() == 4096);
-  CHECK(threads.most() == 256);
+  CHECK(any.maximum() == 4096);
+  CHECK(threads.maximum() == 256);
   const std::int64_t one = 1;
   for (std::int64_t size = 0; size <= 4096; ++size) {
     const SymbolValues symbols{{"n", size}};
     const auto at_run = [&](const SizeExpr& expr) { return expr.evaluate(symbols).value(); };
-    const auto least = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(size)));
-    REQUIRE(at_run(any.value) == (size == 0 ? 0 : least));
-    REQUIRE((one << at_run(any.bits)) == least);
-    REQUIRE(at_run(large.value) == std::max<std::int64_t>(least, 1024));
+    const auto smallest = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(size)));
+    REQUIRE(at_run(any.value) == (size == 0 ? 0 : smallest));
+    REQUIRE((one << at_run(any.bits)) == smallest);
+    REQUIRE(at_run(large.value) == std::max<std::int64_t>(smallest, 1024));
     REQUIRE((one << at_run(large.bits)) == at_run(large.value));
-    const std::int64_t num_threads = size == 0 ? 0 : size > 32 ? 256 : least;
+    const std::int64_t num_threads = size == 0 ? 0 : size > 32 ? 256 : smallest;
     REQUIRE(at_run(threads.value) == num_threads);
     REQUIRE((one << at_run(threads.bits)) == std::max(num_threads, one));
     REQUIRE(bit_ceil_of(size, 4096).value.is(at_run(any.value)));

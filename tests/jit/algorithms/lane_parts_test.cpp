@@ -130,12 +130,12 @@ TEST_CASE("parts of rows, and indices of elements, that cannot be are refused") 
   sort.parts = 2;
   sort.values = tensor("values", DType::kF32, {2, 200});
   sort.indices = tensor("indices", DType::kI64, {2, 200});
-  CHECK(refusal(sort, "lane_sort") == where + "k is 100, expected at most 64, the least length of a part");
+  CHECK(refusal(sort, "lane_sort") == where + "k is 100, expected at most 64, the minimum length of a part");
   sort = topk_of(2, 1000, 500);
   sort.parts = 2;
   sort.values = tensor("values", DType::kF32, {2, 1000});
   sort.indices = tensor("indices", DType::kI64, {2, 1000});
-  CHECK(refusal(sort, "lane_sort") == where + "k is 500, expected at most 448, the least length of a part");
+  CHECK(refusal(sort, "lane_sort") == where + "k is 500, expected at most 448, the minimum length of a part");
   sort = topk_of(2, 1000, 10);
   sort.input_indices = tensor("given", DType::kI32, {2, 1000});
   CHECK(refusal(sort, "lane_sort") == where + "the input's indices are i32[2x1000], expected i64[2x1000]");

@@ -31,7 +31,7 @@ TEST_CASE("a long row is cut into parts, each for a group of its own") {
     std::vector<std::int64_t> groups;  // of the parts, of the rest if there is one, and of the join
   };
   const Row rows[] = {{(1 << 18) - 1, {1}},     // too short
-                      {1 << 18, {4, 1}},        // the fewest parts
+                      {1 << 18, {4, 1}},        // the minimum of parts
                       {1'000'003, {15, 1, 1}},  // a prime: the parts are not even
                       {10'000'000, {64, 1}},    // as many as are wanted
                       {100'000'007, {64, 1, 1}}};

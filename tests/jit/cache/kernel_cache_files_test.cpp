@@ -236,16 +236,16 @@ TEST_CASE("an entry is marked as used once a day") {
 TEST_CASE("a directory stays near its limit, however many short processes write to it") {
   const TemporaryDirectory directory;
   constexpr std::uint64_t kLimit = 64'000;
-  std::uint64_t most = 0;
+  std::uint64_t max_bytes = 0;
   for (int i = 0; i < 600; ++i) {
     CHECK(get_once({.directory = directory.path(), .max_bytes = kLimit}, fmt::format("{:0>500}", i)).misses == 1);
     if (i % 20 != 19) continue;
     std::uint64_t total = 0;
     for (const fs::path& file : files_in(directory.path())) total += fs::file_size(file);
-    most = std::max(most, total);
+    max_bytes = std::max(max_bytes, total);
   }
-  CHECK(most > kLimit / 2);
-  CHECK(most < kLimit + kLimit / 8);
+  CHECK(max_bytes > kLimit / 2);
+  CHECK(max_bytes < kLimit + kLimit / 8);
 }
 
 TEST_CASE("what killed writers left an hour ago goes, and what is being written stays") {

@@ -122,9 +122,9 @@ TEST_CASE("subgroups reduce and scan") {
     const auto x = some_numbers(threads);
     for (std::uint32_t begin = 0; begin < threads; begin += subgroup) {
       std::int32_t sum = 0;
-      const std::int32_t most = *std::max_element(x.begin() + begin, x.begin() + begin + subgroup);
+      const std::int32_t maximum = *std::max_element(x.begin() + begin, x.begin() + begin + subgroup);
       for (std::uint32_t t = begin; t < begin + subgroup; ++t) {
-        CHECK(greatest[t] == most);
+        CHECK(greatest[t] == maximum);
         CHECK(sums[t] == (sum += x[t]));
       }
     }

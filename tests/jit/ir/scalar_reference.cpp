@@ -101,12 +101,12 @@ long double to_long_double(Scalar x) {
   }
 }
 
-/// Rounds to `precision` bits and exponents of at least `least`, half to even, by long double's own exact steps.
-long double round_to(long double value, int precision, int least) {
+/// Rounds to `precision` bits and exponents of at least `min_exponent`, half to even, by long double's own exact steps.
+long double round_to(long double value, int precision, int min_exponent) {
   if (value == 0 || !std::isfinite(value)) return value;
   int exponent = 0;
   std::frexp(value, &exponent);
-  const int unit = std::max(exponent - precision, least);
+  const int unit = std::max(exponent - precision, min_exponent);
   return std::ldexp(std::nearbyint(std::ldexp(value, -unit)), unit);
 }
 
@@ -128,11 +128,11 @@ Scalar from_long_double(DType dtype, long double value) {
   const std::uint64_t sign = std::signbit(value) ? 0x8000 : 0;
   const auto infinity = static_cast<std::uint64_t>(2 * bias + 1) << fraction_bits;
   if (std::isnan(value)) return {dtype, sign | infinity | 1u << (fraction_bits - 1)};
-  const int least = 1 - bias - fraction_bits;
-  const long double rounded = std::fabs(round_to(value, fraction_bits + 1, least));
+  const int min_exponent = 1 - bias - fraction_bits;
+  const long double rounded = std::fabs(round_to(value, fraction_bits + 1, min_exponent));
   if (rounded >= std::ldexp(1.0L, bias + 1)) return {dtype, sign | infinity};
   if (rounded < std::ldexp(1.0L, 1 - bias)) {
-    return {dtype, sign | static_cast<std::uint64_t>(std::ldexp(rounded, -least))};
+    return {dtype, sign | static_cast<std::uint64_t>(std::ldexp(rounded, -min_exponent))};
   }
   int exponent = 0;
   const long double significand = std::frexp(rounded, &exponent);  // in [0.5, 1)

@@ -141,8 +141,8 @@ TEST_CASE("reductions combine lanes as a halving tree") {
           }
         }
         const float nan = std::numeric_limits<float>::quiet_NaN();
-        const auto [least, greatest] = std::ranges::minmax_element(x_data);
-        const std::vector<float> expected = {sum[0], product[0], with_nan ? nan : *least, with_nan ? nan : *greatest};
+        const auto [minimum, maximum] = std::ranges::minmax_element(x_data);
+        const std::vector<float> expected = {sum[0], product[0], with_nan ? nan : *minimum, with_nan ? nan : *maximum};
         CHECK(emitted.run({x_data.data(), found.data()}) == 0);
         CHECK(first_difference(DType::kF32, found.data(), expected.data(), 4) == "");
       }

@@ -163,19 +163,19 @@ TEST_CASE("two reductions share one pass, and the epilogue stores two results") 
   const BodyValue lowest = nest.reduce(ReductionKind::kMin, element);
   const BodyValue highest = nest.reduce(ReductionKind::kMax, element);
   nest.store("spread", {DType::kF32, {3}}, {m}, nest.epilogue().sub(highest, lowest));
-  nest.store("most", {DType::kF16, {3}}, {m}, highest);
+  nest.store("maxima", {DType::kF16, {3}}, {m}, highest);
   const LoopKernel kernel = nest.finish().value();
   std::vector<float> x(3 * 37);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 40);
   for (const IsaLevel level : kLevels) {
     std::vector<float> spread(3);
-    std::vector<Half> most(3);
-    CHECK(run(kernel, level, {x.data()}, {spread.data(), most.data()}) == 0);
+    std::vector<Half> maxima(3);
+    CHECK(run(kernel, level, {x.data()}, {spread.data(), maxima.data()}) == 0);
     for (std::size_t r = 0; r < 3; ++r) {
       const auto [low, high] =
           std::minmax_element(x.begin() + static_cast<long>(r) * 37, x.begin() + static_cast<long>(r + 1) * 37);
       CHECK(spread[r] == *high - *low);
-      CHECK(static_cast<float>(most[r]) == *high);
+      CHECK(static_cast<float>(maxima[r]) == *high);
     }
   }
 }

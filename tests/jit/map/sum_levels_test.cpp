@@ -14,24 +14,24 @@
 namespace millrace {
 namespace {
 
-/// The most terms that any accumulator of the loops takes, counted from the innermost loop out.
-std::int64_t most_terms(std::span<const std::int64_t> steps, std::span<const SumLevels> plan) {
-  std::int64_t terms = 1, most = 1;
+/// The maximum number of terms of an accumulator of the loops, counted from the innermost loop out.
+std::int64_t max_accumulated(std::span<const std::int64_t> steps, std::span<const SumLevels> plan) {
+  std::int64_t terms = 1, maximum = 1;
   for (std::size_t i = steps.size(); i-- > 0;) {
     if (plan[i].levels == 0) {
       terms *= steps[i];
     } else {
-      most = std::max(most, terms * plan[i].block_steps);
+      maximum = std::max(maximum, terms * plan[i].block_steps);
       std::int64_t sums = (steps[i] + plan[i].block_steps - 1) / plan[i].block_steps;
       for (int level = 1; level < plan[i].levels; ++level) {
-        most = std::max(most, kMaxSumTerms);
+        maximum = std::max(maximum, kMaxSumTerms);
         sums = (sums + kMaxSumTerms - 1) / kMaxSumTerms;
       }
-      most = std::max(most, sums);
+      maximum = std::max(maximum, sums);
       terms = 1;
     }
   }
-  return std::max(most, terms);
+  return std::max(maximum, terms);
 }
 
 TEST_CASE("no accumulator takes more terms than the limit, and short loops stay as they are") {
@@ -46,7 +46,7 @@ TEST_CASE("no accumulator takes more terms than the limit, and short loops stay 
     }
     for (const std::int64_t limit : {kMaxSumTerms, kMaxProductTerms}) {
       const std::vector<SumLevels> plan = plan_sum_levels(steps, limit);
-      CHECK_LE(most_terms(steps, plan), limit);
+      CHECK_LE(max_accumulated(steps, plan), limit);
       const bool is_plain = std::ranges::all_of(plan, [](const SumLevels& levels) { return levels.levels == 0; });
       CHECK_EQ(is_plain, all <= limit);
     }

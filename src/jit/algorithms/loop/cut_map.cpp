@@ -25,7 +25,8 @@ bool is_repeated(const BodyInstruction& instruction) { return instruction.num_op
 /// Decides where the body is cut.
 class CutFinder {
  public:
-  CutFinder(const Body& body, std::int64_t most) : body_(body), most_(most), last_uses_(body.instructions.size(), 0) {
+  CutFinder(const Body& body, std::int64_t max_instructions)
+      : body_(body), max_instructions_(max_instructions), last_uses_(body.instructions.size(), 0) {
     for (std::size_t i = 0; i < body.instructions.size(); ++i) {
       for_each_operand(i, [&](std::size_t operand) { last_uses_[operand] = i; });
     }
@@ -52,7 +53,7 @@ class CutFinder {
 
   /// The end with the fewest values to store, in the last quarter of what fits.
   std::size_t find_end(std::size_t begin) const {
-    std::int64_t cost = 0, num_stored = 0, fewest = 0;
+    std::int64_t cost = 0, num_stored = 0, min_stored = 0;
     std::set<std::size_t> touched;  // operands already loaded, or read here for the last time
     std::size_t best = begin + 1;
     for (std::size_t i = begin; i < body_.instructions.size(); ++i) {
@@ -66,10 +67,10 @@ class CutFinder {
           num_stored -= touched.insert(operand).second ? 1 : 0;
         }
       });
-      if (cost + kMoveInstructions * num_stored > most_) {
+      if (cost + kMoveInstructions * num_stored > max_instructions_) {
         if (i > begin) return best;
-      } else if (cost < most_ - most_ / 4 || num_stored <= fewest) {
-        fewest = num_stored;
+      } else if (cost < max_instructions_ - max_instructions_ / 4 || num_stored <= min_stored) {
+        min_stored = num_stored;
         best = i + 1;
       }
     }
@@ -77,13 +78,13 @@ class CutFinder {
   }
 
   const Body& body_;
-  std::int64_t most_;
+  std::int64_t max_instructions_;
   std::vector<std::size_t> last_uses_;  // by value: the number of the last instruction that reads it
 };
 
 class MapCutter {
  public:
-  MapCutter(const LoopKernel& map, std::int64_t most) : map_(map), finder_(map.epilogue, most) {
+  MapCutter(const LoopKernel& map, std::int64_t max_instructions) : map_(map), finder_(map.epilogue, max_instructions) {
     std::vector<SizeExpr> dims;
     for (std::size_t d = 0; d < map.domain.size(); ++d) {
       dims.push_back(map.domain[d].extent);
@@ -217,6 +218,6 @@ class MapCutter {
 
 }  // namespace
 
-CutMap cut_map(const LoopKernel& map, std::int64_t most) { return MapCutter(map, most).run(); }
+CutMap cut_map(const LoopKernel& map, std::int64_t max_instructions) { return MapCutter(map, max_instructions).run(); }
 
 }  // namespace millrace

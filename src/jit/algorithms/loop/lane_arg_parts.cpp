@@ -12,14 +12,14 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t kPartElements = 256 << 10;
-constexpr std::int64_t kFewestElements = 4 * kPartElements;
+constexpr std::int64_t kMinElements = 4 * kPartElements;
 
 }  // namespace
 
 std::vector<RequestCase> lane_arg_parts_cases(const KernelRequest& request, const TargetSpec&) {
   LoopKernel kernel = std::get<LoopKernel>(request);
   if (!finds_index(kernel)) return {};
-  const SizeExpr margin = margin_of_at_least(kernel.domain.back().extent, kFewestElements);
+  const SizeExpr margin = margin_of_at_least(kernel.domain.back().extent, kMinElements);
   if (!always_holds(margin)) kernel.name += "_long";
   return {{margin, std::move(kernel)}};
 }
@@ -30,8 +30,8 @@ Result<KernelSequence> lower_lane_arg_parts(const KernelRequest& request, const 
   MILLRACE_TRY(verify(kernel));
   if (!finds_index(kernel)) return unimplemented("no argmin or argmax");
   const SizeExpr& n = kernel.domain.back().extent;
-  if (options.force_algorithm.empty() && n.upper_bound() < kFewestElements) {
-    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kFewestElements));
+  if (options.force_algorithm.empty() && n.upper_bound() < kMinElements) {
+    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kMinElements));
   }
   MILLRACE_TRY_ASSIGN(const ArgDescriptor arg, match_arg(kernel));
   ArgDescriptor of_part = arg, merge = arg;

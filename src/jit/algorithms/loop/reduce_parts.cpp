@@ -31,9 +31,9 @@ constexpr PartsRule kCpuRule{
 constexpr PartsRule kGpuRule{
     .few_groups = 96, .wanted_groups = 256, .part_terms = std::int64_t{1} << 12, .part_points = 512};
 /// With fewer parts a nest stays whole.
-constexpr std::int64_t kFewestParts = 4;
+constexpr std::int64_t kMinParts = 4;
 /// A product with more results has blocks and tiles of its own to share.
-constexpr std::int64_t kMostProducts = 16;
+constexpr std::int64_t kMaxProducts = 16;
 /// Whole vectors: only the rest has a remainder.
 constexpr std::int64_t kLengthMultiple = 64;
 
@@ -98,7 +98,7 @@ Work work_of(const LoopKernel& collapsed) {
 /// (lane_arg_parts.cpp).
 bool is_shared_elsewhere(const LoopKernel& collapsed, const TargetSpec& spec, const Work& work) {
   if (spec.is_gpu()) return false;
-  if (classify(collapsed) == LoopKind::kContract && work.points > kMostProducts) return true;
+  if (classify(collapsed) == LoopKind::kContract && work.points > kMaxProducts) return true;
   return spec.isa != IsaLevel::kBaseline && finds_index(collapsed) && match_arg(collapsed).ok();
 }
 
@@ -131,19 +131,19 @@ std::optional<PartsPlan> plan_parts(const LoopKernel& collapsed, const TargetSpe
     return PartsPlan{cut(work.longest, extent, parts, 1)};
   }
   const PartsRule& rule = spec.is_gpu() ? kGpuRule : kCpuRule;
-  if (extent.upper_bound() < kFewestParts * rule.part_points || is_shared_elsewhere(collapsed, spec, work)) {
+  if (extent.upper_bound() < kMinParts * rule.part_points || is_shared_elsewhere(collapsed, spec, work)) {
     return std::nullopt;
   }
   const std::int64_t groups = num_groups(collapsed, spec);
   if (groups >= rule.few_groups || groups < 1) return std::nullopt;
   const std::int64_t terms = std::max<std::int64_t>(saturating::multiply(work.points, work.terms_beside) / groups, 1);
-  const std::int64_t least_length = std::max(ceil_div_of(rule.part_terms, terms), rule.part_points);
-  const std::int64_t least = kFewestParts * least_length;
-  if (extent.upper_bound() < least) return std::nullopt;
+  const std::int64_t min_length = std::max(ceil_div_of(rule.part_terms, terms), rule.part_points);
+  const std::int64_t min_extent = kMinParts * min_length;
+  if (extent.upper_bound() < min_extent) return std::nullopt;
   const std::int64_t wanted = ceil_div_of(rule.wanted_groups, groups);
-  const std::int64_t parts = extent.is_constant() ? std::min(extent.constant() / least_length, wanted) : wanted;
+  const std::int64_t parts = extent.is_constant() ? std::min(extent.constant() / min_length, wanted) : wanted;
   PartsPlan plan{cut(work.longest, extent, parts, kLengthMultiple)};
-  if (extent.lower_bound() < least) plan.margin = margin_of_at_least(extent, least);
+  if (extent.lower_bound() < min_extent) plan.margin = margin_of_at_least(extent, min_extent);
   return plan;
 }
 

@@ -13,7 +13,7 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t kThreads = 256;
-constexpr std::int64_t kFewestLines = 1024;
+constexpr std::int64_t kMinLines = 1024;
 
 class ScanColumnsBuilder {
  public:
@@ -53,7 +53,7 @@ class ScanColumnsBuilder {
 
 /// Whether there are enough rows, side by side in memory, to leave each to one thread.
 SizeExpr margin_of_columns(const ScanDescriptor& scan) {
-  return margin_of_both(margin_of_at_least(num_rows(scan.input.type.shape, scan.axis), kFewestLines),
+  return margin_of_both(margin_of_at_least(num_rows(scan.input.type.shape, scan.axis), kMinLines),
                         margin_of_at_least(scan.input.layout.strides[scan.axis], 2));
 }
 
@@ -75,7 +75,7 @@ Result<KernelSequence> lower_gpu_scan_columns(const KernelRequest& request, cons
     return unimplemented(
         fmt::format("{} lines whose elements are {} apart; threads walk a line each where there are {} "
                     "lines that lie side by side",
-                    lines.to_text(), stride.to_text(), kFewestLines));
+                    lines.to_text(), stride.to_text(), kMinLines));
   }
   KernelSequence sequence;
   MILLRACE_TRY(append_kernel(sequence, ScanColumnsBuilder(scan, target.spec().subgroup_size()).run(),

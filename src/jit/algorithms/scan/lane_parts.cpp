@@ -15,9 +15,9 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t kPartElements = 256 << 10;
-constexpr std::int64_t kFewestElements = 16 * kPartElements;
+constexpr std::int64_t kMinElements = 16 * kPartElements;
 /// Each part combines all totals before it, so that there should be few.
-constexpr std::int64_t kMostParts = 1024;
+constexpr std::int64_t kMaxParts = 1024;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ std::vector<RequestCase> lane_scan_parts_cases(const KernelRequest& request, con
   ScanDescriptor scan = std::get<ScanDescriptor>(request);
   if (scan.load) return {};  // one kernel reads it once
   if (!scan.parts.is(1)) return {{1, std::move(scan)}};
-  const SizeExpr margin = margin_of_at_least(scan.input.type.shape[scan.axis], kFewestElements);
+  const SizeExpr margin = margin_of_at_least(scan.input.type.shape[scan.axis], kMinElements);
   if (!always_holds(margin)) scan.name += "_long";
   return {{margin, std::move(scan)}};
 }
@@ -35,15 +35,15 @@ Result<KernelSequence> lower_lane_scan_parts(const KernelRequest& request, const
   const auto& scan = std::get<ScanDescriptor>(request);
   MILLRACE_TRY(check_scan(scan));
   const SizeExpr& n = scan.input.type.shape[scan.axis];
-  if (options.force_algorithm.empty() && scan.parts.is(1) && n.upper_bound() < kFewestElements) {
-    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kFewestElements));
+  if (options.force_algorithm.empty() && scan.parts.is(1) && n.upper_bound() < kMinElements) {
+    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kMinElements));
   }
   ScanDescriptor totals = scan, parts = scan;
   totals.name += "_totals";
   totals.step = ScanStep::kTotals;
   parts.name += "_parts";
   parts.step = ScanStep::kParts;
-  if (scan.parts.is(1)) totals.parts = parts.parts = max(min(floor_div(n, kPartElements), kMostParts), 1);
+  if (scan.parts.is(1)) totals.parts = parts.parts = max(min(floor_div(n, kPartElements), kMaxParts), 1);
   using Kind = SequenceOperand::Kind;
   const SequenceOperand input{Kind::kOperand, 0}, result{Kind::kResult, 0}, scratch{Kind::kScratch, 0};
   KernelSequence sequence;

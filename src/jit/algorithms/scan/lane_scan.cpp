@@ -11,7 +11,7 @@ namespace millrace {
 namespace {
 
 /// A row takes a call, and a vector's steps even if it fills few lanes. Several shorter ones are one vector's lanes.
-constexpr std::int64_t kFewestScanned = kMostInShortLine + 1;
+constexpr std::int64_t kMinScanned = kMaxInShortLine + 1;
 
 }  // namespace
 
@@ -20,8 +20,8 @@ Result<KernelSequence> lower_lane_scan(const KernelRequest& request, const Targe
   const auto& scan = std::get<ScanDescriptor>(request);
   MILLRACE_TRY(check_scan(scan));
   const SizeExpr& n = scan.input.type.shape[scan.axis];
-  if (options.force_algorithm.empty() && n.upper_bound() < kFewestScanned) {
-    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kFewestScanned));
+  if (options.force_algorithm.empty() && n.upper_bound() < kMinScanned) {
+    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kMinScanned));
   }
   KernelSequence sequence;
   MILLRACE_TRY(

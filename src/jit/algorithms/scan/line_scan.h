@@ -15,7 +15,7 @@ inline SizeExpr flops_of(const ScanDescriptor& scan) {
 }
 
 /// The longest lines that are short: their elements are code of their own, without a loop.
-inline constexpr std::int64_t kMostInShortLine = 15;
+inline constexpr std::int64_t kMaxInShortLine = 15;
 
 /// One thread walks a line, or `lanes` lines side by side, and keeps the reduction so far in a register, or in one per
 /// level (nested_carry.h). load(position) and store(position, value) take a position along the axis (i64) and values as
@@ -32,7 +32,7 @@ void emit_line_scan(MachineBuilder& b, const ScanDescriptor& scan, std::uint32_t
     store(position, narrow_to_stored(b, base ? b.add(*base, result) : result, stored));
     return next;
   };
-  if (extent.is_constant() && extent.constant() <= kMostInShortLine) {
+  if (extent.is_constant() && extent.constant() <= kMaxInShortLine) {
     MachineValue carried = identity;
     for (std::int64_t step = 0; step < extent.constant(); ++step) {
       carried = scan_one(b.i64(scan.reverse ? extent.constant() - 1 - step : step), std::nullopt, carried);

@@ -16,13 +16,13 @@ namespace {
 bool gathers_rows(const ScanDescriptor& scan) {
   const bool is_order = scan.kind == ReductionKind::kMin || scan.kind == ReductionKind::kMax;
   return is_order && is_float(scan.input.type.dtype) && scan.axis + 1 == scan.input.type.shape.rank() &&
-         scan.input.type.shape[scan.axis].upper_bound() <= kMostInShortLine;
+         scan.input.type.shape[scan.axis].upper_bound() <= kMaxInShortLine;
 }
 
 /// Each step reads neighbouring cache lines, which the hardware fetches ahead: of 4096x1024 f32, eight vectors side by
 /// side take less than half the time of one (avx512).
-constexpr std::uint32_t kMostVectors = 8;
-constexpr std::uint32_t kMostLanes = 128;  // LLVM takes them apart
+constexpr std::uint32_t kMaxVectors = 8;
+constexpr std::uint32_t kMaxLanes = 128;  // LLVM takes them apart
 constexpr std::int64_t kWantedGroups = 16;
 
 /// The lines side by side that a group takes.
@@ -33,8 +33,8 @@ std::uint32_t lanes_of(const ScanDescriptor& scan, const TargetSpec& spec, bool 
   const SizeExpr& columns = shape[shape.rank() - 1];
   if (gathers) return in_vector;
   // With few columns, each vector of 64 bytes would straddle two cache lines.
-  if (columns.upper_bound() <= kMostInShortLine) return std::min(in_vector, 32 / bytes);
-  std::uint32_t lanes = std::max(std::min(kMostVectors * in_vector, kMostLanes), in_vector);
+  if (columns.upper_bound() <= kMaxInShortLine) return std::min(in_vector, 32 / bytes);
+  std::uint32_t lanes = std::max(std::min(kMaxVectors * in_vector, kMaxLanes), in_vector);
   const std::int64_t lines = num_rows(shape, scan.axis).lower_bound();
   while (lanes > in_vector && (columns.lower_bound() < lanes || lines / lanes < kWantedGroups)) lanes /= 2;
   return lanes;

@@ -15,17 +15,17 @@ WorkgroupScan::WorkgroupScan(MachineBuilder& b, Combine combine, MachineValue id
       width_(threads.width),
       subgroup_size_(threads.subgroup_size),
       lane_(b.lane_id()) {
-  if (may_be_workgroup()) totals_ = b.workgroup_memory(identity.dtype, width_.most / subgroup_size_, "totals");
+  if (may_be_workgroup()) totals_ = b.workgroup_memory(identity.dtype, width_.maximum / subgroup_size_, "totals");
   if (!width_.bits) {
-    const auto most_lanes = static_cast<std::int32_t>(std::min(width_.most, subgroup_size_));
-    last_ = b.i32(most_lanes - 1);
-    place_ = b.bit_and(b.thread_id(), b.i32(static_cast<std::int32_t>(width_.most - 1)));
+    const auto max_lanes = static_cast<std::int32_t>(std::min(width_.maximum, subgroup_size_));
+    last_ = b.i32(max_lanes - 1);
+    place_ = b.bit_and(b.thread_id(), b.i32(static_cast<std::int32_t>(width_.maximum - 1)));
     return;
   }
   const MachineValue mask = b.sub(value_of(b, width_), b.i32(1));
   place_ = b.bit_and(b.thread_id(), mask);
   last_ = b.bit_and(mask, b.i32(static_cast<std::int32_t>(subgroup_size_ - 1)));
-  for (std::int32_t bits = 0; std::uint32_t{1} << bits < std::min(width_.most, subgroup_size_); ++bits) {
+  for (std::int32_t bits = 0; std::uint32_t{1} << bits < std::min(width_.maximum, subgroup_size_); ++bits) {
     has_distance_.push_back(b.lt(b.i32(bits), *width_.bits));
   }
   if (may_be_workgroup()) is_workgroup_ = b.lt(b.i32(std::countr_zero(subgroup_size_)), *width_.bits);
@@ -38,7 +38,7 @@ void WorkgroupScan::next_run() {
 /// Thread i gets the values of its group's threads up to i combined. Before the call, each already holds `distance`
 /// values combined.
 MachineValue WorkgroupScan::scan_lanes(MachineValue mine, std::uint32_t distance) {
-  if (distance >= std::min(width_.most, subgroup_size_)) return mine;
+  if (distance >= std::min(width_.maximum, subgroup_size_)) return mine;
   const auto scanned = [&] {
     const MachineValue step = b_.i32(static_cast<std::int32_t>(distance));
     const MachineValue lower = b_.shuffle(mine, b_.sub(lane_, step));
@@ -74,7 +74,7 @@ ScannedValue WorkgroupScan::run_workgroup(MachineValue inclusive, MachineValue b
        [&] { b_.store(totals_, subgroup, inclusive); });
   b_.barrier();
   MachineValue start = identity_, total = b_.load(totals_, b_.i32(0));
-  for (std::uint32_t i = 1; i < width_.most / subgroup_size_; ++i) {
+  for (std::uint32_t i = 1; i < width_.maximum / subgroup_size_; ++i) {
     const MachineValue number = b_.i32(static_cast<std::int32_t>(i));
     start = b_.select(b_.le(number, subgroup), total, start);
     total = combine_(total, b_.load(totals_, number));

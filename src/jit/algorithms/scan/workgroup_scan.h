@@ -38,7 +38,7 @@ class WorkgroupScan {
   MachineValue scan_lanes(MachineValue mine, std::uint32_t distance = 1);
   ScannedValue run_subgroup(MachineValue inclusive, MachineValue before);
   ScannedValue run_workgroup(MachineValue inclusive, MachineValue before);
-  bool may_be_workgroup() const { return width_.most > subgroup_size_; }
+  bool may_be_workgroup() const { return width_.maximum > subgroup_size_; }
 
   MachineBuilder& b_;
   Combine combine_;

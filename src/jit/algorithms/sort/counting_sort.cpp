@@ -17,7 +17,7 @@ namespace millrace {
 namespace {
 
 /// With fewer elements per key, going through the keys takes longer than sorting.
-constexpr std::int64_t kFewestPerKey = 2;
+constexpr std::int64_t kMinElementsPerKey = 2;
 constexpr std::uint32_t kLanes = 16;  // of stores
 
 std::int64_t num_keys(const SortDescriptor& sort) { return std::int64_t{1} << sort_key_bits(sort.input.type.dtype); }
@@ -144,7 +144,7 @@ class CountingBuilder {
 bool has_few_keys(const SortDescriptor& sort) { return size_bytes(sort.input.type.dtype) <= 2 && !sort.indices; }
 
 SizeExpr margin_of_counted(const SortDescriptor& sort) {
-  return margin_of_at_least(sort.input.type.shape[sort.axis], kFewestPerKey * num_keys(sort));
+  return margin_of_at_least(sort.input.type.shape[sort.axis], kMinElementsPerKey * num_keys(sort));
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ Result<KernelSequence> lower_counting_sort(const KernelRequest& request, const T
   }
   if (options.force_algorithm.empty() && never_holds(margin_of_counted(sort))) {
     return unimplemented(fmt::format("rows of {} elements; worth it from {}",
-                                     sort.input.type.shape[sort.axis].to_text(), kFewestPerKey * num_keys(sort)));
+                                     sort.input.type.shape[sort.axis].to_text(), kMinElementsPerKey * num_keys(sort)));
   }
   KernelSequence sequence;
   MILLRACE_TRY(append_kernel(sequence, CountingBuilder(sort).run(), operands_then_results(1, 1), target, options));

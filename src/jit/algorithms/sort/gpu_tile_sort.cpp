@@ -15,8 +15,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMostRecords = 4096;  // 48 KiB of the largest records
-constexpr std::int64_t kSmallTile = 512;     // records per workgroup for short rows
+constexpr std::int64_t kMaxRecords = 4096;  // 48 KiB of the largest records
+constexpr std::int64_t kSmallTile = 512;    // records per workgroup for short rows
 
 class TileSortBuilder {
  public:
@@ -24,9 +24,9 @@ class TileSortBuilder {
       : sort_(sort), b_(sort.name), records_(b_, sort), rows_(num_rows(sort.input.type.shape, sort.axis)) {
     const SizeExpr& n = sort.input.type.shape[sort.axis];
     const bool is_small = n.upper_bound() <= kSmallTile;
-    places_ = bit_ceil_of(n, kMostRecords, is_small ? 0 : std::countr_zero(2 * std::uint64_t{kSmallTile}));
+    places_ = bit_ceil_of(n, kMaxRecords, is_small ? 0 : std::countr_zero(2 * std::uint64_t{kSmallTile}));
     has_many_rows_ = is_small && !places_.value.is(kSmallTile);
-    const std::int64_t known = places_.value.is_constant() ? places_.most() / 4 : kSmallTile;
+    const std::int64_t known = places_.value.is_constant() ? places_.maximum() / 4 : kSmallTile;
     const std::int64_t num_threads = is_small ? kSmallTile / 2 : known;
     threads_ = {.num_threads = static_cast<std::uint32_t>(num_threads), .subgroup_size = subgroup_size};
     b_.set_workgroup(threads_.num_threads, subgroup_size);
@@ -40,12 +40,12 @@ class TileSortBuilder {
     place_rows();
     TileSorter sorter(b_, records_, threads_, extents);
     const auto fill = [&](MachineValue i) { return load_element(i); };
-    if (run_.most <= threads_.subgroup_size) {
+    if (run_.maximum <= threads_.subgroup_size) {
       for_my_share(b_, extents.num_records, threads_.num_threads,
                    [&](MachineValue i) { write(results, i, sorter.sort_lanes(fill(i))); });
       return b_.finish();
     }
-    const RecordMemory memory = records_.in_workgroup_memory(extents.num_records.most);
+    const RecordMemory memory = records_.in_workgroup_memory(extents.num_records.maximum);
     sorter.sort(memory, fill);
     for_my_share(b_, extents.num_records, threads_.num_threads,
                  [&](MachineValue i) { write(results, i, records_.load(memory, i)); });
@@ -114,7 +114,7 @@ std::vector<RequestCase> gpu_tile_sort_cases(const KernelRequest& request, const
   const auto& sort = std::get<SortDescriptor>(request);
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   return {sort_case(margin_of_at_most(n, kSmallTile), sort, {.n = kSmallTile}, "_tile"),
-          sort_case(margin_of_at_most(n, kMostRecords), sort, {.n = kMostRecords}, "_large_tile")};
+          sort_case(margin_of_at_most(n, kMaxRecords), sort, {.n = kMaxRecords}, "_large_tile")};
 }
 
 Result<KernelSequence> lower_gpu_tile_sort(const KernelRequest& request, const Target& target,
@@ -122,8 +122,8 @@ Result<KernelSequence> lower_gpu_tile_sort(const KernelRequest& request, const T
   const auto& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  if (n.upper_bound() > kMostRecords) {
-    return resource_exhausted(fmt::format("rows of {} elements; a workgroup holds {}", n.to_text(), kMostRecords));
+  if (n.upper_bound() > kMaxRecords) {
+    return resource_exhausted(fmt::format("rows of {} elements; a workgroup holds {}", n.to_text(), kMaxRecords));
   }
   KernelSequence sequence;
   MILLRACE_TRY(append_kernel(sequence, TileSortBuilder(sort, target.spec().subgroup_size()).run(),

@@ -23,8 +23,8 @@ std::vector<RequestCase> lane_sort_cases(const KernelRequest& request, const Tar
   const std::int64_t longest = longest_selected(sort);
   const bool is_limited = longest < kMostIndexedByLanes && n.upper_bound() > longest;
   if (sort.k != n && (!sort.k.is_constant() || is_limited)) {
-    const std::int64_t most_k = most_selected(sort).upper_bound();
-    cases.push_back(sort_case(margin_of_selected(sort), sort, {.n = longest, .k = most_k}, "_first"));
+    const std::int64_t max_k = most_selected(sort).upper_bound();
+    cases.push_back(sort_case(margin_of_selected(sort), sort, {.n = longest, .k = max_k}, "_first"));
   }
   if (leaves_to_heap(sort)) {
     std::erase_if(cases, [](const RequestCase& one) { return never_holds(one.margin); });

@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kFewestElements = 256 << 10;
+constexpr std::int64_t kMinElements = 256 << 10;
 
 /// Where not, one kernel does better at any length: the first few results are selected, and narrow values are counted.
 bool sorts_keys(const SortDescriptor& sort) {
@@ -40,7 +40,7 @@ std::vector<RequestCase> lane_sort_parts_cases(const KernelRequest& request, con
   const auto& sort = std::get<SortDescriptor>(request);
   if (!sorts_keys(sort) || leaves_to_heap(sort)) return {};
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  SizeExpr is_long = margin_of_at_least(n, kFewestElements);
+  SizeExpr is_long = margin_of_at_least(n, kMinElements);
   if (sort.k != n) is_long = margin_of_both(is_long, margin_of_not(margin_of_selected(sort)));
   if (!sort.indices) return {sort_case(is_long, sort, {}, "_parts")};
   const SizeExpr margin = margin_of_both(is_long, margin_of_at_most(n, kMostIndexedByLanes));
@@ -52,8 +52,8 @@ Result<KernelSequence> lower_lane_sort_parts(const KernelRequest& request, const
   const auto& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  if (options.force_algorithm.empty() && n.upper_bound() < kFewestElements) {
-    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kFewestElements));
+  if (options.force_algorithm.empty() && n.upper_bound() < kMinElements) {
+    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kMinElements));
   }
   const LaneKeys keys = lane_keys_of(sort);
   const std::int64_t key_bytes = keys.lane_bits() / 8;

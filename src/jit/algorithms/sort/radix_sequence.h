@@ -9,7 +9,7 @@ namespace millrace {
 /// Assembles the kernels and the scratch of a radix sort or selection.
 class RadixSequence {
  public:
-  /// `num_counts` is the number of counts in the pass that has the most.
+  /// `num_counts` is the maximum number of counts in a pass.
   RadixSequence(const SortDescriptor& sort, const SizeExpr& num_counts, const Target& target,
                 const LowerOptions& options);
 

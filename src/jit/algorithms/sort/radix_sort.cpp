@@ -13,8 +13,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kFewestElements = 64;   // below this, counting takes longer than merging
-constexpr std::int64_t kFewestForWide = 4096;  // from here on, moving once less is worth 8 times the counters
+constexpr std::int64_t kMinElements = 64;           // below this, counting takes longer than merging
+constexpr std::int64_t kMinElementsForWide = 4096;  // from here on, moving once less is worth 8 times the counters
 
 struct Digits {
   unsigned bits = 8;  // of each but the highest, which may have fewer
@@ -24,7 +24,7 @@ struct Digits {
 
 Digits digits_of(const SortDescriptor& sort) {
   const unsigned key_bits = sort_key_bits(sort.input.type.dtype);
-  const bool is_wide = key_bits >= 32 && sort.input.type.shape[sort.axis].lower_bound() >= kFewestForWide;
+  const bool is_wide = key_bits >= 32 && sort.input.type.shape[sort.axis].lower_bound() >= kMinElementsForWide;
   const unsigned bits = is_wide ? 11 : 8;
   return {bits, (key_bits + bits - 1) / bits};
 }
@@ -121,7 +121,7 @@ class RadixBuilder {
 };
 
 SizeExpr margin_of_long(const SortDescriptor& sort) {
-  return margin_of_at_least(sort.input.type.shape[sort.axis], kFewestElements);
+  return margin_of_at_least(sort.input.type.shape[sort.axis], kMinElements);
 }
 
 }  // namespace
@@ -136,8 +136,8 @@ Result<KernelSequence> lower_radix_sort(const KernelRequest& request, const Targ
   const auto& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
   if (options.force_algorithm.empty() && never_holds(margin_of_long(sort))) {
-    return unimplemented(fmt::format("rows of {} elements; worth it from {}",
-                                     sort.input.type.shape[sort.axis].to_text(), kFewestElements));
+    return unimplemented(
+        fmt::format("rows of {} elements; worth it from {}", sort.input.type.shape[sort.axis].to_text(), kMinElements));
   }
   const Digits digits = digits_of(sort);
   const SizeExpr bytes = row_halves_bytes(sort) + digits.count * digits.num_values() * 8;

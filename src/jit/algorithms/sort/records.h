@@ -45,7 +45,7 @@ class SortRecords {
   SortRecord last();
   /// A record not after any element's record.
   SortRecord first();
-  /// The least record after the given one.
+  /// The first record after the given one.
   SortRecord after(const SortRecord&);
   /// Bits [first, first + count) of the key, as i64.
   MachineValue key_bits(const SortRecord&, unsigned first, unsigned count);

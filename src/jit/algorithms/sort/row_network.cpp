@@ -19,10 +19,10 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMostElements = 15;
+constexpr std::int64_t kMaxElements = 15;
 constexpr std::int64_t kIndexBits = 4;
 /// AVX2 gathers slowly: values alone of longer contiguous rows are sorted in less time one row after the other.
-constexpr std::int64_t kMostGatheredByAvx2 = 7;
+constexpr std::int64_t kMaxGatheredByAvx2 = 7;
 
 /// What a lane holds of an element: its key above its index, or both side by side if the key has 64 bits.
 struct LaneRecord {
@@ -177,7 +177,7 @@ class NetworkBuilder {
 
 bool is_short(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  return n.is_constant() && sort.k.is_constant() && n.constant() <= kMostElements;
+  return n.is_constant() && sort.k.is_constant() && n.constant() <= kMaxElements;
 }
 
 }  // namespace
@@ -187,7 +187,7 @@ std::vector<RequestCase> row_network_cases(const KernelRequest& request, const T
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (!is_short(sort) || sort.input_indices) return {};
   const bool gathers = sort.load || sort.input.layout.strides[sort.axis].is(1);
-  if (spec.isa == IsaLevel::kAvx2 && gathers && !sort.indices && n.constant() > kMostGatheredByAvx2) return {};
+  if (spec.isa == IsaLevel::kAvx2 && gathers && !sort.indices && n.constant() > kMaxGatheredByAvx2) return {};
   return {{1, request}};
 }
 
@@ -198,7 +198,7 @@ Result<KernelSequence> lower_row_network(const KernelRequest& request, const Tar
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (!is_short(sort)) {
     return unimplemented(fmt::format("the first {} of rows of {} elements, takes up to {}, known before a run",
-                                     sort.k.to_text(), n.to_text(), kMostElements));
+                                     sort.k.to_text(), n.to_text(), kMaxElements));
   }
   const auto lane_bytes = static_cast<std::uint32_t>(size_bytes(lane_dtype(sort)));
   KernelSequence sequence;

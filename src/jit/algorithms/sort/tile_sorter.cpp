@@ -15,7 +15,8 @@ TileSorter::TileSorter(MachineBuilder& b, SortRecords& records, const WorkgroupT
       threads_(threads),
       extents_(extents),
       lane_(b.lane_id()),
-      num_lane_stages_(static_cast<std::size_t>(std::countr_zero(std::min(extents.run.most, threads.subgroup_size)))) {
+      num_lane_stages_(
+          static_cast<std::size_t>(std::countr_zero(std::min(extents.run.maximum, threads.subgroup_size)))) {
   if (!extents.run.bits) return;
   for (std::size_t stage = 1; stage <= num_lane_stages_; ++stage) {
     has_stage_.push_back(b.le(b.i32(static_cast<std::int32_t>(stage)), *extents.run.bits));

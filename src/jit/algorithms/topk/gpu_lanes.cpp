@@ -17,8 +17,8 @@ namespace millrace {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
-constexpr std::int64_t kMostElements = 16;  // per thread
-constexpr std::int64_t kMostRounds = 16;    // for more, a sort is as fast
+constexpr std::int64_t kMaxElementsPerThread = 16;
+constexpr std::int64_t kMaxRounds = 16;  // for more, a sort is as fast
 /// The number of places that one branch skips if short rows have no elements there.
 constexpr std::size_t kPlacesTogether = 2;
 
@@ -115,23 +115,23 @@ class TopKLanesBuilder {
     return records_.record_at(selected, 0);
   }
 
-  /// The first record of the row that is not before `least`, which comes after all records selected so far.
-  SortRecord select_one(const Row& row, const SortRecord& least) {
-    SortRecord first = first_of_lane(row, 0, records_.last(), least);
+  /// The first record of the row that is not before `lower_bound`, which comes after all records selected so far.
+  SortRecord select_one(const Row& row, const SortRecord& lower_bound) {
+    SortRecord first = first_of_lane(row, 0, records_.last(), lower_bound);
     for (std::uint32_t mask = subgroup_size_ / 2; mask > 0; mask /= 2) {
       first = earlier(records_.shuffle_xor(first, mask), first);
     }
     return first;
   }
   /// The first among `first` and this thread's records in place `i` and beyond.
-  SortRecord first_of_lane(const Row& row, std::size_t i, SortRecord first, const SortRecord& least) {
+  SortRecord first_of_lane(const Row& row, std::size_t i, SortRecord first, const SortRecord& lower_bound) {
     for (const std::size_t end = end_of_places(i); i < end; ++i) {
-      const SortRecord left = records_.select(records_.is_before(row[i], least), records_.last(), row[i]);
+      const SortRecord left = records_.select(records_.is_before(row[i], lower_bound), records_.last(), row[i]);
       first = i == 0 ? left : earlier(left, first);
     }
     if (i == num_places_) return first;
     const auto words = b_.if_else(
-        has_places_from(i), [&] { return records_.words_of(first_of_lane(row, i, first, least)); },
+        has_places_from(i), [&] { return records_.words_of(first_of_lane(row, i, first, lower_bound)); },
         [&] { return records_.words_of(first); });
     return records_.record_at(words, 0);
   }
@@ -155,11 +155,11 @@ class TopKLanesBuilder {
 std::vector<RequestCase> gpu_topk_lanes_cases(const KernelRequest& request, const TargetSpec& spec) {
   const auto& sort = std::get<SortDescriptor>(request);
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  const std::int64_t most = kMostElements * spec.subgroup_size();
-  const SizeExpr is_few = margin_of_at_most(sort.k, kMostRounds);
+  const std::int64_t max_elements = kMaxElementsPerThread * spec.subgroup_size();
+  const SizeExpr is_few = margin_of_at_most(sort.k, kMaxRounds);
   const SizeExpr is_long = margin_of_at_least(n, spec.subgroup_size() + 1);
-  const SizeExpr margin = margin_of_both(margin_of_both(is_few, is_long), margin_of_at_most(n, most));
-  return {sort_case(margin, sort, {.n = most, .k = kMostRounds}, "_lanes")};
+  const SizeExpr margin = margin_of_both(margin_of_both(is_few, is_long), margin_of_at_most(n, max_elements));
+  return {sort_case(margin, sort, {.n = max_elements, .k = kMaxRounds}, "_lanes")};
 }
 
 Result<KernelSequence> lower_gpu_topk_lanes(const KernelRequest& request, const Target& target,
@@ -168,10 +168,10 @@ Result<KernelSequence> lower_gpu_topk_lanes(const KernelRequest& request, const 
   MILLRACE_TRY(check_sort(sort));
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::uint32_t subgroup_size = target.spec().subgroup_size();
-  const std::int64_t most = kMostElements * subgroup_size;
-  if (sort.k.upper_bound() > kMostRounds || n.upper_bound() > most) {
+  const std::int64_t max_elements = kMaxElementsPerThread * subgroup_size;
+  if (sort.k.upper_bound() > kMaxRounds || n.upper_bound() > max_elements) {
     return resource_exhausted(fmt::format("{} of rows of {} elements; a subgroup selects up to {} of up to {}",
-                                          sort.k.to_text(), n.to_text(), kMostRounds, most));
+                                          sort.k.to_text(), n.to_text(), kMaxRounds, max_elements));
   }
   if (options.force_algorithm.empty() && n.upper_bound() <= subgroup_size) {
     return unimplemented(fmt::format("rows of {} elements; {} lanes sort them at once", n.to_text(), subgroup_size));

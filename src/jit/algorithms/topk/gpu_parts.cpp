@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::uint32_t kThreads = 512;
 constexpr std::uint32_t kStep = 1024;  // elements between two barriers
-constexpr std::int64_t kMostKept = 2048;
-constexpr std::int64_t kMostPlaces = 4096;    // per workgroup: for kept records and one step
-constexpr std::int64_t kFewestOfPart = 4096;  // elements per workgroup to make a part worthwhile
-constexpr std::int64_t kMostGroups = 64;      // parts of all rows; more are not worth their merge
+constexpr std::int64_t kMaxKept = 2048;
+constexpr std::int64_t kMaxPlaces = 4096;            // per workgroup: for kept records and one step
+constexpr std::int64_t kMinElementsPerGroup = 4096;  // elements per workgroup to make a part worthwhile
+constexpr std::int64_t kMaxGroups = 64;              // parts of all rows; more are not worth their merge
 
 /// What a kernel reads and writes.
 enum class TopKPart : std::uint8_t {
@@ -47,7 +47,7 @@ class TopKPartsBuilder {
         b_(kernel_name(sort, part)),
         records_(b_, sort),
         num_kept_(max(sort.k, 1)),
-        num_places_(bit_ceil_of(num_kept_ + kStep, kMostPlaces, std::countr_zero(2 * kStep))),
+        num_places_(bit_ceil_of(num_kept_ + kStep, kMaxPlaces, std::countr_zero(2 * kStep))),
         threads_{.num_threads = kThreads, .subgroup_size = subgroup_size} {
     b_.set_workgroup(threads_.num_threads, subgroup_size);
     if (part != TopKPart::kMerge || sort.values) {
@@ -55,7 +55,7 @@ class TopKPartsBuilder {
     }
     if (part == TopKPart::kPart) parts_ = records_.in_buffer(BufferAccess::kWrite);
     if (part == TopKPart::kMerge) parts_ = records_.in_buffer(BufferAccess::kRead);
-    memory_ = records_.in_workgroup_memory(num_places_.most());
+    memory_ = records_.in_workgroup_memory(num_places_.maximum());
     count_ = b_.workgroup_memory(DType::kI32, 1, "count");
   }
 
@@ -169,33 +169,33 @@ class TopKPartsBuilder {
   RecordMemory parts_, memory_;
   MachineValue row_, first_, end_, start_;  // i64
   PowerOfTwo places_;                       // num_places_, in the kernel
-  MachineValue room_;                       // the most records that leave room for a step: i32
+  MachineValue room_;                       // the maximum number of records that leaves room for a step: i32
 };
 
 /// Enough parts to keep a GPU busy, but few enough to be worth merging.
 SizeExpr parts_of_row(const SortDescriptor& sort) {
   const SizeExpr rows = num_rows(sort.input.type.shape, sort.axis);
-  const SizeExpr most = max(floor_div(kMostGroups, max(rows, 1)), 1);
-  return max(min(ceil_div(sort.input.type.shape[sort.axis], kFewestOfPart), most), 1);
+  const SizeExpr max_parts = max(floor_div(kMaxGroups, max(rows, 1)), 1);
+  return max(min(ceil_div(sort.input.type.shape[sort.axis], kMinElementsPerGroup), max_parts), 1);
 }
 
 }  // namespace
 
 std::vector<RequestCase> gpu_topk_parts_cases(const KernelRequest& request, const TargetSpec&) {
-  constexpr std::int64_t kMostOfI32 = std::numeric_limits<std::int32_t>::max();  // smaller records suffice
+  constexpr std::int64_t kMaxI32 = std::numeric_limits<std::int32_t>::max();  // smaller records suffice
   const auto& sort = std::get<SortDescriptor>(request);
-  const SizeExpr is_few = margin_of_at_most(sort.k, kMostKept);
-  const SizeExpr is_narrow = margin_of_at_most(sort.input.type.shape[sort.axis], kMostOfI32);
-  return {sort_case(margin_of_both(is_few, is_narrow), sort, {.n = kMostOfI32, .k = kMostKept}, "_few"),
-          sort_case(is_few, sort, {.k = kMostKept}, "_long")};
+  const SizeExpr is_few = margin_of_at_most(sort.k, kMaxKept);
+  const SizeExpr is_narrow = margin_of_at_most(sort.input.type.shape[sort.axis], kMaxI32);
+  return {sort_case(margin_of_both(is_few, is_narrow), sort, {.n = kMaxI32, .k = kMaxKept}, "_few"),
+          sort_case(is_few, sort, {.k = kMaxKept}, "_long")};
 }
 
 Result<KernelSequence> lower_gpu_topk_parts(const KernelRequest& request, const Target& target,
                                             const LowerOptions& options) {
   const auto& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
-  if (sort.k.upper_bound() > kMostKept) {
-    return resource_exhausted(fmt::format("the first {} of a row; a workgroup keeps {}", sort.k.to_text(), kMostKept));
+  if (sort.k.upper_bound() > kMaxKept) {
+    return resource_exhausted(fmt::format("the first {} of a row; a workgroup keeps {}", sort.k.to_text(), kMaxKept));
   }
   const std::uint32_t subgroup_size = target.spec().subgroup_size();
   const SizeExpr parts = parts_of_row(sort);

@@ -13,14 +13,14 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kFewestTimesK = 4;  // row length / k: above this, sorting the k costs less than it saves
+constexpr std::int64_t kMinElementsPerResult = 4;  // row length / k: above this, sorting the k costs less than it saves
 
 /// Refuses if sorting everything moves fewer bytes.
 Status check_worth(const SortDescriptor& sort, unsigned num_digits) {
   if (num_digits == 1) return unimplemented("keys of 8 bits; one pass sorts them");
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  const std::int64_t most = n.upper_bound() / kFewestTimesK;
-  if (sort.k.upper_bound() <= most) return {};
+  const std::int64_t max_k = n.upper_bound() / kMinElementsPerResult;
+  if (sort.k.upper_bound() <= max_k) return {};
   return unimplemented(
       fmt::format("the first {} of rows of {} elements; worth it up to a quarter", sort.k.to_text(), n.to_text()));
 }

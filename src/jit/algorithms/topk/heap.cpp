@@ -20,8 +20,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kFewestTimesK = 4;     // row length / k: below this, merging everything is as fast
-constexpr std::int64_t kVectorsTogether = 4;  // compared before a branch
+constexpr std::int64_t kMinElementsPerResult = 4;  // row length / k: below this, merging everything is as fast
+constexpr std::int64_t kVectorsTogether = 4;       // compared before a branch
 
 class HeapBuilder {
  public:
@@ -221,7 +221,7 @@ SizeExpr heap_bytes(const SortDescriptor& sort) {
 SizeExpr margin_of_few(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (sort.k.is_constant() && !n.is_constant()) return 1;
-  return margin_of_at_least(n - sort.k * kFewestTimesK, 1);
+  return margin_of_at_least(n - sort.k * kMinElementsPerResult, 1);
 }
 
 }  // namespace

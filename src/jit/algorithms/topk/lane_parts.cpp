@@ -15,10 +15,10 @@ namespace {
 /// Each part finds a limit of its own, and sorts what it finds. With so many elements per result, that takes about 2 %
 /// of the time in which a part is read.
 constexpr std::int64_t kElementsPerResult = 16 << 10;
-constexpr std::int64_t kFewestPerPart = 1 << 20;
-constexpr std::int64_t kFewestParts = 2;
+constexpr std::int64_t kMinElementsPerPart = 1 << 20;
+constexpr std::int64_t kMinParts = 2;
 
-SizeExpr elements_per_part(const SortDescriptor& sort) { return max(sort.k * kElementsPerResult, kFewestPerPart); }
+SizeExpr elements_per_part(const SortDescriptor& sort) { return max(sort.k * kElementsPerResult, kMinElementsPerPart); }
 
 /// What the parts find: scratch, of which each row is contiguous.
 struct Candidates {
@@ -54,7 +54,7 @@ std::vector<RequestCase> lane_topk_parts_cases(const KernelRequest& request, con
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (sort.k == n) return {};
   const SizeExpr is_long =
-      margin_of_both(n - elements_per_part(sort) * kFewestParts + 1, margin_of_at_most(n, kMostIndexedByLanes));
+      margin_of_both(n - elements_per_part(sort) * kMinParts + 1, margin_of_at_most(n, kMostIndexedByLanes));
   const SizeExpr margin = margin_of_both(is_long, margin_of_at_most(sort.k, kMostSelected));
   return {sort_case(margin, sort, {.n = kMostIndexedByLanes, .k = kMostSelected}, "_long")};
 }
@@ -68,9 +68,9 @@ Result<KernelSequence> lower_lane_topk_parts(const KernelRequest& request, const
     return unimplemented(fmt::format("the first {} of rows of {} elements, takes up to {} of long contiguous rows",
                                      sort.k.to_text(), n.to_text(), kMostSelected));
   }
-  const SizeExpr fewest = elements_per_part(sort) * kFewestParts;
-  if (options.force_algorithm.empty() && (n - fewest).upper_bound() < 0) {
-    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), fewest.to_text()));
+  const SizeExpr min_elements = elements_per_part(sort) * kMinParts;
+  if (options.force_algorithm.empty() && (n - min_elements).upper_bound() < 0) {
+    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), min_elements.to_text()));
   }
   SortDescriptor of_part = sort, merge = sort;
   of_part.name += "_parts";

@@ -88,9 +88,9 @@ W combined(ReductionKind kind, W a, W b) {
 template <class W>
 W nothing(ReductionKind kind) {
   using Limits = std::numeric_limits<W>;
-  const W most = Limits::has_infinity ? Limits::infinity() : Limits::max();
-  const W least = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-  return kind == ReductionKind::kMin ? most : kind == ReductionKind::kMax ? least : W(kind == ReductionKind::kProd);
+  const W highest = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  const W lowest = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  return kind == ReductionKind::kMin ? highest : kind == ReductionKind::kMax ? lowest : W(kind == ReductionKind::kProd);
 }
 
 /// The unit of an accumulator's rounding, and of the stored dtype's.

@@ -15,13 +15,13 @@ using test::Pattern;
 using test::SortCase;
 
 constexpr const char* kAlgorithm = "topk_heap";
-constexpr std::int64_t kMostTogether = 256;  // elements that are compared before a branch: 4 vectors of 64 bytes
+constexpr std::int64_t kMaxTogether = 256;  // elements that are compared before a branch: 4 vectors of 64 bytes
 
 TEST_CASE("every dtype and pattern gives the first k stably, NaN greatest, in both directions") {
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
       for (const bool largest : {false, true}) {
-        SortCase test{dtype, {2, 2 * kMostTogether + 33}, 1, 9, largest};
+        SortCase test{dtype, {2, 2 * kMaxTogether + 33}, 1, 9, largest};
         test.pattern = pattern;
         check_sort_of_dtype(test, kAlgorithm, largest ? IsaLevel::kAvx512 : IsaLevel::kBaseline);
       }
