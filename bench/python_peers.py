@@ -154,13 +154,13 @@ def onnxruntime_calls(case, inputs):
 def median_us(calls, seconds):
     """Of calls timed one by one, after one round that is not."""
     times, end = [], None
-    for turn in range(10**6):
-        if turn == min(NUM_INPUTS, 4):
+    for iteration in range(10**6):
+        if iteration == min(NUM_INPUTS, 4):
             end = time.perf_counter() + seconds
         if end and time.perf_counter() > end and len(times) >= 5:
             break
         start = time.perf_counter_ns()
-        calls[turn % NUM_INPUTS]()
+        calls[iteration % NUM_INPUTS]()
         if end:
             times.append((time.perf_counter_ns() - start) / 1000)
     return statistics.median(times)

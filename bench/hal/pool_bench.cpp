@@ -213,7 +213,7 @@ class BusyNeighbours {
   [[noreturn]] static void be_busy(std::uint32_t cpu, bool is_pinned) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (is_pinned && !pin_thread(pthread_self(), cpu).ok()) _exit(1);
-    for (volatile std::uint32_t turns = 0;;) turns = turns + 1;
+    for (volatile std::uint32_t iterations = 0;;) iterations = iterations + 1;
   }
 
   std::vector<pid_t> processes_;

@@ -24,7 +24,7 @@ MachineKernel polynomial_kernel() {
   const MachineValue first = b.mul(b.workgroup_id(), b.i64(kShape.num_threads));
   const MachineValue i = b.add(first, b.convert(DType::kI64, b.thread_id()));
   MachineValue value = b.load(x, i);
-  for (int turn = 0; turn < 16; ++turn) value = b.mul_add(value, value, value);
+  for (int iteration = 0; iteration < 16; ++iteration) value = b.mul_add(value, value, value);
   b.store(y, i, value);
   return b.finish();
 }

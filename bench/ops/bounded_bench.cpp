@@ -25,9 +25,9 @@ void run_ours(benchmark::State& state, const Inputs& inputs, std::vector<Tensor>
   Session session = Session::create(compile(graph.finish().value(), {.device = "cpu:threads=1"}).value()).value();
   std::vector<TensorBinding> out;
   for (std::vector<std::byte>& bytes : memory) out.push_back(bind(std::span(bytes)));
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()])};
+    const TensorBinding in[] = {bind(inputs[iteration++ % inputs.size()])};
     if (const Status status = session.run(in, out); !status.ok()) state.SkipWithError(status.message().c_str());
   }
 }
@@ -40,9 +40,9 @@ void nonzero_ours(benchmark::State& state, const Inputs& inputs) {
 }
 void nonzero_plain(benchmark::State& state, const Inputs& inputs) {
   std::vector<std::int64_t> indices(inputs[0].size() + 1);
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    const std::vector<float>& x = inputs[turn++ % inputs.size()];
+    const std::vector<float>& x = inputs[iteration++ % inputs.size()];
     benchmark::DoNotOptimize(peers::plain_nonzero(x.data(), static_cast<std::int64_t>(x.size()), indices.data()));
     benchmark::ClobberMemory();
   }
@@ -55,9 +55,9 @@ void unique_values_ours(benchmark::State& state, const Inputs& inputs) {
 }
 void unique_values_std(benchmark::State& state, const Inputs& inputs) {
   std::vector<float> values(inputs[0].size());
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    const std::vector<float>& x = inputs[turn++ % inputs.size()];
+    const std::vector<float>& x = inputs[iteration++ % inputs.size()];
     benchmark::DoNotOptimize(peers::std_unique(x.data(), static_cast<std::int64_t>(x.size()), values.data()));
     benchmark::ClobberMemory();
   }
@@ -71,9 +71,9 @@ void unique_ours(benchmark::State& state, const Inputs& inputs) {
 void unique_radix(benchmark::State& state, const Inputs& inputs) {
   std::vector<float> values(inputs[0].size());
   std::vector<std::int64_t> inverse(values.size()), counts(values.size()), first_indices(values.size());
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    const std::vector<float>& x = inputs[turn++ % inputs.size()];
+    const std::vector<float>& x = inputs[iteration++ % inputs.size()];
     benchmark::DoNotOptimize(peers::radix_unique(x.data(), static_cast<std::int64_t>(x.size()),
                                                  {values.data(), inverse.data(), counts.data(), first_indices.data()}));
     benchmark::ClobberMemory();

@@ -27,9 +27,9 @@ void run_ours(benchmark::State& state, const Problem& problem, const Inputs& inp
   std::vector<Result> results(
       static_cast<std::size_t>(std::is_same_v<Result, float> ? problem.rows * problem.n : problem.rows));
   Session session = Session::create(compile(graph.finish().value(), {.device = "cpu:threads=1"}).value()).value();
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()])}, out[] = {bind(results)};
+    const TensorBinding in[] = {bind(inputs[iteration++ % inputs.size()])}, out[] = {bind(results)};
     if (const Status status = session.run(in, out); !status.ok()) state.SkipWithError(status.message().c_str());
   }
 }
@@ -41,16 +41,16 @@ void run_cumulative_sum(benchmark::State& state, const Problem& problem, const I
   run_ours<float>(state, problem, inputs, [](Tensor x) { return cumulative_sum(x, {.axis = 1}); });
 }
 void run_read(benchmark::State& state, const Problem& problem, const Inputs& inputs) {
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(peers::read_all(inputs[turn++ % inputs.size()].data(), problem.rows * problem.n));
+    benchmark::DoNotOptimize(peers::read_all(inputs[iteration++ % inputs.size()].data(), problem.rows * problem.n));
   }
 }
 void run_copy(benchmark::State& state, const Problem&, const Inputs& inputs) {
   std::vector<float> results(inputs[0].size());
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    std::memcpy(results.data(), inputs[turn++ % inputs.size()].data(), results.size() * sizeof(float));
+    std::memcpy(results.data(), inputs[iteration++ % inputs.size()].data(), results.size() * sizeof(float));
     benchmark::ClobberMemory();
   }
 }

@@ -32,9 +32,9 @@ void softmax_millrace(benchmark::State& state) {
   Session session = Session::create(compile(graph.finish().value(), {.device = "cpu:threads=1"}).value()).value();
   const auto all = inputs(state.range(0), state.range(1));
   std::vector<float> y(all[0].size());
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    const TensorBinding in[] = {bind(all[turn++ % kInputs])}, out[] = {bind(y)};
+    const TensorBinding in[] = {bind(all[iteration++ % kInputs])}, out[] = {bind(y)};
     if (const Status status = session.run(in, out); !status.ok()) state.SkipWithError(status.message().c_str());
   }
   count(state);
@@ -43,9 +43,9 @@ void softmax_millrace(benchmark::State& state) {
 void softmax_eigen(benchmark::State& state) {
   const auto all = inputs(state.range(0), state.range(1));
   std::vector<float> y(all[0].size());
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    millrace::peers::eigen_softmax(all[turn++ % kInputs].data(), y.data(), state.range(0), state.range(1));
+    millrace::peers::eigen_softmax(all[iteration++ % kInputs].data(), y.data(), state.range(0), state.range(1));
     benchmark::ClobberMemory();
   }
   count(state);

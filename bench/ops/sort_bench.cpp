@@ -37,22 +37,22 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
   if (way.is_avx2) options.targets = {"cpu:avx2"};
   Session session = Session::create(compile(graph.finish().value(), options).value()).value();
   std::vector<std::conditional_t<way.finds_order, std::int64_t, T>> y(inputs[0].size());
-  const auto run = [&](std::size_t turn) {
-    const TensorBinding in[] = {bind(inputs[turn % inputs.size()], extents)}, out[] = {bind(y)};
+  const auto run = [&](std::size_t iteration) {
+    const TensorBinding in[] = {bind(inputs[iteration % inputs.size()], extents)}, out[] = {bind(y)};
     if (const Status status = session.run(in, out); !status.ok()) state.SkipWithError(status.message().c_str());
   };
   run(0);  // a session's first run touches its memory
-  std::size_t turn = 0;
-  for (auto _ : state) run(turn++);
+  std::size_t iteration = 0;
+  for (auto _ : state) run(iteration++);
 }
 
 template <class T, class Result, auto peer>
 void run_peer(benchmark::State& state, const Problem& problem, std::string_view order) {
   const auto& inputs = bench::inputs_of<T>(problem, order);
   std::vector<Result> y(inputs[0].size());
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    peer(inputs[turn++ % inputs.size()].data(), y.data(), problem.rows, problem.n);
+    peer(inputs[iteration++ % inputs.size()].data(), y.data(), problem.rows, problem.n);
     benchmark::ClobberMemory();
   }
 }

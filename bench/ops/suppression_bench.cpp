@@ -40,9 +40,9 @@ void ours(benchmark::State& state, const std::vector<Boxes>& inputs, std::int64_
   Session session = Session::create(compile(graph.finish().value(), {.device = "cpu:threads=1"}).value()).value();
   std::vector<std::int64_t> indices(static_cast<std::size_t>(bound));
   std::int64_t count = 0;
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    const Boxes& given = inputs[turn++ % inputs.size()];
+    const Boxes& given = inputs[iteration++ % inputs.size()];
     const Status status = session.run({bind(given.corners), bind(given.scores)}, {bind(indices), bind(count)});
     if (!status.ok()) state.SkipWithError(status.message().c_str());
   }
@@ -52,9 +52,9 @@ void ours(benchmark::State& state, const std::vector<Boxes>& inputs, std::int64_
 void plain(benchmark::State& state, const std::vector<Boxes>& inputs, std::int64_t bound) {
   std::vector<std::int64_t> indices(static_cast<std::size_t>(bound));
   std::int64_t count = 0;
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    const Boxes& boxes = inputs[turn++ % inputs.size()];
+    const Boxes& boxes = inputs[iteration++ % inputs.size()];
     count = peers::plain_suppression(boxes.corners.data(), boxes.scores.data(),
                                      static_cast<std::int64_t>(boxes.scores.size()), bound, 0.5f, indices.data());
     benchmark::ClobberMemory();

@@ -57,8 +57,8 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
   Session session = Session::create(compile(graph.finish().value(), options).value()).value();
   Results<T> results(problem);
   const DimBinding dims[] = {{"k", problem.k}};
-  const auto run = [&](std::size_t turn) {
-    const TensorBinding in[] = {bind(inputs[turn % inputs.size()], extents), bind(factors, {problem.rows, 1, 1}),
+  const auto run = [&](std::size_t iteration) {
+    const TensorBinding in[] = {bind(inputs[iteration % inputs.size()], extents), bind(factors, {problem.rows, 1, 1}),
                                 bind(bias, {num_biases, 1})};
     const TensorBinding out[] = {bind(results.values), bind(results.indices)};
     const Status status =
@@ -66,27 +66,27 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
     if (!status.ok()) state.SkipWithError(status.message().c_str());
   };
   run(0);  // a session's first run touches its memory
-  std::size_t turn = 0;
-  for (auto _ : state) run(turn++);
+  std::size_t iteration = 0;
+  for (auto _ : state) run(iteration++);
 }
 
 template <auto peer>
 void run_peer(benchmark::State& state, const Problem& problem, std::string_view order) {
   const auto& inputs = bench::inputs_of<float>(problem, order);
   Results<> results(problem);
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    peer(inputs[turn++ % inputs.size()].data(), results.values.data(), results.indices.data(), problem.rows, problem.n,
-         problem.k);
+    peer(inputs[iteration++ % inputs.size()].data(), results.values.data(), results.indices.data(), problem.rows,
+         problem.n, problem.k);
     benchmark::ClobberMemory();
   }
 }
 
 void run_read(benchmark::State& state, const Problem& problem, std::string_view order) {
   const auto& inputs = bench::inputs_of<float>(problem, order);
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(peers::read_all(inputs[turn++ % inputs.size()].data(), problem.rows * problem.n));
+    benchmark::DoNotOptimize(peers::read_all(inputs[iteration++ % inputs.size()].data(), problem.rows * problem.n));
   }
 }
 

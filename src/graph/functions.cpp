@@ -164,7 +164,7 @@ SizeExpr from_beginning(const SizeExpr& bound, const SizeExpr& extent) {
 }
 
 /// Elements start, start + step, ... above stop, for a negative step, as elements of a positive one, backwards.
-void turn_around(SizeExpr& start, SizeExpr& stop, std::int64_t& step) {
+void reverse_slice(SizeExpr& start, SizeExpr& stop, std::int64_t& step) {
   step = -step;
   const SizeExpr count = ceil_div(start - stop, step), last = start;
   start = count.is(0) ? last + 1 : last - (count - 1) * step;
@@ -192,7 +192,7 @@ Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, 
                         x.type().to_text()));
       }
       step[d] = std::max(step[d], kMinStep);
-      turn_around(start[d], stop[d], step[d]);
+      reverse_slice(start[d], stop[d], step[d]);
       backwards.push_back(static_cast<std::int64_t>(d));
     }
   }

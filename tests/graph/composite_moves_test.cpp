@@ -191,7 +191,7 @@ TEST_CASE("a convolution takes a bias for each filter") {
   CHECK(one == Values{21.5, 32.5, 12, 23, 54.5, 65.5, 45, 56});
 }
 
-TEST_CASE("quantize_linear rounds half to even and saturates; dequantize_linear turns it back") {
+TEST_CASE("quantize_linear rounds half to even and saturates; dequantize_linear inverts it") {
   const Values x = {-300, -1.5, -0.5, 0, 0.25, 0.75, 1.25, 300};
   const Values y =
       Composed().with("x", {8}, x).with("s", {}, {0.5}).with("z", {}, {3}, DType::kI8).run([](Composed& c) {

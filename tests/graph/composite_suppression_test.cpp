@@ -31,8 +31,8 @@ Scene scene(std::size_t n, std::uint32_t seed) {
   for (std::size_t i = 0; i < n; ++i) {
     const float x = below(6) * 8 + below(3), y = below(6) * 8 + below(3);
     const float width = below(9), height = below(9);
-    const bool is_turned = random() % 4 == 0;
-    made.boxes.insert(made.boxes.end(), {is_turned ? x + width : x, y, is_turned ? x : x + width, y + height});
+    const bool is_mirrored = random() % 4 == 0;
+    made.boxes.insert(made.boxes.end(), {is_mirrored ? x + width : x, y, is_mirrored ? x : x + width, y + height});
     const std::uint32_t kind = random() % 64;
     made.scores.push_back(kind == 0   ? std::nanf("")
                           : kind == 1 ? -kInfinity

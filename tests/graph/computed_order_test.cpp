@@ -267,14 +267,14 @@ TEST_CASE("the first k of hard rows that are computed are those of the same rows
   std::vector<Reader> readers = {kMaxByGroups};
   std::ranges::copy_if(kReaders, std::back_inserter(readers), [](const Reader& reader) { return reader.k > 0; });
   std::mt19937_64 random(5);
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (CompileOptions& options : test::every_way_to_compile()) {
     if (!options.lowering.compile.force_generator.empty()) continue;
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI32, DType::kF64}) {
       for (const std::int64_t n : {2500, 8400, 32'767, 100'003}) {
         for (const test::HardRow& hard : test::hard_rows(dtype)) {
-          const Reader& reader = readers[turn % readers.size()];
-          const Producer& producer = kProducers[turn++ / readers.size() % 4];
+          const Reader& reader = readers[iteration % readers.size()];
+          const Producer& producer = kProducers[iteration++ / readers.size() % 4];
           CAPTURE(std::string(to_text(dtype)));
           CAPTURE(n);
           CAPTURE(hard.name);

@@ -95,7 +95,7 @@ const DynamicProgram kPrograms[] = {
        T x = in(g, "x", {kRows, kColumns}), y = in(g, "y", {kN, kColumns});
        T joined = concat(std::vector{x, y}, 0);
        g.output("joined", joined);
-       g.output("turned", transpose(joined, {1, 0}) + 1.0);
+       g.output("transposed", transpose(joined, {1, 0}) + 1.0);
        g.output("padded", pad(x, {1, kN}, {0, 2}, 7));
        g.output("cut", slice(joined, {kRows, 0}, {kRows + kN, kColumns}));
        g.output("flat", reshape(x, {-1}) * 2.0);

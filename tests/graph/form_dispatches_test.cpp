@@ -131,10 +131,10 @@ TEST_CASE("a value read at its own points and through a view is stored first") {
 
 TEST_CASE("a reduction read at its own points and through a view is stored first, though the view is stored too") {
   GraphBuilder graph;
-  const Tensor sum = reduce_sum(graph.input("x", DType::kF32, {8, 8, 8}), {2}), turned = transpose(sum, {1, 0});
+  const Tensor sum = reduce_sum(graph.input("x", DType::kF32, {8, 8, 8}), {2}), transposed = transpose(sum, {1, 0});
   graph.output("sum", sum);
-  graph.output("turned", turned);
-  graph.output("y", turned + sum);
+  graph.output("transposed", transposed);
+  graph.output("y", transposed + sum);
   CHECK(shape_of(formed(graph)) == "reduce_sum -> 1\ntranspose add -> 2\n");
 }
 

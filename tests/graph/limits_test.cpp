@@ -66,7 +66,7 @@ TEST_CASE("every kind of kernel takes eight dims") {
   GraphBuilder builder;
   const Shape shape = {2, 1, 3, 2, 1, 2, 3, 2};
   const Tensor x = builder.input("x", DType::kI32, shape);
-  builder.output("turned", abs(transpose(x, {7, 0, 6, 1, 5, 2, 4, 3})));
+  builder.output("transposed", abs(transpose(x, {7, 0, 6, 1, 5, 2, 4, 3})));
   builder.output("sum", reduce_sum(x, {0, 3, 6}, true));
   builder.output("sorted", sort(x, 2).values);
   builder.output("sliced", slice(x, {1, 0, 0, 0, 0, 0, 0, 0}, {2, 1, 3, 2, 1, 2, 3, 2}));
@@ -88,7 +88,7 @@ TEST_CASE("index expressions reach 2^40 elements") {
   GraphBuilder builder;
   const SizeExpr columns = Dim("columns");
   const Tensor x = builder.input("x", DType::kF32, {1 << 20, columns});
-  builder.output("turned", transpose(x, {1, 0}) + 1.0);
+  builder.output("transposed", transpose(x, {1, 0}) + 1.0);
   builder.output("flat", reshape(x, {-1}) * 2.0);
   builder.output("last", slice(x, {(1 << 20) - 1, 0}, {1 << 20, columns}) + 1.0);
   CompileOptions options;

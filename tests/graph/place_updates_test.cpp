@@ -38,8 +38,8 @@ TEST_CASE("elementwise work on a variable changes it in place, an iota and views
   %places = iota() {dtype = i64, shape = [4, 6], axis = 1}
   %spread = broadcast(%at) {shape = [4, 6], dims = []}
   %is_new = equal(%places, %spread)
-  %turned = transpose(%x) {permutation = [1, 0]}
-  %y = select(%is_new, %turned, %v)
+  %transposed = transpose(%x) {permutation = [1, 0]}
+  %y = select(%is_new, %transposed, %v)
   update %v = %y
   return
 })");

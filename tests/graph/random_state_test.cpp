@@ -33,7 +33,7 @@ void check_session(Session& session, const Graph& graph, RandomChoice& random) {
         kType.dtype, {kRows, kColumns}, std::vector<std::int64_t>(kRows * kColumns, static_cast<std::int64_t>(i) + 1));
   }
   state = initial;
-  for (int turn = 0; turn < 6; ++turn) {
+  for (int iteration = 0; iteration < 6; ++iteration) {
     if (random.chance(20)) {
       const std::string name = "v" + std::to_string(random.below(kVariables));
       state[name] = any_tensor(random);

@@ -248,7 +248,7 @@ constexpr SmallProgram kEmpty[] = {
        g.output("joined", concat(std::vector{x, y, x}, 1));
        g.output("padded", pad(x, {0, 1}, {0, 1}, 4));
        g.output("cut", slice(y, {1, 1}, {1, 3}));
-       g.output("turned", transpose(x, {1, 0}));
+       g.output("transposed", transpose(x, {1, 0}));
        g.output("gathered", gather(y, in(g, "i", {0}, DType::kI64), 0));
      }},
     {"order", 0,

@@ -130,9 +130,9 @@ TEST_CASE("a view with a dispatch of its own is named") {
 
 TEST_CASE("a view that is stored between two nodes is named") {
   GraphBuilder graph;
-  const Tensor sum = reduce_sum(graph.input("x", DType::kF32, {8, 8, 8}), {2}), turned = transpose(sum, {1, 0});
-  graph.output("turned", turned);
-  graph.output("y", turned + sum);
+  const Tensor sum = reduce_sum(graph.input("x", DType::kF32, {8, 8, 8}), {2}), transposed = transpose(sum, {1, 0});
+  graph.output("transposed", transposed);
+  graph.output("y", transposed + sum);
   CHECK(
       separations_of(graph) ==
       "%1 -> %2: %2 = transpose computes nothing while it reads this operand; do that work after it, if that gives the "

@@ -89,7 +89,7 @@ TEST_CASE("a program gives the same bits on 1, 2, 3 and 8 threads, and on an exe
   for (const auto& device : devices) {
     CAPTURE(device->name());
     Session session = Session::create(one.on(device).value()).value();
-    for (int turn = 0; turn < 6; ++turn) {
+    for (int iteration = 0; iteration < 6; ++iteration) {
       Results found(kRows, kN);
       REQUIRE(run(session, x, w, found).message() == "");
       CHECK(found == expected);
@@ -123,7 +123,7 @@ TEST_CASE("a wrong index is told the same on several threads") {
     std::vector<std::int64_t> indices(400'000);
     indices[7] = 100;
     indices[399'999] = -101;
-    for (int turn = 0; turn < 3; ++turn) {
+    for (int iteration = 0; iteration < 3; ++iteration) {
       messages.push_back(session.run(std::array{bind(values), bind(indices)}, std::array{bind(y)}).message());
     }
   }
@@ -152,7 +152,8 @@ TEST_CASE("sessions of several programs run at one time on one pool, and wait fo
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      for (int turn = 0; turn < 15; ++turn) {  // sessions come and go, and the pool's threads fall asleep between
+      // Sessions come and go, and the pool's threads fall asleep between.
+      for (int iteration = 0; iteration < 15; ++iteration) {
         Session session = Session::create(t % 2 == 0 ? large : small).value();
         Results found = t % 2 == 0 ? Results(kRows, kN) : Results(3, 8);
         const auto in = std::array{bind(std::span(x).first(t % 2 == 0 ? x.size() : 24)),
@@ -165,7 +166,7 @@ TEST_CASE("sessions of several programs run at one time on one pool, and wait fo
         Results again = t % 2 == 0 ? Results(kRows, kN) : Results(3, 8);
         const Status status = session.run(in, std::array{bind(again.sorted), bind(again.sums)});
         if (is_right && status.ok() && again == found) ++num_right;
-        if (turn % 5 == 4) std::this_thread::sleep_for(std::chrono::microseconds(300));
+        if (iteration % 5 == 4) std::this_thread::sleep_for(std::chrono::microseconds(300));
       }
     });
   }
@@ -177,12 +178,12 @@ TEST_CASE("a device with threads ends just after work, and while its threads sle
   const Graph graph = ranked_products(200, 64);
   const auto context = test::test_context();
   const F x = random_floats(200 * 64, 1), w = random_floats(64 * 64, 2);
-  for (int turn = 0; turn < 10; ++turn) {
-    const Program program = compiled(graph, context, "cpu:threads=" + std::to_string(2 + turn % 3));
+  for (int iteration = 0; iteration < 10; ++iteration) {
+    const Program program = compiled(graph, context, "cpu:threads=" + std::to_string(2 + iteration % 3));
     Session session = Session::create(program).value();
     Results found(200, 64);
     CHECK(run(session, x, w, found).ok());
-    if (turn % 2 == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (iteration % 2 == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 

@@ -272,9 +272,9 @@ TEST_CASE("threads: an exception of a kernel becomes the status, whoever's threa
                                     "submit: command 0 (dispatch 'throws'): its kernel threw an "
                                     "exception: not a std::exception; catch it there",
                                     "submit: out of memory; free memory, or ask for less"};
-    for (int turn = 0; turn < 40; ++turn) {
-      what = turn % 4;
-      CHECK(wait_for(replay, {}).message() == expected[turn % 4]);
+    for (int iteration = 0; iteration < 40; ++iteration) {
+      what = iteration % 4;
+      CHECK(wait_for(replay, {}).message() == expected[iteration % 4]);
     }
   }
 }

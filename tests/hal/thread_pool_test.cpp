@@ -218,12 +218,12 @@ TEST_CASE("pool: a loop inside of a loop ends") {
 TEST_CASE("pool: what the body wrote is visible when the loop has ended, and in the next loop") {
   const auto pool = make_pool(4);
   std::vector<std::uint32_t> values(64);
-  for (int turn = 0; turn < 2000; ++turn) {
+  for (int iteration = 0; iteration < 2000; ++iteration) {
     const auto rotate = [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) values[i] += 1;
     };
-    pool->parallel_for(values.size(), 1 + static_cast<std::size_t>(turn) % 20, rotate);
-    values[static_cast<std::size_t>(turn) % values.size()] += 1;
+    pool->parallel_for(values.size(), 1 + static_cast<std::size_t>(iteration) % 20, rotate);
+    values[static_cast<std::size_t>(iteration) % values.size()] += 1;
   }
   CHECK(std::accumulate(values.begin(), values.end(), 0u) == 2000 * 65);
 }
@@ -235,14 +235,15 @@ TEST_CASE("pool: several threads use it at one time, and share its workers") {
     std::vector<std::uint64_t> sums(4);
     for (std::uint64_t& sum : sums) {
       callers.emplace_back([&pool, &sum] {
-        for (int turn = 0; turn < 300; ++turn) {
+        for (int iteration = 0; iteration < 300; ++iteration) {
           std::atomic<std::uint64_t> part = 0;
           const auto add = [&](std::size_t begin, std::size_t end) {
             for (std::size_t i = begin; i < end; ++i) part += i;
           };
           pool->parallel_for(50, 4, add);
           sum += part;
-          if (turn % 100 == 99) std::this_thread::sleep_for(std::chrono::microseconds(300));  // workers go to sleep
+          if (iteration % 100 == 99)
+            std::this_thread::sleep_for(std::chrono::microseconds(300));  // workers go to sleep
         }
       });
     }
@@ -253,10 +254,10 @@ TEST_CASE("pool: several threads use it at one time, and share its workers") {
 
 TEST_CASE("pool: it ends while its threads spin, when they sleep, and when they never had work") {
   const auto nothing = [](std::size_t, std::size_t) {};
-  for (int turn = 0; turn < 60; ++turn) {
-    const auto pool = make_pool(2 + static_cast<std::uint32_t>(turn) % 4);
-    if (turn % 3 != 0) pool->parallel_for(100, 1, nothing);
-    if (turn % 3 == 2) let_sleep(*pool);
+  for (int iteration = 0; iteration < 60; ++iteration) {
+    const auto pool = make_pool(2 + static_cast<std::uint32_t>(iteration) % 4);
+    if (iteration % 3 != 0) pool->parallel_for(100, 1, nothing);
+    if (iteration % 3 == 2) let_sleep(*pool);
   }
 }
 

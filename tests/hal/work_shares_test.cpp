@@ -31,8 +31,10 @@ TEST_CASE("shares: all units come once, whoever asks, however the shares are") {
       for (std::uint32_t pattern = 0; pattern < 4; ++pattern) {
         std::vector<int> seen(ends.back());
         shares.begin(ends, max_units);
-        for (std::uint32_t turn = 0;; ++turn) {
-          const auto units = shares.next(pattern == 0 ? 0 : pattern == 1 ? workers - 1 : (turn * pattern) % workers);
+        for (std::uint32_t iteration = 0;; ++iteration) {
+          const auto units = shares.next(pattern == 0   ? 0
+                                         : pattern == 1 ? workers - 1
+                                                        : (iteration * pattern) % workers);
           if (!units) break;
           CHECK(units->first < units->end);
           CHECK(units->end - units->first <= max_units);
@@ -74,10 +76,10 @@ TEST_CASE("shares: a piece is an eighth of what is left of a share, at least one
 
 TEST_CASE("shares: threads that take at one time take each unit once") {
   WorkShares shares(3);
-  for (int turn = 0; turn < 200; ++turn) {
+  for (int iteration = 0; iteration < 200; ++iteration) {
     std::vector<int> seen(97);
     const std::uint32_t ends[] = {30, 60, 97};
-    shares.begin(ends, turn % 2 == 0 ? 1 : kUnlimited);
+    shares.begin(ends, iteration % 2 == 0 ? 1 : kUnlimited);
     std::vector<std::thread> threads;
     for (std::uint32_t worker = 0; worker < 3; ++worker) {
       threads.emplace_back([&, worker] {

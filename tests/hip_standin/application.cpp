@@ -16,9 +16,10 @@ MachineKernel store_kernel(std::uint32_t subgroup_size) {
   MachineBuilder b("store");
   b.set_workgroup(subgroup_size, subgroup_size);
   const MemoryHandle y = b.buffer("y", DType::kU32, BufferAccess::kWrite);
-  const MachineValue value = b.convert(DType::kU32, b.size(Dim("value"))), num_turns = b.size(Dim("num_turns"));
+  const MachineValue value = b.convert(DType::kU32, b.size(Dim("value"))),
+                     num_iterations = b.size(Dim("num_iterations"));
   const MachineValue result =
-      b.for_loop(b.i64(0), num_turns, b.i64(1), {value}, [&](MachineValue, const MachineBuilder::Values& carried) {
+      b.for_loop(b.i64(0), num_iterations, b.i64(1), {value}, [&](MachineValue, const MachineBuilder::Values& carried) {
         const MachineValue three = b.convert(DType::kU32, b.i32(3)), one = b.convert(DType::kU32, b.i32(1));
         return MachineBuilder::Values{b.mul_add(carried[0], three, one)};
       })[0];
@@ -58,7 +59,7 @@ StoreKernel load_store(Application& app, const char* target) {
 }
 
 hip::Error launch(Application& app, const StoreKernel& kernel, StoreLaunch of, hip::Stream stream) {
-  void* parameters[] = {&of.status, &of.y, &of.value, &of.num_turns};
+  void* parameters[] = {&of.status, &of.y, &of.value, &of.num_iterations};
   return app.hip.hipModuleLaunchKernel(kernel.function, of.num_groups, 1, 1, kernel.workgroup_size, 1, 1, 0, stream,
                                        parameters, nullptr);
 }

@@ -71,7 +71,7 @@ class Application {
 std::string address_text(const void*);
 
 /// A code object with one kernel: y[g] = value for each of its groups g, the value times 3 plus 1 for each of
-/// `num_turns` turns of a loop before that. Arguments: a status word, y, value, num_turns; 8 bytes each.
+/// `num_iterations` iterations of a loop before that. Arguments: a status word, y, value, num_iterations; 8 bytes each.
 struct StoreObject {
   std::vector<std::byte> bytes;
   std::string symbol;
@@ -92,7 +92,7 @@ struct StoreLaunch {
   void* status = nullptr;
   void* y = nullptr;
   std::int64_t value = 0;
-  std::int64_t num_turns = 0;
+  std::int64_t num_iterations = 0;
   std::uint32_t num_groups = 1;
 };
 hip::Error launch(Application&, const StoreKernel&, StoreLaunch, hip::Stream);

@@ -17,8 +17,8 @@ struct Launches : Application {
     CHECK(hip.hipFree(status) == Error::kSuccess);
     CHECK(hip.hipFree(y) == Error::kSuccess);
   }
-  Error store(std::int64_t value, std::uint32_t num_groups = 4, std::int64_t num_turns = 0) {
-    return launch(*this, kernel, {status, y, value, num_turns, num_groups}, stream);
+  Error store(std::int64_t value, std::uint32_t num_groups = 4, std::int64_t num_iterations = 0) {
+    return launch(*this, kernel, {status, y, value, num_iterations, num_groups}, stream);
   }
   std::uint32_t word(int i) { return peek<std::uint32_t>(y + 4 * i); }
 
@@ -50,7 +50,7 @@ TEST_CASE("a launch executes the machine code, with the arguments of the call") 
     const hip::Stream stream = app.make_stream();
     const StoreKernel kernel = load_store(app, ("amdgpu:" + std::string(gfx)).c_str());
     std::byte* const memory = app.allocate(12);
-    const StoreLaunch arguments{.status = memory, .y = memory + 4, .value = 5, .num_turns = 2, .num_groups = 2};
+    const StoreLaunch arguments{.status = memory, .y = memory + 4, .value = 5, .num_iterations = 2, .num_groups = 2};
     CHECK(launch(app, kernel, arguments, stream) == Error::kSuccess);
     CHECK(app.peek<std::uint64_t>(memory + 4) == UINT64_MAX);
     app.control.run_all();

@@ -113,12 +113,12 @@ TEST_CASE("lanes leave a loop one by one, and behind it are all there again") {
         behind);
   };
   CHECK(found("", kSwap).empty());
-  // On in its first turn, not in those that follow.
+  // On in its first iteration, not in those that follow.
   CHECK(found(kSwap, "") == kSwapAt4);
   CHECK(found("s_mov_b32 s5, 0\n", kSwap).size() == 1);
 }
 
-TEST_CASE("a loop whose turns all lanes take together is a place for an exchange") {
+TEST_CASE("a loop whose iterations all lanes take together is a place for an exchange") {
   CHECK(exchanges_in("again:\n" + std::string(kSwap) +
                      "s_add_u32 s5, s5, 1\n"
                      "s_cmp_lt_u32 s5, s6\n"
@@ -137,7 +137,7 @@ TEST_CASE("the branches of code beyond 128 KiB are followed, forwards and back")
   CHECK(exchanges_in(narrow + branch("20", "0") + kSwap + restore + kSwap).empty());
   CHECK(exchanges_in(narrow + branch("20", "0") + kSwap + kSwap) ==
         Found{"v_permlanex16_b32 v2, v1, s2, s3 at byte 28"});
-  // To the beginning, where every lane was on in the first turn alone.
+  // To the beginning, where every lane was on in the first iteration alone.
   CHECK(exchanges_in(kSwap + narrow + branch("-16", "-1")) == Found{"v_permlanex16_b32 v2, v1, s2, s3 at byte 0"});
   CHECK(exchanges_in("s_mov_b32 s4, s6\ns_setpc_b64 s[4:5]\n") == Found{"s_setpc_b64 s[4:5] at byte 4"});
 }

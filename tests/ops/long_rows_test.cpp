@@ -30,8 +30,8 @@ std::vector<TargetSpec> lane_targets() {
   return targets;
 }
 
-/// Which of a kind of choices a turn has, so that all meet all.
-struct Turn {
+/// The choices of an iteration of a test: together, iterations meet all combinations.
+struct Iteration {
   std::size_t number = 0;
 
   OpRunOptions options(std::uint32_t used_results) const {
@@ -99,23 +99,23 @@ void check(Op op, const Attributes& attributes, const Tensor& rows, const std::v
 
 TEST_CASE("topk of long rows equals a partial sort, in every dtype" * test::InTurn()) {
   std::mt19937_64 random(61);
-  Turn turn;
+  Iteration iteration;
   for (const DType dtype : kAllDTypes) {
     const std::vector<HardRow> hard = hard_rows(dtype);
-    for (int i = 0; i < 2; ++i, ++turn.number) {
+    for (int i = 0; i < 2; ++i, ++iteration.number) {
       constexpr std::int64_t kFew[] = {1, 100, 64, 33}, kBeyond[] = {0, -1, 1, 1'234'567};
-      const std::int64_t k = kFew[turn.number / 4 % 4], n = long_for_topk(k) + kBeyond[turn.number % 4];
-      const bool largest = turn.number % 2 == 0;
-      const Tensor row = make_hard_rows(hard[7 * turn.number % hard.size()], dtype, {1, n}, 1, k, random);
+      const std::int64_t k = kFew[iteration.number / 4 % 4], n = long_for_topk(k) + kBeyond[iteration.number % 4];
+      const bool largest = iteration.number % 2 == 0;
+      const Tensor row = make_hard_rows(hard[7 * iteration.number % hard.size()], dtype, {1, n}, 1, k, random);
       check(Op::topk, TopKAttrs{.k = k, .axis = 1, .largest = largest}, row, first_of_rows(row, k, largest),
-            turn.options(1 + turn.number % 3), n < long_for_topk(k) ? "lane_sort" : "lane_topk_parts");
+            iteration.options(1 + iteration.number % 3), n < long_for_topk(k) ? "lane_sort" : "lane_topk_parts");
     }
   }
 }
 
 TEST_CASE("topk of several long rows finds what is all in one part, and what every part has" * test::InTurn()) {
   constexpr std::int64_t k = 50, n = (3 << 20) + 99;
-  Turn turn;
+  Iteration iteration;
   Tensor rows(DType::kF32, {3, n});
   const auto at = [&](std::int64_t row, std::int64_t i) -> float& {
     return *reinterpret_cast<float*>(rows.element(row * n + i));
@@ -128,8 +128,8 @@ TEST_CASE("topk of several long rows finds what is all in one part, and what eve
   for (const bool largest : {false, true}) {
     const std::vector<Tensor> expected = first_of_rows(rows, k, largest);
     for (const std::uint32_t used : {1u, 2u, 3u}) {
-      for (++turn.number; turn.number % 4 != 0; ++turn.number) {
-        check(Op::topk, TopKAttrs{.k = k, .axis = 1, .largest = largest}, rows, expected, turn.options(used),
+      for (++iteration.number; iteration.number % 4 != 0; ++iteration.number) {
+        check(Op::topk, TopKAttrs{.k = k, .axis = 1, .largest = largest}, rows, expected, iteration.options(used),
               "lane_topk_parts");
       }
     }
@@ -138,17 +138,17 @@ TEST_CASE("topk of several long rows finds what is all in one part, and what eve
 
 TEST_CASE("argmax and argmin of long rows find the first extreme" * test::InTurn()) {
   std::mt19937_64 random(62);
-  Turn turn;
+  Iteration iteration;
   for (const DType dtype : kAllDTypes) {
     if (dtype == DType::kBool) continue;
     for (const HardRow& hard : hard_rows(dtype)) {
       constexpr std::int64_t kLengths[] = {kLongForArgmax - 1, kLongForArgmax, kLongForArgmax + 300'001};
-      if (++turn.number % 8 != 0) continue;
-      const std::int64_t n = kLengths[turn.number / 8 % 3];
+      if (++iteration.number % 8 != 0) continue;
+      const std::int64_t n = kLengths[iteration.number / 8 % 3];
       const Tensor rows = make_hard_rows(hard, dtype, {n == kLengths[2] ? 2 : 1, n}, 1, 1, random);
       for (const Op op : {Op::argmax, Op::argmin}) {
         const Attributes attributes = ArgAttrs{.axis = 1};
-        Turn other = {turn.number / 8};
+        Iteration other = {iteration.number / 8};
         check(op, attributes, rows, reference::evaluate(op, attributes, {&rows, 1}), other.options(1),
               n < kLongForArgmax ? "loop_direct" : "lane_arg_parts");
       }
@@ -158,7 +158,7 @@ TEST_CASE("argmax and argmin of long rows find the first extreme" * test::InTurn
 
 TEST_CASE("scans of long rows are those of plain code" * test::InTurn()) {
   std::mt19937_64 random(63);
-  Turn turn;
+  Iteration iteration;
   const auto check_scan = [&](Op op, DType dtype, std::int64_t n, const ScanAttrs& attributes) {
     Tensor row(dtype, {1, n});
     for (std::int64_t i = 0; i < n; ++i) {
@@ -170,8 +170,8 @@ TEST_CASE("scans of long rows are those of plain code" * test::InTurn()) {
         std::memcpy(row.element(i), &bits, size_bytes(dtype));
       }
     }
-    ++turn.number;
-    check(op, attributes, row, reference::evaluate(op, attributes, {&row, 1}), turn.options(1),
+    ++iteration.number;
+    check(op, attributes, row, reference::evaluate(op, attributes, {&row, 1}), iteration.options(1),
           n < kLongForScan ? "lane_scan" : "lane_scan_parts");
   };
   check_scan(Op::cumulative_sum, DType::kF32, kLongForScan - 1, {.axis = 1});
@@ -206,22 +206,23 @@ TEST_CASE("scans of many columns, which eight vectors or fewer share, are those 
   std::mt19937_64 random(65);
   constexpr Op kOps[] = {Op::cumulative_sum, Op::cumulative_max, Op::cumulative_prod, Op::cumulative_min};
   const std::vector<Extents> shapes = {{3, 511}, {4, 2049}, {7, 1000}, {2, 5, 700}, {130, 1024}, {3, 2, 4100}};
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     if (dtype == DType::kBool) continue;
     for (const Extents& shape : shapes) {
-      const Op op = kOps[++turn % 4];
+      const Op op = kOps[++iteration % 4];
       Tensor x(dtype, shape);
       for (std::int64_t i = 0; i < x.num_elements(); ++i) {
         reference::write_element(dtype, op == Op::cumulative_prod ? 1.0 : static_cast<double>(random() % 3),
                                  x.element(i));
       }
-      const ScanAttrs attributes{
-          .axis = static_cast<std::int64_t>(shape.size()) - 2, .exclusive = turn % 3 == 0, .reverse = turn % 5 < 2};
+      const ScanAttrs attributes{.axis = static_cast<std::int64_t>(shape.size()) - 2,
+                                 .exclusive = iteration % 3 == 0,
+                                 .reverse = iteration % 5 < 2};
       OpRunOptions options;
-      options.run.target = host_targets()[turn % host_targets().size()];
-      options.strides = turn % 4 == 0 ? Strides::kPadded : Strides::kDense;
-      options.guard = turn % 2 == 0 ? GuardedBuffer::Guard::kAfter : GuardedBuffer::Guard::kBefore;
+      options.run.target = host_targets()[iteration % host_targets().size()];
+      options.strides = iteration % 4 == 0 ? Strides::kPadded : Strides::kDense;
+      options.guard = iteration % 2 == 0 ? GuardedBuffer::Guard::kAfter : GuardedBuffer::Guard::kBefore;
       check(op, attributes, x, reference::evaluate(op, attributes, {&x, 1}), options, "scan_lines");
     }
   }

@@ -15,18 +15,19 @@ using reference::Tensor;
 TEST_CASE("sorts of long hard rows equal the oracle around chunks" * test::InTurn()) {
   std::mt19937_64 random(45);
   DriverTally tally;
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     for (const HardRow& hard : hard_rows(dtype)) {
       constexpr std::int64_t kSizes[] = {262'143, 262'144, 4 * 98'304, 4 * 98'304 + 1, 400'001};
-      const std::int64_t n = kSizes[turn % 5];
-      const std::span<const std::uint32_t> uses = std::span(kAllUses).subspan(turn % 3, 1);
+      const std::int64_t n = kSizes[iteration % 5];
+      const std::span<const std::uint32_t> uses = std::span(kAllUses).subspan(iteration % 3, 1);
       const Tensor row = make_hard_rows(hard, dtype, {n}, 0, n, random);
-      if (++turn % 3 > 0) {
-        check_order(Op::sort, SortAttrs{.axis = 0, .descending = turn % 2 == 0}, row, hard.name, tally, {.uses = uses});
+      if (++iteration % 3 > 0) {
+        check_order(Op::sort, SortAttrs{.axis = 0, .descending = iteration % 2 == 0}, row, hard.name, tally,
+                    {.uses = uses});
       } else {
-        const std::int64_t k = turn % 2 == 0 ? n - 1 : n / 5;
-        check_order(Op::topk, TopKAttrs{.k = k, .largest = turn % 4 > 1}, row, hard.name, tally, {.uses = uses});
+        const std::int64_t k = iteration % 2 == 0 ? n - 1 : n / 5;
+        check_order(Op::topk, TopKAttrs{.k = k, .largest = iteration % 4 > 1}, row, hard.name, tally, {.uses = uses});
       }
     }
   }
@@ -36,15 +37,16 @@ TEST_CASE("sorts of long hard rows equal the oracle around chunks" * test::InTur
 TEST_CASE("many first elements of long hard rows equal the oracle" * test::InTurn()) {
   std::mt19937_64 random(47);
   DriverTally tally;
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const DType dtype : {DType::kF32, DType::kI64, DType::kF64, DType::kBF16, DType::kU8}) {
     for (const HardRow& hard : hard_rows(dtype)) {
       // Around the maximum of a limit by groups, after each other with all else the same: their code differs.
       constexpr std::int64_t kCounts[] = {1024, 1025, 3125};
-      const std::int64_t n = 200'000 + static_cast<std::int64_t>(turn), k = kCounts[turn % 3];
-      const std::span<const std::uint32_t> uses = std::span(kAllUses).subspan(turn / 3 % 3, 1);
+      const std::int64_t n = 200'000 + static_cast<std::int64_t>(iteration), k = kCounts[iteration % 3];
+      const std::span<const std::uint32_t> uses = std::span(kAllUses).subspan(iteration / 3 % 3, 1);
       const Tensor row = make_hard_rows(hard, dtype, {n}, 0, k, random);
-      check_order(Op::topk, TopKAttrs{.k = k, .largest = turn++ / 3 % 2 == 0}, row, hard.name, tally, {.uses = uses});
+      check_order(Op::topk, TopKAttrs{.k = k, .largest = iteration++ / 3 % 2 == 0}, row, hard.name, tally,
+                  {.uses = uses});
     }
   }
   check_all_passed(tally);

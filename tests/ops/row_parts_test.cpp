@@ -157,19 +157,20 @@ void check_topk(const TopkCase& test, const Tensor& rows, const RunOptions& opti
 TEST_CASE("each part of a row has its first k, and those with their indices have the first k of the row" *
           test::InTurn()) {
   std::mt19937_64 random(51);
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     for (const HardRow& hard : hard_rows(dtype)) {
       for (const auto& [n, parts] : {std::pair{192, 3}, {1000, 4}, {4097, 2}, {30'001, 7}}) {
         constexpr std::int64_t kFew[] = {1, 2, 17, 32, 50, 64};
-        ++turn;
+        ++iteration;
         // More than 32 are selected of 1024 elements.
-        const std::int64_t k = kFew[turn % (n < 1024 ? 4 : 6)];
-        const TopkCase test = {n, parts, k, turn % 2 == 0, turn % 3 == 0 ? Strides::kPadded : Strides::kDense};
+        const std::int64_t k = kFew[iteration % (n < 1024 ? 4 : 6)];
+        const TopkCase test = {n, parts, k, iteration % 2 == 0,
+                               iteration % 3 == 0 ? Strides::kPadded : Strides::kDense};
         const Tensor rows = make_hard_rows(hard, dtype, {3, n}, 1, k, random);
         const std::vector<TargetSpec> targets = lane_targets();
-        RunOptions options{.target = targets[turn % targets.size()], .force_algorithm = "lane_sort"};
-        if (turn % 5 == 0) options.max_groups_per_call = 1;
+        RunOptions options{.target = targets[iteration % targets.size()], .force_algorithm = "lane_sort"};
+        if (iteration % 5 == 0) options.max_groups_per_call = 1;
         CAPTURE(rows.type.to_text());
         CAPTURE(hard.name);
         CAPTURE(k);
@@ -218,7 +219,7 @@ TEST_CASE("sorts of any length give the indices that elements come with") {
 TEST_CASE("scans of any number of parts are those of whole rows" * test::InTurn()) {
   std::mt19937_64 random(53);
   DriverTally tally;
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   constexpr Op kOps[] = {Op::cumulative_sum, Op::cumulative_prod, Op::cumulative_max, Op::cumulative_min};
   constexpr ReductionKind kKinds[] = {ReductionKind::kSum, ReductionKind::kProd, ReductionKind::kMax,
                                       ReductionKind::kMin};
@@ -227,13 +228,13 @@ TEST_CASE("scans of any number of parts are those of whole rows" * test::InTurn(
     for (std::size_t op = 0; op < std::size(kOps); ++op) {
       for (const auto& [n, parts] : {std::pair{200, 3}, {130, 9}, {1000, 2}, {4099, 5}, {20'000, 40}}) {
         for (const bool reverse : {false, true}) {
-          ++turn;
-          const ScanAttrs attrs{.axis = 1, .exclusive = turn % 2 == 0, .reverse = reverse};
+          ++iteration;
+          const ScanAttrs attrs{.axis = 1, .exclusive = iteration % 2 == 0, .reverse = reverse};
           const std::vector<HardRow> hard = hard_rows(dtype);
           const bool is_order = op >= 2;
-          const Tensor rows = is_order ? make_hard_rows(hard[turn % hard.size()], dtype, {3, n}, 1, 1, random)
+          const Tensor rows = is_order ? make_hard_rows(hard[iteration % hard.size()], dtype, {3, n}, 1, 1, random)
                                        : rows_of_ones(dtype, {3, n}, op == 0, random);
-          const Strides strides = turn % 3 == 0 ? Strides::kPadded : Strides::kDense;
+          const Strides strides = iteration % 3 == 0 ? Strides::kPadded : Strides::kDense;
           ScanDescriptor scan;
           scan.name = "scan";
           scan.input = tensor_of("x", dtype, {3, n}, strides);
@@ -246,7 +247,7 @@ TEST_CASE("scans of any number of parts are those of whole rows" * test::InTurn(
           const std::vector<Tensor> expected = reference::evaluate(kOps[op], attrs, {&rows, 1});
           for (const TargetSpec& target : lane_targets()) {
             const OpTrial trial = {kOps[op], attrs, {&rows, 1}, 0, {}, ""};
-            const RunOptions options{.target = target, .max_groups_per_call = turn % 5 == 0 ? 1 : 0xffff'ffff};
+            const RunOptions options{.target = target, .max_groups_per_call = iteration % 5 == 0 ? 1 : 0xffff'ffff};
             CAPTURE(rows.type.to_text());
             CAPTURE(to_text(kOps[op]));
             CAPTURE(parts);

@@ -43,7 +43,7 @@ void check(const std::string& label, Op op, const Attributes& attributes, std::s
   REQUIRE_MESSAGE(inlined.ok(), label, ": ", inlined.status().message());
   for (const NamedExecutor& each : all) {
     options.run.executor = each.executor;
-    for (int turn = 0; turn < 2; ++turn) {
+    for (int iteration = 0; iteration < 2; ++iteration) {
       const Result<OpRun> shared = run_op(op, attributes, operands, options);
       REQUIRE_MESSAGE(shared.ok(), label, " on ", each.name, ": ", shared.status().message());
       for (std::size_t i = 0; i < shared->results.size(); ++i) {

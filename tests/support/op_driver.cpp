@@ -139,12 +139,12 @@ bool is_tried_whole(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI32 || dtype == DType::kBool;
 }
 
-/// The problems of a row for its dtype number `turn`.
-OpProblems problems_for(const OpCase& row, std::size_t turn, std::int64_t lanes) {
+/// The problems of a row for its dtype `dtype_index`.
+OpProblems problems_for(const OpCase& row, std::size_t dtype_index, std::int64_t lanes) {
   const OpProblems all = row.problems(lanes);
-  if (is_tried_whole(row.dtypes[turn])) return all;
+  if (is_tried_whole(row.dtypes[dtype_index])) return all;
   OpProblems some;
-  for (std::size_t i = turn % 3; i < all.size(); i += 3) some.push_back(all[i]);
+  for (std::size_t i = dtype_index % 3; i < all.size(); i += 3) some.push_back(all[i]);
   return some;
 }
 
@@ -235,13 +235,13 @@ void run_trial(const OpTrial& trial, std::span<const Tensor> expected, DriverTal
 void run_row(const OpCase& row, DriverTally& tally) {
   const std::span<const IsaLevel> executed = host_isa_levels();
   std::size_t number = 0;
-  for (std::size_t turn = 0; turn < row.dtypes.size(); ++turn) {
-    const DType dtype = row.dtypes[turn];
+  for (std::size_t dtype_index = 0; dtype_index < row.dtypes.size(); ++dtype_index) {
+    const DType dtype = row.dtypes[dtype_index];
     // A level that the host lacks has its numbers too: a problem is the same on every host.
     for (const IsaLevel isa : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
       const TargetSpec target = {"cpu", isa};
       const std::int64_t lanes = target.vector_bytes() / static_cast<std::int64_t>(size_bytes(dtype));
-      for (const OpProblem& problem : problems_for(row, turn, lanes)) {
+      for (const OpProblem& problem : problems_for(row, dtype_index, lanes)) {
         if (std::ranges::find(executed, isa) != executed.end()) run_problem(row, problem, dtype, target, number, tally);
         ++number;
       }
@@ -251,10 +251,10 @@ void run_row(const OpCase& row, DriverTally& tally) {
 
 void run_row_simulated(const OpCase& row, const TargetSpec& target, DriverTally& tally) {
   std::size_t number = 0;
-  for (std::size_t turn = 0; turn < row.dtypes.size(); ++turn) {
-    const DType dtype = row.dtypes[turn];
+  for (std::size_t dtype_index = 0; dtype_index < row.dtypes.size(); ++dtype_index) {
+    const DType dtype = row.dtypes[dtype_index];
     const std::int64_t lanes = target.vector_bytes() / static_cast<std::int64_t>(size_bytes(dtype));
-    for (const OpProblem& problem : problems_for(row, turn, lanes)) {
+    for (const OpProblem& problem : problems_for(row, dtype_index, lanes)) {
       SampledProblem sampled = sample_problem(row, problem, dtype, target, number++, tally);
       sampled.trial.options.run.max_lane_instructions = 1'000'000;
       run_trial(sampled.trial, sampled.expected, tally);
@@ -275,9 +275,9 @@ void run_numbered(const OpCase& row, const OpProblem& problem, DType dtype, cons
 void run_row_by_definition(const OpCase& row, DriverTally& tally) {
   constexpr std::int64_t kLanes = 4;
   std::size_t number = 0;
-  for (std::size_t turn = 0; turn < row.dtypes.size(); ++turn) {
-    const DType dtype = row.dtypes[turn];
-    for (const OpProblem& problem : problems_for(row, turn, kLanes)) {
+  for (std::size_t dtype_index = 0; dtype_index < row.dtypes.size(); ++dtype_index) {
+    const DType dtype = row.dtypes[dtype_index];
+    for (const OpProblem& problem : problems_for(row, dtype_index, kLanes)) {
       SampledProblem sampled = sample_problem(row, problem, dtype, host_targets().front(), number++, tally);
       sampled.trial.options.by_definition = true;
       run_trial(sampled.trial, sampled.expected, tally);

@@ -55,7 +55,7 @@ RandomComposite choose_tile(RandomChoice& random, const TensorType& like) {
   return {{like}, [repeats](Tensors t) { return tile(t[0], repeats); }};
 }
 
-RandomComposite choose_turn(RandomChoice& random, const TensorType& like) {
+RandomComposite choose_flip_or_roll(RandomChoice& random, const TensorType& like) {
   const TensorType x = with_rank(random, like, 1);
   const std::int64_t axis = random.any_axis(x.shape.rank()), shift = random.from_1_to(9) - 5;
   const bool is_flip = random.chance(50);
@@ -233,7 +233,7 @@ constexpr CompositeRow kComposites[] = {
     {"stack", choose_stack},
     {"squeeze", choose_squeeze},
     {"tile", choose_tile},
-    {"turn", choose_turn},
+    {"flip_or_roll", choose_flip_or_roll},
     {"border", choose_border},
     {"depth", choose_depth},
     {"scatter_elements", choose_scatter_elements},

@@ -81,10 +81,10 @@ class RandomTree {
       case 0:
         return graph_.input(name, dtype_, shape);
       case 1: {
-        std::vector<std::int64_t> turned;
-        for (std::int64_t d = rank; d-- > 0;) turned.push_back(d);
+        std::vector<std::int64_t> permutation;
+        for (std::int64_t d = rank; d-- > 0;) permutation.push_back(d);
         return transpose(graph_.input(name, dtype_, Shape(std::vector(shape.dims().rbegin(), shape.dims().rend()))),
-                         turned);
+                         permutation);
       }
       case 2:
         return cumulative_sum(graph_.input(name, dtype_, shape));

@@ -44,7 +44,7 @@ class SubgroupCode {
   MachineValue offsets(const MachineInstruction&, std::uint32_t lane);
   MemoryHandle scratch(unsigned use, MachineValue vector);
   void emit_block(BlockId, const Mask&);
-  /// How the branches and turns of the new kernel carry them: spread, those of one value after those of another.
+  /// How the branches and iterations of the new kernel carry them: spread, those of one value after those of another.
   Values carry(std::span<const MachineValueId>);
   void define_carried(std::span<const MachineValueId>, std::span<const MachineValue> carried);
   MachineValue emit_value(const MachineInstruction&, std::uint32_t lane, const Mask&);

@@ -59,7 +59,7 @@ SubgroupCode::Values SubgroupCode::emit_branch(BlockId block, MachineValue threa
   return builder_.if_else(builder_.reduce(KernelOp::kReduceMax, threads), taken, left_out);
 }
 
-/// Each thread has its own number of turns: as many are made as one of them needs.
+/// Each thread has its own number of iterations. The loop runs the maximum of them.
 SubgroupCode::Values SubgroupCode::emit_for(const MachineInstruction& instruction, const Mask& mask) {
   const MachineValue lower = operand(instruction, 0), upper = operand(instruction, 1), step = operand(instruction, 2);
   if (lower.lanes == 1 && upper.lanes == 1 && step.lanes == 1) return emit_uniform_for(instruction, mask);
@@ -68,15 +68,15 @@ SubgroupCode::Values SubgroupCode::emit_for(const MachineInstruction& instructio
   const MachineValue one = b.i64(1), nothing = b.i64(0);
   const MachineValue from = wide(lower), to = wide(upper), by = wide(step);
   const MachineValue distance = b.sub(to, from), rest = b.sub(by, one);
-  const MachineValue has_turns = both(mask, b.lt(lower, upper));
-  const MachineValue turns = b.select(has_turns, b.div(b.add(distance, rest), by), nothing);
-  const MachineValue most = b.reduce(KernelOp::kReduceMax, turns);
+  const MachineValue has_iterations = both(mask, b.lt(lower, upper));
+  const MachineValue iterations = b.select(has_iterations, b.div(b.add(distance, rest), by), nothing);
+  const MachineValue max_iterations = b.reduce(KernelOp::kReduceMax, iterations);
   const Values initial = carry(std::span(instruction.operands).subspan(3));
   const Block& body = source_.blocks[instruction.blocks[0]];
-  return b.for_loop(nothing, most, one, initial, [&](MachineValue turn, const Values& carried) {
-    define(body.parameters[0], {b.add(lower, b.mul(step, b.convert(lower.dtype, turn)))});
+  return b.for_loop(nothing, max_iterations, one, initial, [&](MachineValue iteration, const Values& carried) {
+    define(body.parameters[0], {b.add(lower, b.mul(step, b.convert(lower.dtype, iteration)))});
     define_carried(std::span(body.parameters).subspan(1), carried);
-    const MachineValue threads = b.lt(turn, turns);
+    const MachineValue threads = b.lt(iteration, iterations);
     emit_block(instruction.blocks[0], threads);
     Values next = carry(body.yields);
     for (std::size_t i = 0; i < next.size(); ++i) next[i] = b.select(threads, next[i], carried[i]);
@@ -87,14 +87,14 @@ SubgroupCode::Values SubgroupCode::emit_for(const MachineInstruction& instructio
 SubgroupCode::Values SubgroupCode::emit_uniform_for(const MachineInstruction& instruction, const Mask& mask) {
   const Values initial = carry(std::span(instruction.operands).subspan(3));
   const Block& body = source_.blocks[instruction.blocks[0]];
-  const auto turn = [&](MachineValue index, const Values& carried) {
+  const auto iteration = [&](MachineValue index, const Values& carried) {
     define(body.parameters[0], {index});
     define_carried(std::span(body.parameters).subspan(1), carried);
     emit_block(instruction.blocks[0], mask);
     return carry(body.yields);
   };
   const MachineValue lower = operand(instruction, 0), upper = operand(instruction, 1), step = operand(instruction, 2);
-  return builder_.for_loop(lower, upper, step, initial, turn);
+  return builder_.for_loop(lower, upper, step, initial, iteration);
 }
 
 }  // namespace millrace

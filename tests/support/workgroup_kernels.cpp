@@ -106,7 +106,7 @@ MachineKernel bitonic_sort_kernel(const WorkgroupShape& shape, std::uint32_t num
   const MachineValue base = b.mul(b.workgroup_id(), b.i64(num_keys));
   const auto place = [&](MachineValue i) { return b.add(base, b.convert(DType::kI64, i)); };
   const auto for_my = [&](std::uint32_t count, auto&& f) {
-    repeat(b, count / shape.num_threads, [&](MachineValue turn) { f(b.mul_add(turn, threads, thread)); });
+    repeat(b, count / shape.num_threads, [&](MachineValue iteration) { f(b.mul_add(iteration, threads, thread)); });
   };
   for_my(num_keys, [&](MachineValue i) {
     b.store(keys, i, b.load(input, place(i)));
@@ -130,9 +130,9 @@ MachineKernel bitonic_sort_kernel(const WorkgroupShape& shape, std::uint32_t num
     });
   };
   repeat(b, log2(num_keys), [&](MachineValue stage) {
-    b.for_loop(b.i32(0), b.add(stage, one), one, {}, [&](MachineValue turn, const Values&) {
+    b.for_loop(b.i32(0), b.add(stage, one), one, {}, [&](MachineValue iteration, const Values&) {
       b.barrier();
-      for_my(num_keys / 2, [&](MachineValue pair) { exchange(pair, stage, b.sub(stage, turn)); });
+      for_my(num_keys / 2, [&](MachineValue pair) { exchange(pair, stage, b.sub(stage, iteration)); });
       return Values{};
     });
   });

@@ -65,7 +65,7 @@ const std::array<double, kNumPieces + 1>& quantiles() {
     double x = -3.5;
     for (std::size_t i = 1; i < kNumPieces; ++i) {
       const double wanted = static_cast<double>(i) / kNumPieces;
-      for (int turn = 0; turn < 4; ++turn) {  // Newton's method, from the point before
+      for (int iteration = 0; iteration < 4; ++iteration) {  // Newton's method, from the point before
         const double found = std::erfc(-x / std::numbers::sqrt2) / 2;
         x += (wanted - found) * std::sqrt(2 * std::numbers::pi) * std::exp(x * x / 2);
       }

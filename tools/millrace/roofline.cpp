@@ -30,7 +30,7 @@ double min_seconds(double seconds, F&& call) {
   return minimum;
 }
 
-constexpr int kTurns = 20000;
+constexpr int kIterations = 20000;
 constexpr int kChains = 12;  // more than latency times throughput of any FMA unit
 
 // A chain of FMAs per accumulator, which the asm keeps in registers and keeps the compiler from folding.
@@ -38,7 +38,7 @@ __attribute__((target("avx512f"))) void multiply_add_avx512() {
   __m512 sums[kChains];
   const __m512 factor = _mm512_set1_ps(0.5f), term = _mm512_set1_ps(1);
   for (__m512& sum : sums) sum = term;
-  for (int i = 0; i < kTurns; ++i) {
+  for (int i = 0; i < kIterations; ++i) {
     for (__m512& sum : sums) {
       sum = _mm512_fmadd_ps(sum, factor, term);
       asm volatile("" : "+v"(sum));
@@ -49,7 +49,7 @@ __attribute__((target("avx2,fma"))) void multiply_add_avx2() {
   __m256 sums[kChains];
   const __m256 factor = _mm256_set1_ps(0.5f), term = _mm256_set1_ps(1);
   for (__m256& sum : sums) sum = term;
-  for (int i = 0; i < kTurns; ++i) {
+  for (int i = 0; i < kIterations; ++i) {
     for (__m256& sum : sums) {
       sum = _mm256_fmadd_ps(sum, factor, term);
       asm volatile("" : "+x"(sum));
@@ -60,7 +60,7 @@ void multiply_add_baseline() {
   __m128 sums[kChains];
   const __m128 factor = _mm_set1_ps(0.5f), term = _mm_set1_ps(1);
   for (__m128& sum : sums) sum = term;
-  for (int i = 0; i < kTurns; ++i) {
+  for (int i = 0; i < kIterations; ++i) {
     for (__m128& sum : sums) {
       sum = _mm_add_ps(_mm_mul_ps(sum, factor), term);
       asm volatile("" : "+x"(sum));
@@ -107,7 +107,7 @@ std::string share_text(const Rates& reached, const Rates& limits) {
 double Roofline::peak_flops() {
   if (peak_flops_ > 0) return peak_flops_;
   constexpr double kSeconds = 0.02;
-  const auto flops_of = [](int lanes, double seconds) { return 2.0 * kTurns * kChains * lanes / seconds; };
+  const auto flops_of = [](int lanes, double seconds) { return 2.0 * kIterations * kChains * lanes / seconds; };
   switch (level_) {
     case IsaLevel::kAvx512:
       return peak_flops_ = flops_of(16, min_seconds(kSeconds, multiply_add_avx512));
@@ -127,18 +127,18 @@ double Roofline::bytes_per_second(double bytes) {
   std::vector<std::byte> memory(size, std::byte{1});
   const std::size_t half = size / 2;
   // Small sizes are repeated, so that the clock does not count.
-  const std::size_t turns = std::max<std::size_t>(1, (std::size_t{1} << 20) / size);
+  const std::size_t iterations = std::max<std::size_t>(1, (std::size_t{1} << 20) / size);
   const auto read_all = level_ == IsaLevel::kBaseline ? read_all_baseline : read_all_avx2;
   const double reading = min_seconds(kSeconds, [&] {
-    for (std::size_t i = 0; i < turns; ++i) read_all(memory);
+    for (std::size_t i = 0; i < iterations; ++i) read_all(memory);
   });
   const double copying = min_seconds(kSeconds, [&] {
-    for (std::size_t i = 0; i < turns; ++i) {
+    for (std::size_t i = 0; i < iterations; ++i) {
       std::memcpy(memory.data(), memory.data() + half, half);
       asm volatile("" : : "r"(memory.data()) : "memory");
     }
   });
-  return known = static_cast<double>(size * turns) / std::min(reading, copying);
+  return known = static_cast<double>(size * iterations) / std::min(reading, copying);
 }
 
 }  // namespace millrace::tool

@@ -6,7 +6,7 @@ namespace millrace {
 namespace {
 
 /// The element that each position of a padded axis shows, below 0 where it can show none.
-using TurnIndex = Tensor (*)(Tensor position, Tensor last);
+using IndexMap = Tensor (*)(Tensor position, Tensor last);
 
 Tensor clamp_index(Tensor position, Tensor last) { return max(min(position, last), 0); }
 Tensor mirror_index(Tensor position, Tensor last) {
@@ -27,24 +27,25 @@ struct PaddedDim {
                        high.to_text());
   }
   /// What a run says, too, if only a run can tell.
-  std::string too_short(TurnIndex turn) const {
-    return text() + (turn == mirror_index ? " less than its extent on each side; pad in steps"
-                                          : " an extent of 1 or more; pad it with a number before");
+  std::string too_short(IndexMap map_index) const {
+    return text() + (map_index == mirror_index ? " less than its extent on each side; pad in steps"
+                                               : " an extent of 1 or more; pad it with a number before");
   }
 
-  Status check(TurnIndex turn) const {
+  Status check(IndexMap map_index) const {
     if (low.upper_bound() < 0 || high.upper_bound() < 0) {
       return invalid_argument(text() + " 0 or more; slice it instead");
     }
-    const SizeExpr max_padding = max(low, high), min_extent = turn == mirror_index ? max_padding + 1 : SizeExpr(1);
+    const SizeExpr max_padding = max(low, high), min_extent = map_index == mirror_index ? max_padding + 1 : SizeExpr(1);
     const bool is_padded = max_padding.lower_bound() > 0;
-    if (is_padded && type.shape[dim].upper_bound() < min_extent.lower_bound()) return invalid_argument(too_short(turn));
+    if (is_padded && type.shape[dim].upper_bound() < min_extent.lower_bound())
+      return invalid_argument(too_short(map_index));
     return {};
   }
 };
 
 Tensor pad_border(const char* name, Tensor x, const std::vector<SizeExpr>& low, const std::vector<SizeExpr>& high,
-                  TurnIndex turn) try {
+                  IndexMap map_index) try {
   CompositeGuard guard(name, {x});
   if (!guard.is_open()) return {};
   GraphBuilder& graph = *x.builder();
@@ -61,11 +62,11 @@ Tensor pad_border(const char* name, Tensor x, const std::vector<SizeExpr>& low, 
     const PaddedDim padded{type, d, low[d], high[d]};
     const SizeExpr extent = type.shape[d];
     result.shape[d] = low[d] + extent + high[d];
-    if (!guard.passes(padded.check(turn)) || !guard.passes(expect_within_limits(result))) return {};
-    guard.explain_wrong_index(padded.too_short(turn));
+    if (!guard.passes(padded.check(map_index)) || !guard.passes(expect_within_limits(result))) return {};
+    guard.explain_wrong_index(padded.too_short(map_index));
     Tensor position = iota(graph, DType::kI64, {result.shape[d]}, 0);
     position -= size_of(graph, low[d]);
-    Tensor index = turn(position, size_of(graph, extent) - 1);
+    Tensor index = map_index(position, size_of(graph, extent) - 1);
     // Beyond what the axis can show; gather would wrap it.
     index = or_outside(greater_equal(index, 0), index, extent);
     x = gather(x, index, static_cast<std::int64_t>(d));

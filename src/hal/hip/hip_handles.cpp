@@ -77,7 +77,7 @@ Status hung(Context& context, std::string_view where, std::chrono::nanoseconds l
 Result<bool> comes_about(Context& context, std::string_view where, Event event, std::chrono::nanoseconds limit) {
   const auto begin = std::chrono::steady_clock::now();
   auto lost_since = begin;
-  for (std::uint32_t turn = 0;; ++turn) {
+  for (std::uint32_t iteration = 0;; ++iteration) {
     const Error error = context.hip().hipEventQuery(event);
     if (error != Error::kNotReady) {
       MILLRACE_TRY(context.check(where, "hipEventQuery", error));
@@ -90,7 +90,7 @@ Result<bool> comes_about(Context& context, std::string_view where, Event event, 
     } else if (now - lost_since > kCloseLimit) {  // what another call lost gets no more time than this
       return false;
     }
-    if (turn < 1000) {
+    if (iteration < 1000) {
       std::this_thread::yield();
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -133,12 +133,12 @@ Status Issuer::issue_segment(Job& job, std::size_t end_step) {
 }
 
 Status Issuer::issue_steps(Job& job, std::size_t end_step, std::span<const std::size_t> sides) {
-  std::size_t turn = 0;
+  std::size_t next_side = 0;
   while (job.next_step < end_step) {
     const Step& step = job.recording->steps()[job.next_step];
     std::size_t lane = job.lane;
     if (!sides.empty() && is_small_launch(job, step)) {
-      const std::size_t side = turn++ % (sides.size() + 1);
+      const std::size_t side = next_side++ % (sides.size() + 1);
       if (side > 0) lane = sides[side - 1];
     }
     const Place place{job, step.command};

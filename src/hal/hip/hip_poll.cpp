@@ -15,7 +15,7 @@ namespace millrace::hip {
 namespace {
 
 /// So long after the last news the thread stops asking without a pause.
-constexpr std::uint32_t kBusyTurns = 2000;
+constexpr std::uint32_t kBusyIterations = 2000;
 constexpr std::chrono::microseconds kPause{50};
 
 }  // namespace
@@ -56,7 +56,7 @@ void Queue::run() {
       was_busy |= proceed_ring();
       was_busy |= end_jobs();
       if (was_busy) {
-        num_idle_turns_ = 0;
+        num_idle_iterations_ = 0;
       } else {
         rest();
       }
@@ -81,14 +81,14 @@ void Queue::rest() {
   const auto has_news = [&] { return has_news_; };
   if (num_active_ == 0) {
     changed_.wait(lock, [&] { return has_news_ || is_closing_; });  // the news of closing may be old
-  } else if (++num_idle_turns_ < kBusyTurns) {
+  } else if (++num_idle_iterations_ < kBusyIterations) {
     lock.unlock();
     std::this_thread::yield();
     lock.lock();
   } else {
     changed_.wait_for(lock, kPause, has_news);
   }
-  if (has_news_) num_idle_turns_ = 0;
+  if (has_news_) num_idle_iterations_ = 0;
   has_news_ = false;
 }
 

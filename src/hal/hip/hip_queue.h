@@ -98,7 +98,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   // That thread's own:
   bool has_ended_some_ = false;
-  std::uint32_t num_idle_turns_ = 0;
+  std::uint32_t num_idle_iterations_ = 0;
   std::vector<SharedJob> watched_;
   Clock::time_point lost_since_ = {};
   Clock::time_point last_progress_ = {};  // of any job

@@ -45,17 +45,17 @@ class Spin {
   explicit Spin(std::chrono::nanoseconds duration) : duration_(duration) {}
   bool goes_on() {
     _mm_pause();
-    if (++turns_ % kTurnsPerLook != 0) return duration_.count() > 0;
+    if (++iterations_ % kIterationsPerLook != 0) return duration_.count() > 0;
     const auto now = std::chrono::steady_clock::now();
-    if (turns_ == kTurnsPerLook) begin_ = now;
+    if (iterations_ == kIterationsPerLook) begin_ = now;
     return now - begin_ < duration_;
   }
 
  private:
-  static constexpr std::uint32_t kTurnsPerLook = 16;
+  static constexpr std::uint32_t kIterationsPerLook = 16;
   std::chrono::nanoseconds duration_;
   std::chrono::steady_clock::time_point begin_;
-  std::uint32_t turns_ = 0;
+  std::uint32_t iterations_ = 0;
 };
 
 /// While it lives, threads start with the signals blocked that are for the whole process: their handlers run on the

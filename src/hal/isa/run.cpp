@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a kernel: the workgroups of a dispatch, and the waves of each in turns that end at barriers.
+// Runs a kernel: the workgroups of a dispatch, and the waves of each one after another, from barrier to barrier.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -106,13 +106,13 @@ class GroupRunner {
         continue;
       }
       if (dispatch_.launch.seed != 0) std::ranges::shuffle(ready, dispatch_.random);
-      for (Wave* wave : ready) MILLRACE_TRY(run_turn(*wave));
+      for (Wave* wave : ready) MILLRACE_TRY(run_wave(*wave));
     }
   }
 
  private:
   /// Until the wave ends or stands at a barrier; with a seed, also for a few instructions only.
-  Status run_turn(Wave& wave) {
+  Status run_wave(Wave& wave) {
     const std::uint64_t seed = dispatch_.launch.seed;
     std::uint64_t num_left = seed == 0 ? UINT64_MAX : 1 + dispatch_.random() % 200;
     for (; wave.state == WaveState::kRunning && num_left > 0; --num_left) MILLRACE_TRY(step(wave));

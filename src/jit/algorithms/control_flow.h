@@ -30,8 +30,9 @@ template <class F>
 void for_my_share(MachineBuilder& b, std::uint32_t count, std::uint32_t num_threads, F&& body) {
   if (count == num_threads) return body(b.thread_id());
   const MachineValue threads = b.i32(static_cast<std::int32_t>(num_threads));
-  const MachineValue turns = b.i32(static_cast<std::int32_t>(count / num_threads));
-  for_each(b, b.i32(0), turns, b.i32(1), [&](MachineValue turn) { body(b.mul_add(turn, threads, b.thread_id())); });
+  const MachineValue iterations = b.i32(static_cast<std::int32_t>(count / num_threads));
+  for_each(b, b.i32(0), iterations, b.i32(1),
+           [&](MachineValue iteration) { body(b.mul_add(iteration, threads, b.thread_id())); });
 }
 
 }  // namespace millrace

@@ -41,9 +41,10 @@ void for_my_share(MachineBuilder& b, const PowerOfTwo& count, std::uint32_t num_
                   const std::function<void(MachineValue)>& body) {
   if (!count.bits) return for_my_share(b, count.maximum, num_threads, body);
   const MachineValue thread_bits = b.i32(std::countr_zero(num_threads)), one = b.i32(1);
-  const MachineValue turns = b.shl(one, b.sub(*count.bits, thread_bits));
+  const MachineValue iterations = b.shl(one, b.sub(*count.bits, thread_bits));
   const MachineValue threads = b.i32(static_cast<std::int32_t>(num_threads));
-  for_each(b, b.i32(0), turns, one, [&](MachineValue turn) { body(b.mul_add(turn, threads, b.thread_id())); });
+  for_each(b, b.i32(0), iterations, one,
+           [&](MachineValue iteration) { body(b.mul_add(iteration, threads, b.thread_id())); });
 }
 
 SizePower bit_ceil_of(const SizeExpr& size, std::int64_t max_size, unsigned lowest_bits) {

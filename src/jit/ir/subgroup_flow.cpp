@@ -87,11 +87,11 @@ class FlowAnalysis {
     const LaneSpread &lower = operand(loop, 0), &step = operand(loop, 2);
     define(body.parameters[0], step.is_uniform() ? sum(lower, step) : kDivergent);
     for (std::size_t i = 1; i < body.parameters.size(); ++i) define(body.parameters[i], operand(loop, 2 + i));
-    const BranchSpread turns = spread_of_branch(kernel_, flow_, loop);
-    walk_block(loop.blocks[0], is_together && turns.agrees);
+    const BranchSpread iterations = spread_of_branch(kernel_, flow_, loop);
+    walk_block(loop.blocks[0], is_together && iterations.agrees);
     for (std::size_t i = 0; i < body.yields.size(); ++i) {
       define(body.parameters[i + 1], value(body.yields[i]));
-      define_merged(loop.results[i], turns, operand(loop, 3 + i), value(body.yields[i]));
+      define_merged(loop.results[i], iterations, operand(loop, 3 + i), value(body.yields[i]));
     }
   }
 

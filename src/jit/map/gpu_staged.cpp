@@ -257,9 +257,9 @@ class StagedEmitter {
     }
     if (cells.size() == 1) return emit_cell(LinearValue(0), LinearValue(0), cells[0]);
     const MachineValue zero = b_.i64(0), one = b_.i64(1), end = b_.i64(static_cast<std::int64_t>(cells.size()));
-    b_.for_loop(zero, end, one, cells, [&](MachineValue turn, MachineBuilder::Values left) {
-      const MachineValue row = b_.shr(turn, b_.i64(std::countr_zero(lanes)));
-      const MachineValue lane = b_.bit_and(turn, b_.i64(lanes - 1));
+    b_.for_loop(zero, end, one, cells, [&](MachineValue iteration, MachineBuilder::Values left) {
+      const MachineValue row = b_.shr(iteration, b_.i64(std::countr_zero(lanes)));
+      const MachineValue lane = b_.bit_and(iteration, b_.i64(lanes - 1));
       emit_cell(LinearValue(row), LinearValue(lane), left[0]);
       std::ranges::rotate(left, left.begin() + 1);
       return left;

@@ -183,7 +183,7 @@ TEST_CASE("device: submissions at one time have workgroup memory of their own") 
           const auto mine = static_cast<std::uint32_t>(args.sizes[0]);
           auto* memory = static_cast<std::uint32_t*>(args.workgroup_memory);
           std::uint32_t num_lost = 0;
-          for (int turn = 0; turn < 20; ++turn) {
+          for (int iteration = 0; iteration < 20; ++iteration) {
             for (int i = 0; i < 64; ++i) memory[i] = mine;
             std::this_thread::yield();
             for (int i = 0; i < 64; ++i) num_lost += memory[i] == mine ? 0 : 1;

@@ -41,8 +41,8 @@ Replay scale_in_branches(Device& device) {
   return {device, b, {image}};
 }
 
-/// Whether one ends while no command runs. Each turn of the device's thread asks HIP about one submission at least and
-/// all of them at most, and tells of an end before the next turn.
+/// Whether one ends while no command runs. Each iteration of the device's thread asks HIP about one submission at least
+/// and all of them at most, and tells of an end before the next iteration.
 bool has_early_end(const std::vector<std::shared_ptr<Semaphore>>& ends, const hip_standin::Control& control) {
   const auto is_early = [&] {
     return std::ranges::any_of(ends, [](const auto& end) { return !end->query().ok() || *end->query() != 0; });

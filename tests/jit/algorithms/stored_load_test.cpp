@@ -156,13 +156,13 @@ TEST_CASE("a load that is not a map to the input is refused") {
   ScanDescriptor scan = computed_scan();
   scan.load->stores.clear();
   CHECK_EQ(refusal(scan), "lower 'scan': its load: loop kernel 'load': 0 stores, expected one for each of 1 results");
-  LoopKernelBuilder turned("turned");
-  const AffineIndex row = turned.parallel("i", 300), column = turned.parallel("j", 300);
+  LoopKernelBuilder transposed("transposed");
+  const AffineIndex row = transposed.parallel("i", 300), column = transposed.parallel("j", 300);
   const BodyValue element =
-      turned.load(turned.epilogue(), turned.operand("x", {DType::kF32, {300, 300}}), {row, column});
-  turned.store("y", {DType::kF32, {300, 300}}, {column, row}, element);
+      transposed.load(transposed.epilogue(), transposed.operand("x", {DType::kF32, {300, 300}}), {row, column});
+  transposed.store("y", {DType::kF32, {300, 300}}, {column, row}, element);
   SortDescriptor square = computed_sort({.extents = {300, 300}, .axis = 1, .k = 5});
-  square.load = turned.finish().value();
+  square.load = transposed.finish().value();
   CHECK_EQ(refusal(square),
            "lower 'sort': its load stores to other indices than the domain's, expected to store point [i, j, ...] at "
            "[i, j, ...]");

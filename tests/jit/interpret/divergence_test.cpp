@@ -39,8 +39,8 @@ TEST_CASE("a barrier waits for all threads of the workgroup") {
         "the workgroup here");
 }
 
-TEST_CASE("a barrier in a loop waits for threads that take fewer turns") {
-  MachineBuilder b("turns");
+TEST_CASE("a barrier in a loop waits for threads that run fewer iterations") {
+  MachineBuilder b("iterations");
   b.set_workgroup(4, 1);
   const MachineValue one = b.i32(1);
   b.for_loop(b.i32(0), b.add(b.thread_id(), one), one, {}, [&](MachineValue, const Values&) {
@@ -48,7 +48,7 @@ TEST_CASE("a barrier in a loop waits for threads that take fewer turns") {
     return Values{};
   });
   CHECK(error_of(b) ==
-        "kernel 'turns': line 10 (barrier): 1 of 4 threads missing, the first is thread 0; expected all of the "
+        "kernel 'iterations': line 10 (barrier): 1 of 4 threads missing, the first is thread 0; expected all of the "
         "workgroup here");
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("lanes are exchanged by whole subgroups, which may be some of the work
         "all of the subgroup here");
 }
 
-TEST_CASE("a thread that leaves a slot, or turns without going on, ends the run") {
+TEST_CASE("a thread that leaves a slot, or loops for ever, ends the run") {
   {
     MachineBuilder b("outside");
     b.set_workgroup(4, 1);

@@ -46,7 +46,7 @@ TEST_CASE("lane instructions are those of the threads that are there, times lane
   CHECK(run.counts.buffer_bytes_written == 2 * 10 * 16);
 }
 
-TEST_CASE("a loop counts its body once a turn of a thread") {
+TEST_CASE("a loop counts its body once per iteration of a thread") {
   MachineBuilder b("k");
   b.set_workgroup(32, 32);
   const MachineValue thread = b.thread_id();                                           // 32

@@ -131,7 +131,7 @@ TEST_CASE("subgroups reduce and scan") {
   }
 }
 
-TEST_CASE("threads take as many turns of a loop as each wants, and its own branch in each") {
+TEST_CASE("threads run as many iterations of a loop as each wants, and its own branch in each") {
   const auto kernel = each_thread_stores(70, 1, DType::kI32, [](MachineBuilder& b, MachineValue x) {
     const MachineValue one = b.i32(1), zero = b.i32(0);
     return b.for_loop(zero, x, b.i32(2), {x, zero}, [&](MachineValue i, const Values& carried) {

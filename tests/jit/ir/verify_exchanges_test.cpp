@@ -153,7 +153,7 @@ std::string in_loop(const Condition& lower, const Condition& upper, const Condit
   return complaint_of(b).empty() ? "taken" : "refused";
 }
 
-TEST_CASE("a loop is run together when its turns end for a whole subgroup at once") {
+TEST_CASE("a loop is run together when its iterations end for a whole subgroup at once") {
   const auto number = [](std::int32_t value) { return [=](MachineBuilder& b) { return b.i32(value); }; };
   const auto thread = [](MachineBuilder& b) { return b.thread_id(); };
   const auto subgroup = [](MachineBuilder& b) { return b.subgroup_id(); };
@@ -186,7 +186,7 @@ TEST_CASE("a block within one that threads do not come to together is none eithe
   CHECK(complaint_of(b).find("block 2") != std::string::npos);
 }
 
-TEST_CASE("a carried value that parts the threads only in a later turn is seen") {
+TEST_CASE("a carried value that parts the threads only in a later iteration is seen") {
   MachineBuilder b("k");
   b.set_workgroup(96, 32);
   b.for_loop(b.i32(0), b.i32(9), b.i32(1), {b.i32(0), b.i32(0)}, [&](MachineValue, const Values& carried) {

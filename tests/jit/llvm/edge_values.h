@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// Values at which operations on `dtype` turn.
+/// Values around which operations on `dtype` behave differently.
 inline std::vector<Scalar> edge_values(DType dtype) {
   std::vector<Scalar> values;
   if (dtype == DType::kBool) return {{dtype, 0}, {dtype, 1}};

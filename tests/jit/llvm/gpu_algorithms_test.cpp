@@ -41,13 +41,13 @@ TEST_CASE("every kernel of a sort is, on every GPU target, an object as planned"
   };
   constexpr Row kRows[] = {{20, 20, "gpu_tile_sort"},  {1000, 1000, "gpu_tile_sort"}, {4096, 4096, "gpu_tile_sort"},
                            {256, 8, "gpu_topk_lanes"}, {32000, 50, "gpu_topk_parts"}, {100000, 2000, "gpu_topk_parts"}};
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const GfxTarget& gfx : gfx_targets()) {
     for (const Row& row : kRows) {
       for (int i = 0; i < 2; ++i) {
-        test::SortCase test{.dtype = kDTypes[turn++ % std::size(kDTypes)], .extents = {7, row.n}, .axis = 1};
+        test::SortCase test{.dtype = kDTypes[iteration++ % std::size(kDTypes)], .extents = {7, row.n}, .axis = 1};
         test.k = row.k;
-        test.largest = turn % 2 == 0;
+        test.largest = iteration % 2 == 0;
         CAPTURE(gfx.name);
         CAPTURE(to_text(test.dtype));
         check_emission(test::descriptor_of(test), gfx, row.algorithm);
@@ -58,10 +58,10 @@ TEST_CASE("every kernel of a sort is, on every GPU target, an object as planned"
 
 TEST_CASE("every kernel of a radix sort is, on every GPU target, an object as planned" * test::InTurn()) {
   constexpr DType kOfTarget[] = {DType::kF32, DType::kI64, DType::kF16, DType::kI8, DType::kU32, DType::kI16};
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const GfxTarget& gfx : gfx_targets()) {
-    test::SortCase test{.dtype = kOfTarget[turn++ % 6], .extents = {7, 30000}, .axis = 1, .k = 30000};
-    test.largest = turn % 2 == 0;
+    test::SortCase test{.dtype = kOfTarget[iteration++ % 6], .extents = {7, 30000}, .axis = 1, .k = 30000};
+    test.largest = iteration % 2 == 0;
     CAPTURE(gfx.name);
     check_emission(test::descriptor_of(test), gfx, "gpu_radix_sort");
   }
@@ -69,11 +69,11 @@ TEST_CASE("every kernel of a radix sort is, on every GPU target, an object as pl
 
 TEST_CASE("every kernel of a selection by digits is, on every GPU target, an object as planned" * test::InTurn()) {
   constexpr DType kOfTarget[] = {DType::kI32, DType::kF64, DType::kBF16, DType::kF32, DType::kU64, DType::kF16};
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const GfxTarget& gfx : gfx_targets()) {
-    test::SortCase test{.dtype = kOfTarget[turn++ % 6], .extents = {7, 30000}, .axis = 1, .k = 3000};
-    test.largest = turn % 2 == 0;
-    test.sorted = turn % 3 == 0;
+    test::SortCase test{.dtype = kOfTarget[iteration++ % 6], .extents = {7, 30000}, .axis = 1, .k = 3000};
+    test.largest = iteration % 2 == 0;
+    test.sorted = iteration % 3 == 0;
     CAPTURE(gfx.name);
     check_emission(test::descriptor_of(test), gfx, "gpu_topk_select");
   }
@@ -82,10 +82,10 @@ TEST_CASE("every kernel of a selection by digits is, on every GPU target, an obj
 TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned" * test::InTurn()) {
   constexpr ReductionKind kKinds[] = {ReductionKind::kSum, ReductionKind::kProd, ReductionKind::kMin,
                                       ReductionKind::kMax};
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const GfxTarget& gfx : gfx_targets()) {
     for (const std::int64_t n : {50, 1000, 100000}) {
-      const DType dtype = kDTypes[++turn % (std::size(kDTypes) - 1)];
+      const DType dtype = kDTypes[++iteration % (std::size(kDTypes) - 1)];
       CAPTURE(gfx.name);
       CAPTURE(to_text(dtype));
       const Shape shape{7, n};
@@ -94,9 +94,9 @@ TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned"
                           .input = x,
                           .result = x,
                           .axis = 1,
-                          .kind = kKinds[turn % 4],
-                          .exclusive = turn % 2 == 0,
-                          .reverse = turn % 3 == 0};
+                          .kind = kKinds[iteration % 4],
+                          .exclusive = iteration % 2 == 0,
+                          .reverse = iteration % 3 == 0};
       check_emission(scan, gfx, n > 8192 ? "gpu_scan_pieces" : "gpu_scan_rows");
       scan.axis = 0;
       if (n == 100000) check_emission(scan, gfx, "gpu_scan_columns");
@@ -108,9 +108,9 @@ TEST_CASE("every kernel for sizes that a run binds is, on every GPU target, an o
   constexpr DType kOfTarget[] = {DType::kF32, DType::kI64, DType::kF16, DType::kF64, DType::kU32, DType::kI16};
   const Dim rows("rows"), n("n"), k = Dim("k").at_most(100);
   const Shape shape{rows, n}, kept{rows, k};
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const GfxTarget& gfx : gfx_targets()) {
-    const DType dtype = kOfTarget[turn++ % 6];
+    const DType dtype = kOfTarget[iteration++ % 6];
     CAPTURE(gfx.name);
     CAPTURE(to_text(dtype));
     const KernelTensor x{"x", {dtype, shape}, Layout::row_major(shape)};
@@ -128,7 +128,7 @@ TEST_CASE("every kernel for sizes that a run binds is, on every GPU target, an o
     sort.values.reset();
     sort.indices = indices_of(kept);
     check_emission(sort, gfx, "gpu_topk_lanes, gpu_tile_sort, gpu_topk_parts");
-    const ScanDescriptor scan{.name = "scan", .input = x, .result = x, .axis = 1, .reverse = turn % 2 == 0};
+    const ScanDescriptor scan{.name = "scan", .input = x, .result = x, .axis = 1, .reverse = iteration % 2 == 0};
     check_emission(scan, gfx, "gpu_scan_rows, gpu_scan_pieces");
   }
 }

@@ -139,7 +139,7 @@ TEST_CASE("a kernel of one thread comes back as it is, and what does not verify 
 }
 
 TEST_CASE("what a thread keeps across a barrier stands in memory") {
-  MachineBuilder b("turn");
+  MachineBuilder b("reverse");
   b.set_workgroup(64, 32);
   const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
   const MemoryHandle y = b.buffer("y", DType::kI32, BufferAccess::kWrite);

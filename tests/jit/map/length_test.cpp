@@ -61,7 +61,7 @@ TEST_CASE("what LLVM takes apart by lanes gets smaller tiles") {
   }
 }
 
-TEST_CASE("a transposed operand is read as rows and turned in registers") {
+TEST_CASE("a transposed operand is read as rows and transposed in registers") {
   for (const IsaLevel level : kLevels) {
     for (const DType dtype : {DType::kU8, DType::kBool, DType::kI16, DType::kF16, DType::kBF16, DType::kF32}) {
       const TargetSpec target{"cpu", level};

@@ -23,13 +23,13 @@ inline constexpr double kPi = 0x1.921fb54442d18p+1, kPiLow = 0x1.1a62633145c07p-
 template <class B, class V>
 V atan_of_ratio(B& b, V t, bool is_long) {
   const auto like = [&](double value) { return b.constant_like(t, value); };
-  const V is_turned = b.lt(like(0.41421356237309503), t);
-  const V r = b.select(is_turned, b.div(b.sub(t, like(1)), b.add(t, like(1))), t);
+  const V is_rotated = b.lt(like(0.41421356237309503), t);
+  const V r = b.select(is_rotated, b.div(b.sub(t, like(1)), b.add(t, like(1))), t);
   const V z = b.mul(r, r);
   const V p = horner(b, z, is_long ? std::span<const double>(kAtanLong) : std::span<const double>(kAtanShort));
   const V bend = b.mul(b.mul(r, z), p);
-  const V turned = b.add(like(kQuarterPi), b.add(r, b.sub(like(kQuarterPiLow), bend)));
-  return b.select(is_turned, turned, b.sub(r, bend));
+  const V rotated = b.add(like(kQuarterPi), b.add(r, b.sub(like(kQuarterPiLow), bend)));
+  return b.select(is_rotated, rotated, b.sub(r, bend));
 }
 
 /// atan2 in f64. f32 operands are widened, and use the short polynomial.

@@ -115,9 +115,9 @@ class ScanBuilder {
       row_ = group;
     } else {
       b_.set_num_groups(ceil_div(rows_ * threads_.value, kThreads));
-      const MachineValue turn = b_.shr(b_.thread_id(), log2_of(b_, width_));
+      const MachineValue row_in_group = b_.shr(b_.thread_id(), log2_of(b_, width_));
       const MachineValue rows_of_group = b_.size(floor_div(kThreads, max(threads_.value, 1)));
-      row_ = b_.mul_add(group, rows_of_group, b_.convert(DType::kI64, turn));
+      row_ = b_.mul_add(group, rows_of_group, b_.convert(DType::kI64, row_in_group));
       end_ = b_.select(b_.lt(row_, b_.size(rows_)), n, b_.i64(0));
     }
     from_ = row_start(b_, scan_.input, scan_.axis, row_);

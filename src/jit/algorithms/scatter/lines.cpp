@@ -71,15 +71,16 @@ class ScatterBuilder {
   void update_from(std::size_t dim, const LinearValue& index, const LinearValue& update, const LinearValue& line) {
     const Shape& shape = scatter_.indices.type.shape;
     if (dim == shape.rank()) return apply_update(index.value(b_), update.value(b_), line);
-    for_each(b_, b_.i64(0), b_.size(turns_of(dim)), b_.i64(1), [&](MachineValue position) {
+    for_each(b_, b_.i64(0), b_.size(iterations_of(dim)), b_.i64(1), [&](MachineValue position) {
       const LinearValue i(position);
       update_from(dim + 1, index.plus(b_, i, scatter_.indices.layout.strides[dim]),
                   update.plus(b_, i, scatter_.updates.layout.strides[scatter_.axis + dim]), line);
     });
   }
 
-  /// None where the indices are none: 4096 x 4096 x 0 of them would else be 16 million turns around nothing.
-  SizeExpr turns_of(std::size_t dim) const {
+  /// 0 where there are no indices: for 4096 x 4096 x 0 of them, the loops around would run 16 million times for
+  /// nothing.
+  SizeExpr iterations_of(std::size_t dim) const {
     const Shape& shape = scatter_.indices.type.shape;
     if (dim > 0) return shape[dim];
     SizeExpr within = 1;

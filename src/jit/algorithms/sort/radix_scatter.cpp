@@ -63,9 +63,9 @@ class ScatterBuilder : RadixPassBuilder {
   template <class F>
   void for_my_elements(F&& body) {
     const MachineValue lanes = b_.i32(static_cast<std::int32_t>(pass_.subgroup_size));
-    const MachineValue first = b_.mul(b_.subgroup_id(), b_.mul(lanes, b_.i32(kRadixTurns)));
-    for_each(b_, b_.i32(0), b_.i32(kRadixTurns), b_.i32(1),
-             [&](MachineValue turn) { body(b_.add(b_.mul_add(turn, lanes, first), b_.lane_id())); });
+    const MachineValue first = b_.mul(b_.subgroup_id(), b_.mul(lanes, b_.i32(kRadixIterations)));
+    for_each(b_, b_.i32(0), b_.i32(kRadixIterations), b_.i32(1),
+             [&](MachineValue iteration) { body(b_.add(b_.mul_add(iteration, lanes, first), b_.lane_id())); });
   }
 
   /// Calls body(place) for the places of this thread's digit, one per subgroup.

@@ -22,16 +22,16 @@ constexpr ReductionKind kKinds[] = {ReductionKind::kSum, ReductionKind::kProd, R
                                     ReductionKind::kMax};
 
 TEST_CASE("rows of every size scan, in both directions, with and without their own element") {
-  std::uint32_t turn = 0;
+  std::uint32_t iteration = 0;
   for (const char* gfx : kGpus) {
     for (const std::int64_t n : kSizes) {
       for (const char* algorithm : kAlgorithms) {
-        ++turn;
+        ++iteration;
         check_scan({.extents = {n < 300 ? 5 : 2, n},
                     .axis = 1,
-                    .kind = kKinds[turn / 2 % 4],
-                    .exclusive = turn % 3 == 0,
-                    .reverse = turn % 5 == 0},
+                    .kind = kKinds[iteration / 2 % 4],
+                    .exclusive = iteration % 3 == 0,
+                    .reverse = iteration % 5 == 0},
                    gfx, algorithm);
       }
     }
@@ -40,18 +40,18 @@ TEST_CASE("rows of every size scan, in both directions, with and without their o
 }
 
 TEST_CASE("rows of every dtype scan by every reduction") {
-  std::uint32_t turn = 0;
+  std::uint32_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     if (dtype == DType::kBool) continue;
     for (const ReductionKind kind : kKinds) {
-      ++turn;
+      ++iteration;
       check_scan({.dtype = dtype,
-                  .extents = {3, kSizes[2 + turn % 14]},
+                  .extents = {3, kSizes[2 + iteration % 14]},
                   .axis = 1,
                   .kind = kind,
-                  .exclusive = turn % 2 == 0,
-                  .reverse = turn % 4 == 1},
-                 kGpus[turn % 2], kAlgorithms[turn / 2 % 2]);
+                  .exclusive = iteration % 2 == 0,
+                  .reverse = iteration % 4 == 1},
+                 kGpus[iteration % 2], kAlgorithms[iteration / 2 % 2]);
     }
   }
 }
@@ -207,18 +207,18 @@ TEST_CASE("each mistake in a scan is found") {
 }
 
 TEST_CASE("threads walk lines that lie side by side") {
-  std::uint32_t turn = 0;
+  std::uint32_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     if (dtype == DType::kBool) continue;
     for (const std::int64_t n : {0, 1, 2, 33, 300}) {
-      ++turn;
+      ++iteration;
       check_scan({.dtype = dtype,
                   .extents = {2, n, 200},
                   .axis = 1,
-                  .kind = kKinds[turn % 4],
-                  .exclusive = turn % 2 == 0,
-                  .reverse = turn % 3 == 0},
-                 kGpus[turn % 2], "gpu_scan_columns");
+                  .kind = kKinds[iteration % 4],
+                  .exclusive = iteration % 2 == 0,
+                  .reverse = iteration % 3 == 0},
+                 kGpus[iteration % 2], "gpu_scan_columns");
     }
   }
   const ScanCase any{.dtype = DType::kI32, .extents = {50, 0}};

@@ -18,11 +18,11 @@ constexpr const char* kGpus[] = {"gfx1100", "gfx90a"};  // subgroups of 32 and o
 constexpr const char* kRadix = "gpu_radix_sort";
 
 TEST_CASE("a radix sort is stable at every size, in both directions" * test::InTurn()) {
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const char* gfx : kGpus) {
     for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 1024, 4095, 4096, 4097, 8000}) {
-      SortCase test{.extents = {2, n}, .axis = 1, .k = n, .largest = ++turn % 2 == 0};
-      test.pattern = test::kAllPatterns[turn % std::size(test::kAllPatterns)];
+      SortCase test{.extents = {2, n}, .axis = 1, .k = n, .largest = ++iteration % 2 == 0};
+      test.pattern = test::kAllPatterns[iteration % std::size(test::kAllPatterns)];
       check_sort(test, gfx, kRadix);
     }
   }
@@ -31,15 +31,15 @@ TEST_CASE("a radix sort is stable at every size, in both directions" * test::InT
 }
 
 TEST_CASE("a radix sort takes every dtype and pattern" * test::InTurn()) {
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
-      const std::int64_t n = ++turn % 5 == 0 ? 4500 : 700;
-      SortCase test{.dtype = dtype, .extents = {1, n}, .axis = 1, .k = n, .largest = turn % 2 == 0};
+      const std::int64_t n = ++iteration % 5 == 0 ? 4500 : 700;
+      SortCase test{.dtype = dtype, .extents = {1, n}, .axis = 1, .k = n, .largest = iteration % 2 == 0};
       test.pattern = pattern;
-      test.wants_values = turn % 3 != 0;
-      test.wants_indices = turn % 3 != 1;
-      check_sort(test, kGpus[turn / 2 % 2], kRadix);
+      test.wants_values = iteration % 3 != 0;
+      test.wants_indices = iteration % 3 != 1;
+      check_sort(test, kGpus[iteration / 2 % 2], kRadix);
     }
   }
 }

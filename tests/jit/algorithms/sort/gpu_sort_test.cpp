@@ -19,10 +19,10 @@ constexpr std::int64_t kSizes[] = {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 25
 
 TEST_CASE("a workgroup's rows sort stably at every size, in both directions, before the simulator's eyes") {
   for (const char* gfx : kGpus) {
-    std::size_t turn = 0;
+    std::size_t iteration = 0;
     for (const std::int64_t n : kSizes) {
       for (const Pattern pattern : test::kAllPatterns) {
-        SortCase test{.extents = {n < 300 ? 5 : 1, n}, .axis = 1, .k = n, .largest = ++turn % 2 == 0};
+        SortCase test{.extents = {n < 300 ? 5 : 1, n}, .axis = 1, .k = n, .largest = ++iteration % 2 == 0};
         test.pattern = pattern;
         check_sort(test, gfx, "gpu_tile_sort");
       }
@@ -31,13 +31,13 @@ TEST_CASE("a workgroup's rows sort stably at every size, in both directions, bef
 }
 
 TEST_CASE("a workgroup's rows of every dtype sort") {
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
-      const std::int64_t n = kSizes[3 + ++turn % 11];
-      SortCase test{.dtype = dtype, .extents = {3, n}, .axis = 1, .k = n, .largest = turn % 2 == 0};
+      const std::int64_t n = kSizes[3 + ++iteration % 11];
+      SortCase test{.dtype = dtype, .extents = {3, n}, .axis = 1, .k = n, .largest = iteration % 2 == 0};
       test.pattern = pattern;
-      check_sort(test, kGpus[turn / 2 % 2], "gpu_tile_sort");
+      check_sort(test, kGpus[iteration / 2 % 2], "gpu_tile_sort");
     }
   }
 }

@@ -18,14 +18,14 @@ constexpr const char* kGpus[] = {"gfx1100", "gfx90a"};  // subgroups of 32 and o
 constexpr const char* kSelect = "gpu_topk_select";
 
 TEST_CASE("the first k of rows of every size are selected, sorted and unsorted" * test::InTurn()) {
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const char* gfx : kGpus) {
     for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 1024, 4095, 4096, 4097, 8000}) {
       for (const std::int64_t k : {std::int64_t{0}, std::int64_t{1}, n / 2, n}) {
         if (k > n) continue;
-        SortCase test{.extents = {2, n}, .axis = 1, .k = k, .largest = ++turn % 2 == 0};
-        test.pattern = test::kAllPatterns[turn % std::size(test::kAllPatterns)];
-        test.sorted = turn / 2 % 2 == 0;
+        SortCase test{.extents = {2, n}, .axis = 1, .k = k, .largest = ++iteration % 2 == 0};
+        test.pattern = test::kAllPatterns[iteration % std::size(test::kAllPatterns)];
+        test.sorted = iteration / 2 % 2 == 0;
         check_sort(test, gfx, kSelect);
       }
     }
@@ -35,16 +35,16 @@ TEST_CASE("the first k of rows of every size are selected, sorted and unsorted" 
 }
 
 TEST_CASE("a selection takes every dtype and pattern, and gives each of its results alone" * test::InTurn()) {
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
-      const std::int64_t n = ++turn % 5 == 0 ? 4500 : 700;
-      SortCase test{.dtype = dtype, .extents = {2, n}, .axis = 1, .k = n / 3, .largest = turn % 2 == 0};
+      const std::int64_t n = ++iteration % 5 == 0 ? 4500 : 700;
+      SortCase test{.dtype = dtype, .extents = {2, n}, .axis = 1, .k = n / 3, .largest = iteration % 2 == 0};
       test.pattern = pattern;
-      test.wants_values = turn % 3 != 0;
-      test.wants_indices = turn % 3 != 1;
-      test.sorted = turn / 3 % 2 == 0;
-      check_sort(test, kGpus[turn / 2 % 2], kSelect);
+      test.wants_values = iteration % 3 != 0;
+      test.wants_indices = iteration % 3 != 1;
+      test.sorted = iteration / 3 % 2 == 0;
+      check_sort(test, kGpus[iteration / 2 % 2], kSelect);
     }
   }
   for (std::uint32_t axis = 0; axis < 3; ++axis) {

@@ -17,33 +17,33 @@ using test::SortCase;
 constexpr const char* kGpus[] = {"gfx1100", "gfx90a"};  // subgroups of 32 and of 64
 
 TEST_CASE("a subgroup selects a few of a row, of every pattern and dtype") {
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
       constexpr std::int64_t kSizes[] = {1, 2, 31, 33, 64, 65, 100, 256, 257, 512};
-      const std::int64_t n = kSizes[++turn % std::size(kSizes)];
-      SortCase test{.dtype = dtype, .extents = {11, n}, .axis = 1, .k = std::min<std::int64_t>(n, 1 + turn % 16)};
-      test.largest = turn % 2 == 0;
+      const std::int64_t n = kSizes[++iteration % std::size(kSizes)];
+      SortCase test{.dtype = dtype, .extents = {11, n}, .axis = 1, .k = std::min<std::int64_t>(n, 1 + iteration % 16)};
+      test.largest = iteration % 2 == 0;
       test.pattern = pattern;
-      test.wants_values = turn % 3 != 0;
-      test.wants_indices = turn % 3 != 1;
-      check_sort(test, kGpus[turn % 2], "gpu_topk_lanes");
+      test.wants_values = iteration % 3 != 0;
+      test.wants_indices = iteration % 3 != 1;
+      check_sort(test, kGpus[iteration % 2], "gpu_topk_lanes");
     }
   }
 }
 
 TEST_CASE("parts of a row keep the first k, of every pattern and dtype" * test::InTurn()) {
-  std::size_t turn = 0;
+  std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
       constexpr std::int64_t kSizes[] = {4097, 8000, 8193, 12000};
       constexpr std::int64_t kKept[] = {0, 1, 2, 31, 32, 33, 1000};
-      SortCase test{.dtype = dtype, .extents = {2, kSizes[++turn % 4]}, .axis = 1, .k = kKept[turn % 7]};
-      test.largest = turn % 2 == 0;
+      SortCase test{.dtype = dtype, .extents = {2, kSizes[++iteration % 4]}, .axis = 1, .k = kKept[iteration % 7]};
+      test.largest = iteration % 2 == 0;
       test.pattern = pattern;
-      test.wants_values = turn % 3 != 0;
-      test.wants_indices = turn % 3 != 1;
-      check_sort(test, kGpus[turn % 2], "gpu_topk_parts");
+      test.wants_values = iteration % 3 != 0;
+      test.wants_indices = iteration % 3 != 1;
+      check_sort(test, kGpus[iteration % 2], "gpu_topk_parts");
     }
   }
 }
