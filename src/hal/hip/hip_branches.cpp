@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches that may run at the same time, and are too small to fill the device, go to several streams: the lanes beside
-// the job's own. An event lets them begin, and one from each side ends them.
+// Launches that may run at the same time, and are too small to fill the device, go to several streams: the job's own
+// and side streams. An event lets the side streams begin, and one from each of them ends it.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -22,23 +22,23 @@ bool is_small_launch(const Job& job, const Step& step) {
 }
 
 std::vector<std::size_t> Issuer::find_sides(const Job& job, std::size_t end_step) const {
-  const std::size_t num_lanes = channels_.lanes.size();
-  if (job.times != nullptr || job.needs_ring || num_lanes == 1 || end_step - job.next_step < 2) return {};
+  const std::size_t num_streams = channels_.streams.size();
+  if (job.times != nullptr || job.needs_ring || num_streams == 1 || end_step - job.next_step < 2) return {};
   const std::span steps = std::span(job.recording->steps()).subspan(job.next_step, end_step - job.next_step);
   const auto num_small = std::ranges::count_if(steps, [&](const Step& step) { return is_small_launch(job, step); });
   std::vector<std::size_t> sides;
-  for (std::size_t i = 1; i < std::min(static_cast<std::size_t>(num_small), num_lanes); ++i) {
-    sides.push_back((job.lane + i) % num_lanes);
+  for (std::size_t i = 1; i < std::min(static_cast<std::size_t>(num_small), num_streams); ++i) {
+    sides.push_back((job.stream + i) % num_streams);
   }
   return sides;
 }
 
 Status Issuer::fork(Job& job, std::span<const std::size_t> sides) {
   MILLRACE_TRY_ASSIGN(const SharedEvent begin, channels_.events->take(EventPool::Kind::kOrder));
-  MILLRACE_TRY(context_.check("submit", "hipEventRecord", hip().hipEventRecord(begin.get(), lane_stream(job.lane))));
+  MILLRACE_TRY(context_.check("submit", "hipEventRecord", hip().hipEventRecord(begin.get(), stream_at(job.stream))));
   for (const std::size_t side : sides) {
     MILLRACE_TRY(
-        context_.check("submit", "hipStreamWaitEvent", hip().hipStreamWaitEvent(lane_stream(side), begin.get(), 0)));
+        context_.check("submit", "hipStreamWaitEvent", hip().hipStreamWaitEvent(stream_at(side), begin.get(), 0)));
   }
   job.edges.push_back(begin);
   return {};
@@ -55,9 +55,9 @@ Status Issuer::join(Job& job, std::span<const std::size_t> sides) {
 
 Status Issuer::join(Job& job, std::size_t side) {
   MILLRACE_TRY_ASSIGN(const SharedEvent end, channels_.events->take(EventPool::Kind::kOrder));
-  MILLRACE_TRY(context_.check("submit", "hipEventRecord", hip().hipEventRecord(end.get(), lane_stream(side))));
+  MILLRACE_TRY(context_.check("submit", "hipEventRecord", hip().hipEventRecord(end.get(), stream_at(side))));
   MILLRACE_TRY(
-      context_.check("submit", "hipStreamWaitEvent", hip().hipStreamWaitEvent(lane_stream(job.lane), end.get(), 0)));
+      context_.check("submit", "hipStreamWaitEvent", hip().hipStreamWaitEvent(stream_at(job.stream), end.get(), 0)));
   job.edges.push_back(end);
   return {};
 }

@@ -31,12 +31,12 @@ Result<std::unique_ptr<Channels>> Channels::create(std::shared_ptr<Context> cont
   channels->events = std::make_shared<EventPool>(context);
   channels->staging_bytes = options.staging_bytes;
   if (options.stream != nullptr) {
-    channels->lanes.push_back({std::make_shared<OwnedStream>(context, static_cast<Stream>(options.stream), false)});
+    channels->streams.push_back({std::make_shared<OwnedStream>(context, static_cast<Stream>(options.stream), false)});
     return channels;
   }
   for (std::uint32_t i = 0; i < options.num_streams; ++i) {
     MILLRACE_TRY_ASSIGN(std::shared_ptr<OwnedStream> stream, OwnedStream::create(context));
-    channels->lanes.push_back({std::move(stream)});
+    channels->streams.push_back({std::move(stream)});
   }
   return channels;
 }
@@ -83,13 +83,13 @@ void Issuer::begin(Job& job, std::span<const PendingPoint> waits) {
 }
 
 Status Issuer::try_begin(Job& job, std::span<const PendingPoint> waits) {
-  Channels::Lane& lane = channels_.lanes[job.lane];
-  const Stream stream = lane_stream(job.lane);
+  Channels::SharedStream& ours = channels_.streams[job.stream];
+  const Stream stream = ours.stream->get();
   for (const PendingPoint& wait : waits) {
-    if (wait.lane == job.lane) continue;  // the stream itself keeps the order
+    if (wait.stream == job.stream) continue;  // the stream itself keeps the order
     MILLRACE_TRY(context_.check("submit", "hipStreamWaitEvent", hip().hipStreamWaitEvent(stream, wait.event.get(), 0)));
   }
-  MILLRACE_TRY(channels_.memory->order_after_allocations(stream, lane.seen_allocations));
+  MILLRACE_TRY(channels_.memory->order_after_allocations(stream, ours.seen_allocations));
   if (job.recording->num_launches() > 0) {
     MILLRACE_TRY(
         context_.check("submit", "hipMemsetD32Async",
@@ -101,7 +101,7 @@ Status Issuer::try_begin(Job& job, std::span<const PendingPoint> waits) {
 Status Issuer::add_step_end(Job& job) {
   if (job.times == nullptr) return {};
   return context_.check("submit", "hipEventRecord",
-                        hip().hipEventRecord(job.step_ends[job.next_step].get(), lane_stream(job.lane)));
+                        hip().hipEventRecord(job.step_ends[job.next_step].get(), stream_at(job.stream)));
 }
 
 bool Issuer::advance(Job& job) {
@@ -136,15 +136,15 @@ Status Issuer::issue_steps(Job& job, std::size_t end_step, std::span<const std::
   std::size_t next_side = 0;
   while (job.next_step < end_step) {
     const Step& step = job.recording->steps()[job.next_step];
-    std::size_t lane = job.lane;
+    std::size_t stream = job.stream;
     if (!sides.empty() && is_small_launch(job, step)) {
       const std::size_t side = next_side++ % (sides.size() + 1);
-      if (side > 0) lane = sides[side - 1];
+      if (side > 0) stream = sides[side - 1];
     }
     const Place place{job, step.command};
     MILLRACE_TRY_ASSIGN(
         const bool is_done,
-        std::visit([&](const auto& what) { return issue(job, what, place, lane_stream(lane)); }, step.what));
+        std::visit([&](const auto& what) { return issue(job, what, place, stream_at(stream)); }, step.what));
     if (!is_done) return {};
     ++job.next_step;
     MILLRACE_TRY(add_step_end(job));
@@ -179,7 +179,7 @@ void Issuer::end(Job& job) {
     if (job.status.ok()) job.status = context_.lost();
     return;
   }
-  const Stream stream = lane_stream(job.lane);
+  const Stream stream = stream_at(job.stream);
   const std::uint32_t num_launches = job.recording->num_launches();
   if (job.status.ok() && num_launches > 0) {
     const Error error = hip().hipMemcpyAsync(job.run->read_back.get(), job.run->status->address(),

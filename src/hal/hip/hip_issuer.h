@@ -17,8 +17,8 @@ struct Channels {
   static Result<std::unique_ptr<Channels>> create(std::shared_ptr<Context>, std::shared_ptr<DeviceMemory>,
                                                   const HipDeviceOptions&);
 
-  /// A stream that submissions are given to as a whole.
-  struct Lane {
+  /// A stream of the device. Each submission begins and ends on one.
+  struct SharedStream {
     std::shared_ptr<OwnedStream> stream;
     std::uint64_t seen_allocations = 0;
   };
@@ -28,7 +28,7 @@ struct Channels {
   std::shared_ptr<PinnedMemory> pinned;
   std::shared_ptr<PinnedRanges> pins;
   std::shared_ptr<EventPool> events;
-  std::vector<Lane> lanes;
+  std::vector<SharedStream> streams;
   std::size_t staging_bytes = 0;
 };
 
@@ -68,7 +68,7 @@ class Issuer {
   };
 
   const Runtime& hip() const { return context_.hip(); }
-  Stream lane_stream(std::size_t lane) const { return channels_.lanes[lane].stream->get(); }
+  Stream stream_at(std::size_t index) const { return channels_.streams[index].stream->get(); }
   Status try_begin(Job&, std::span<const PendingPoint> waits);
   Status add_step_end(Job&);
   Status issue_segment(Job&, std::size_t end_step);

@@ -50,7 +50,7 @@ struct Job {
 
   // From its start on:
   std::unique_ptr<HipRun> run;
-  std::size_t lane = 0;
+  std::size_t stream = 0;                               // in Channels::streams
   std::size_t next_step = 0;                            // in HipRecording::steps
   std::size_t next_byte = 0;                            // of a transfer through the ring
   std::vector<bool> is_direct;                          // by step: a copy of pinned memory; empty: none is

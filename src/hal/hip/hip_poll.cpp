@@ -143,22 +143,22 @@ bool Queue::proceed_ring() {
   return true;
 }
 
-/// Only the first of each lane can have ended. One that has ended on the device behind one of another lane, which was
-/// not looked at yet, is taken the next time.
+/// Only the first job of each stream can have ended. A job that ends on the device while this looks at other streams is
+/// taken the next time.
 bool Queue::end_jobs() {
   {
     const std::lock_guard lock(mutex_);
     watched_ = on_their_way_;
   }
-  std::vector<bool> is_blocked(channels_->lanes.size());
+  std::vector<bool> is_blocked(channels_->streams.size());
   bool any = false;
   for (const SharedJob& job : watched_) {
-    if (is_blocked[job->lane]) continue;
+    if (is_blocked[job->stream]) continue;
     if (has_ended(*job) && are_settled(job->wait)) {
       end(job);
       any = true;
     } else {
-      is_blocked[job->lane] = true;
+      is_blocked[job->stream] = true;
     }
   }
   watched_.clear();
@@ -229,7 +229,7 @@ void Queue::end(const SharedJob& shared) {
   job.step_ends.clear();
   job.end.reset();
   job.recording.reset();
-  --lane_jobs_[job.lane];
+  --stream_jobs_[job.stream];
   has_ended_some_ = true;
   last_progress_ = Clock::now();
   (void)settle(job.signal, status);

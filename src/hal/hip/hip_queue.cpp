@@ -27,7 +27,7 @@ Queue::Queue(std::unique_ptr<Channels> channels, std::chrono::nanoseconds time_l
     : channels_(std::move(channels)),
       context_(*channels_->context),
       time_limit_(time_limit),
-      lane_jobs_(std::make_unique<std::atomic<std::size_t>[]>(channels_->lanes.size())),
+      stream_jobs_(std::make_unique<std::atomic<std::size_t>[]>(channels_->streams.size())),
       issuer_(*channels_) {}
 
 Status Queue::submit(HipRecording& recording, const Submission& submission) {
@@ -99,11 +99,11 @@ Status Queue::try_start(const SharedJob& job, std::vector<SharedJob>& candidates
     on_their_way_.reserve(on_their_way_.size() + ring_jobs_.size() + 1);
   }
   ring_jobs_.reserve(ring_jobs_.size() + 1);
-  job->lane = choose_lane(points);
+  job->stream = choose_stream(points);
   MILLRACE_TRY(issuer_.prepare(*job));
   job->is_started = true;
   ++num_active_;
-  ++lane_jobs_[job->lane];
+  ++stream_jobs_[job->stream];
   issuer_.begin(*job, points);
   if (job->needs_ring) {
     ring_jobs_.push_back(job);  // the thread issues its steps, as the ring's blocks become free
@@ -122,7 +122,7 @@ void Queue::hand_over(const SharedJob& job, std::vector<SharedJob>& candidates) 
       if (!job->status.ok()) break;  // what waits for a job that has failed need not begin
       auto* ours = dynamic_cast<HipSemaphore*>(signal.semaphore.get());
       if (ours == nullptr || !ours->is_of(context_)) continue;
-      ours->add_pending(signal.value, {job->end, job->lane});
+      ours->add_pending(signal.value, {job->end, job->stream});
       const auto first = waiting_.lower_bound({ours, 0}), last = waiting_.upper_bound({ours, signal.value});
       for (auto each = first; each != last; ++each) candidates.push_back(each->second);
     }
@@ -187,16 +187,16 @@ bool Queue::touches_what_is_downloaded(const Job& job) {
   return touches;
 }
 
-/// That of the last wait, which then needs no event; else the one with the least to do.
-std::size_t Queue::choose_lane(std::span<const PendingPoint> waits) {
-  if (!waits.empty()) return waits.back().lane;
-  const std::size_t num_lanes = channels_->lanes.size();
-  std::size_t best = next_lane_;
-  for (std::size_t i = 0; i < num_lanes; ++i) {
-    const std::size_t lane = (next_lane_ + i) % num_lanes;
-    if (lane_jobs_[lane].load() < lane_jobs_[best].load()) best = lane;
+/// The stream of the last wait, which then needs no event; else the stream with the fewest jobs.
+std::size_t Queue::choose_stream(std::span<const PendingPoint> waits) {
+  if (!waits.empty()) return waits.back().stream;
+  const std::size_t num_streams = channels_->streams.size();
+  std::size_t best = next_stream_;
+  for (std::size_t i = 0; i < num_streams; ++i) {
+    const std::size_t stream = (next_stream_ + i) % num_streams;
+    if (stream_jobs_[stream].load() < stream_jobs_[best].load()) best = stream;
   }
-  next_lane_ = (best + 1) % num_lanes;
+  next_stream_ = (best + 1) % num_streams;
   return best;
 }
 

@@ -51,7 +51,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   std::function<void()> nudge_for(const SharedJob&);
   void forget_wait(const SharedJob&);
   bool touches_what_is_downloaded(const Job&);
-  std::size_t choose_lane(std::span<const PendingPoint> waits);
+  std::size_t choose_stream(std::span<const PendingPoint> waits);
   void hand_over(const SharedJob&, std::vector<SharedJob>& candidates);
 
   /// Throws nothing: whoever signals or requests a stop may not be told of an exception.
@@ -78,12 +78,12 @@ class Queue : public std::enable_shared_from_this<Queue> {
   Context& context_;
   std::chrono::nanoseconds time_limit_;
   std::thread thread_;
-  std::atomic<std::size_t> num_active_ = 0;                // jobs that are started and have not ended
-  std::unique_ptr<std::atomic<std::size_t>[]> lane_jobs_;  // those of each lane
+  std::atomic<std::size_t> num_active_ = 0;                  // jobs that are started and have not ended
+  std::unique_ptr<std::atomic<std::size_t>[]> stream_jobs_;  // jobs of each stream
 
   std::mutex order_;
   Issuer issuer_;
-  std::size_t next_lane_ = 0;
+  std::size_t next_stream_ = 0;
   std::vector<SharedJob> ring_jobs_;           // the first is being issued
   std::multimap<Key, SharedJob> waiting_;      // by the first value that nothing is on its way to
   std::vector<SharedJob> waiting_for_memory_;  // that a download on its way writes

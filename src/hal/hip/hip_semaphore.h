@@ -12,8 +12,8 @@ namespace millrace::hip {
 
 /// Where on the device a value will be reached.
 struct PendingPoint {
-  SharedEvent event;     // recorded
-  std::size_t lane = 0;  // the stream that it was recorded on
+  SharedEvent event;       // recorded
+  std::size_t stream = 0;  // where it was recorded, in Channels::streams
 };
 
 /// A timeline that knows which of its values work on the device will reach, so that other work of the device waits for
