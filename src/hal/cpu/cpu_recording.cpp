@@ -76,7 +76,7 @@ Status CpuRecording::run_stage(Stage stage, Replay& replay) const {
     workers = num_workers(replay.run);
   }
   if (workers > 1) return share(workers, replay, failure);
-  for (StagePart& part : plan.parts()) run_part(part, part.groups, caller, replay, failure);
+  for (StagePart& part : plan.parts()) run_part_groups(part, part.groups, caller, replay, failure);
   return first_failure(replay, failure);
 }
 
@@ -88,7 +88,7 @@ bool CpuRecording::is_known_small(Stage stage, const Replay& replay) const {
                                             num_bytes(stage.first, replay.submission));
 }
 
-Status CpuRecording::run_groups(const InlineDispatch& dispatch) const {
+Status CpuRecording::run_kernel_groups(const InlineDispatch& dispatch) const {
   const LoadedKernel& kernel = executable_->kernel(dispatch.kernel);
   const std::uint32_t max_count = dispatch.stop.stop_possible() ? 1 : options_.max_groups_per_call;
   GroupRange groups = dispatch.groups;
@@ -136,7 +136,7 @@ void CpuRecording::measure_some(InlineWorker& caller, Replay& replay, WorkFailur
     const std::uint32_t size = part.groups.size(), some = (size + kMeasuredPart - 1) / kMeasuredPart;
     const GroupRange first{part.groups.first, part.groups.first + some};
     const Stopwatch watch;
-    if (run_part(part, first, caller, replay, failure)) costs_[part.step].measured(watch.ns(), some);
+    if (run_part_groups(part, first, caller, replay, failure)) costs_[part.step].measured(watch.ns(), some);
     part.groups.first = first.end;
     part.ns_per_group = costs_[part.step].ns_per_group(size, 0);
   }
@@ -150,7 +150,7 @@ Status CpuRecording::share(std::uint32_t num_workers, Replay& replay, WorkFailur
     const InsideShare inside;
     const DefaultFloatEnvironment environment;
     for (std::size_t worker = begin; worker < end; ++worker) {
-      run_share(static_cast<std::uint32_t>(worker), replay, failure);
+      run_worker_share(static_cast<std::uint32_t>(worker), replay, failure);
     }
   };
   options_.executor->parallel_for(num_workers, 1, run_shares);
@@ -162,8 +162,7 @@ Status CpuRecording::share(std::uint32_t num_workers, Replay& replay, WorkFailur
                   describe_step(replay.run.plan->next_piece(*left_out).part.step)));
 }
 
-/// Runs pieces until none is left, in the worker's own workgroup memory.
-void CpuRecording::run_share(std::uint32_t number, const Replay& replay, WorkFailure& failure) const {
+void CpuRecording::run_worker_share(std::uint32_t number, const Replay& replay, WorkFailure& failure) const {
   InlineWorker worker{.number = number};
   struct {
     std::uint32_t step = 0, num_groups = 0;
@@ -175,7 +174,7 @@ void CpuRecording::run_share(std::uint32_t number, const Replay& replay, WorkFai
   const auto run_piece = [&](const StagePiece& piece) {
     auto& [part, groups] = piece;
     if (!part.is_measured) {
-      run_part(part, groups, worker, replay, failure);
+      run_part_groups(part, groups, worker, replay, failure);
       return;
     }
     if (part.step != seen.step) {
@@ -183,7 +182,7 @@ void CpuRecording::run_share(std::uint32_t number, const Replay& replay, WorkFai
       seen = {.step = part.step};
     }
     const Stopwatch watch;
-    if (!run_part(part, groups, worker, replay, failure)) return;
+    if (!run_part_groups(part, groups, worker, replay, failure)) return;
     seen.ns += watch.ns();
     seen.num_groups += groups.size();
   };
@@ -193,13 +192,12 @@ void CpuRecording::run_share(std::uint32_t number, const Replay& replay, WorkFai
   note_seen();
 }
 
-/// Whether the groups have run: what comes after a failure is left out.
-bool CpuRecording::run_part(StagePart& part, GroupRange groups, InlineWorker& worker, const Replay& replay,
-                            WorkFailure& failure) const {
+bool CpuRecording::run_part_groups(StagePart& part, GroupRange groups, InlineWorker& worker, const Replay& replay,
+                                   WorkFailure& failure) const {
   const std::uint64_t place = std::uint64_t{part.step} << 32 | groups.first;
   if (groups.size() == 0 || failure.is_before(place)) return false;
   try {
-    Status status = run_groups_of(part.step, groups, worker, part.status_word, replay);
+    Status status = run_step_groups(part.step, groups, worker, part.status_word, replay);
     if (!status.ok()) failure.note(place, std::move(status));
   } catch (...) {
     failure.note(place, std::current_exception());

@@ -22,15 +22,17 @@ class CpuRecording final : public InlineRecording {
   CpuRecording(const CommandList& list, std::shared_ptr<const CpuExecutable> executable, const Device& device,
                const CpuDeviceOptions& options);
   Status run_stage(Stage, Replay&) const override;
-  Status run_groups(const InlineDispatch&) const override;
+  Status run_kernel_groups(const InlineDispatch&) const override;
 
   bool is_known_small(Stage, const Replay&) const;
   bool make_plan(Stage, const Replay&) const;
   std::uint32_t num_workers(const InlineRun&) const;
   void measure_some(InlineWorker&, Replay&, WorkFailure&) const;
   Status share(std::uint32_t num_workers, Replay&, WorkFailure&) const;
-  void run_share(std::uint32_t worker, const Replay&, WorkFailure&) const;
-  bool run_part(StagePart&, GroupRange, InlineWorker&, const Replay&, WorkFailure&) const;
+  /// Runs pieces of the plan as worker number `worker`, in workgroup memory of its own, until none is left.
+  void run_worker_share(std::uint32_t worker, const Replay&, WorkFailure&) const;
+  /// Runs groups of one part on this thread and notes a failure. Returns false if an earlier failure leaves them out.
+  bool run_part_groups(StagePart&, GroupRange, InlineWorker&, const Replay&, WorkFailure&) const;
   Status first_failure(Replay&, WorkFailure&) const;
 
   std::shared_ptr<const CpuExecutable> executable_;

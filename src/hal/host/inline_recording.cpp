@@ -150,7 +150,7 @@ Status InlineRecording::run(const Submission& submission) const {
   resolve(submission, *run);
   Status status;
   try {
-    status = run_steps(submission, *run);
+    status = run_list(submission, *run);
   } catch (const std::bad_alloc&) {
     runs_.give_back(run);
     throw;
@@ -159,7 +159,7 @@ Status InlineRecording::run(const Submission& submission) const {
   return status;
 }
 
-Status InlineRecording::run_steps(const Submission& submission, InlineRun& run) const {
+Status InlineRecording::run_list(const Submission& submission, InlineRun& run) const {
   const DefaultFloatEnvironment environment;
   Replay replay{submission, run};
   const auto thrown = [&](std::string_view what) {
@@ -167,7 +167,7 @@ Status InlineRecording::run_steps(const Submission& submission, InlineRun& run) 
         fmt::format("submit: {}: its kernel threw an exception: {}; catch it there", describe_step(replay.step), what));
   };
   try {
-    return run_stages(replay);
+    return run_all_stages(replay);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& exception) {
@@ -177,7 +177,7 @@ Status InlineRecording::run_steps(const Submission& submission, InlineRun& run) 
   }
 }
 
-Status InlineRecording::run_stages(Replay& replay) const {
+Status InlineRecording::run_all_stages(Replay& replay) const {
   if (replay.submission.times == nullptr) {
     if (num_workers_ == 1) return InlineRecording::run_stage({0, static_cast<std::uint32_t>(steps_.size())}, replay);
     for (const Stage stage : stages_) MILLRACE_TRY(run_stage(stage, replay));
@@ -198,7 +198,7 @@ Status InlineRecording::run_stage(Stage stage, Replay& replay) const {
     std::uint32_t& status_word = replay.run.status_word;
     status_word = 0;
     const GroupRange all{0, num_groups(replay.step, replay.submission)};
-    MILLRACE_TRY(run_groups_of(replay.step, all, worker, status_word, replay));
+    MILLRACE_TRY(run_step_groups(replay.step, all, worker, status_word, replay));
     if (status_word != 0) return reported(replay.step, status_word, replay);
   }
   return {};
@@ -249,8 +249,8 @@ std::uint64_t InlineRecording::num_bytes(std::uint32_t step, const Submission& s
   return std::holds_alternative<CopyStep>(steps_[step]) ? 2 * bytes : bytes;
 }
 
-Status InlineRecording::run_groups_of(std::uint32_t step, GroupRange groups, InlineWorker& worker,
-                                      std::uint32_t& status_word, const Replay& replay) const {
+Status InlineRecording::run_step_groups(std::uint32_t step, GroupRange groups, InlineWorker& worker,
+                                        std::uint32_t& status_word, const Replay& replay) const {
   const Submission& submission = replay.submission;
   const InlineRun& run = replay.run;
   if (std::exchange(worker.last_step, std::int64_t{step}) != std::int64_t{step}) worker.kept = {};
@@ -260,14 +260,15 @@ Status InlineRecording::run_groups_of(std::uint32_t step, GroupRange groups, Inl
                           .buffers = run.addresses.data() + dispatch->first_buffer,
                           .sizes = run.size_arguments.data() + dispatch->first_size,
                           .kept = worker.kept.data()};
-    Status status = run_groups({.kernel = dispatch->kernel,
-                                .args = args,
-                                .groups = groups,
-                                .buffers = std::span(ranges_).subspan(dispatch->first_buffer, dispatch->num_buffers),
-                                .sizes = submission.sizes,
-                                .touched = *dispatch->touched,
-                                .label = dispatch->label,
-                                .stop = submission.stop});
+    Status status =
+        run_kernel_groups({.kernel = dispatch->kernel,
+                           .args = args,
+                           .groups = groups,
+                           .buffers = std::span(ranges_).subspan(dispatch->first_buffer, dispatch->num_buffers),
+                           .sizes = submission.sizes,
+                           .touched = *dispatch->touched,
+                           .label = dispatch->label,
+                           .stop = submission.stop});
     if (status.ok()) return status;
     return Status(status.code(), fmt::format("kernel '{}': {}", kernel_text(*dispatch), status.message()));
   }

@@ -16,7 +16,7 @@ namespace millrace {
 
 /// A command list prepared to run on the calling thread, and perhaps on others beside it. Each replay writes addresses
 /// and sizes into arrays that exist already, then runs the steps: with one worker one after another, which needs no
-/// barriers, with several stage after stage. A stage is what stands between two barriers.
+/// barriers, with several stage after stage. A stage is the steps between two barriers.
 /// Each device that finishes inline derives from it and implements how a kernel runs.
 class InlineRecording : public Recording {
  public:
@@ -54,23 +54,25 @@ class InlineRecording : public Recording {
     std::uint32_t step = 0;  // that runs, or has failed
   };
 
-  /// `prepare` comes before anything else. Precondition: check_record(list, executable) is ok. So many workers at most,
-  /// each with workgroup memory of its own, run the steps of a stage at one time.
+  /// `prepare` comes before anything else. Precondition: check_record(list, executable) is ok. Up to `num_workers`
+  /// workers, each with workgroup memory of its own, run the steps of a stage at one time.
   InlineRecording(const CommandList& list, std::shared_ptr<const Executable> executable, const Device& device,
                   std::uint32_t num_workers = 1)
       : Recording(device.id()), check_(list, device), executable_(std::move(executable)), num_workers_(num_workers) {}
   /// Allocates all that the first replay needs.
   Status prepare();
 
-  /// Runs its steps, here one after another. An exception of a kernel is passed on; `step` is then its step.
+  /// Runs the steps of one stage, here one after another on this thread. An exception of a kernel is passed on;
+  /// Replay::step is then its step.
   virtual Status run_stage(Stage, Replay&) const;
   /// How many groups a step has: a dispatch those of its grid, a fill or a copy its blocks of memory.
   std::uint32_t num_groups(std::uint32_t step, const Submission&) const;
   /// How many bytes it may touch.
   std::uint64_t num_bytes(std::uint32_t step, const Submission&) const;
-  /// Runs groups of a step in the worker's workgroup memory. Its status names the kernel. What the kernel reports is
-  /// added to the status word.
-  Status run_groups_of(std::uint32_t step, GroupRange, InlineWorker&, std::uint32_t& status_word, const Replay&) const;
+  /// Runs groups of one step, a dispatch, a fill or a copy, in the worker's workgroup memory. The status names the
+  /// kernel. What the kernel reports is added to the status word.
+  Status run_step_groups(std::uint32_t step, GroupRange, InlineWorker&, std::uint32_t& status_word,
+                         const Replay&) const;
   /// What the step's kernel has reported. The explainer is asked about it.
   Status reported(std::uint32_t step, std::uint32_t status_word, const Replay&) const;
   /// "command 2 (dispatch 'add')".
@@ -101,8 +103,9 @@ class InlineRecording : public Recording {
   };
   using Step = std::variant<FillStep, CopyStep, DispatchStep>;
 
-  /// Runs the groups on this thread; all of the dispatch's with one worker. Its status does not name the kernel.
-  virtual Status run_groups(const InlineDispatch&) const = 0;
+  /// Runs a kernel's groups on this thread; with one worker, all groups of the dispatch. The status does not name the
+  /// kernel.
+  virtual Status run_kernel_groups(const InlineDispatch&) const = 0;
 
   const KernelInfo& info(const DispatchStep& dispatch) const { return executable_->info(dispatch.kernel); }
   /// "exp_0 (layer3/q)".
@@ -121,8 +124,10 @@ class InlineRecording : public Recording {
   Result<std::unique_ptr<InlineRun>> make_run() const;
 
   void resolve(const Submission&, InlineRun&) const;
-  Status run_steps(const Submission&, InlineRun&) const;
-  Status run_stages(Replay&) const;
+  /// Runs the whole list. An exception of a kernel becomes the status; std::bad_alloc is passed on.
+  Status run_list(const Submission&, InlineRun&) const;
+  /// Runs all stages in order. With one worker the list is one stage; where times are wanted, each step is one.
+  Status run_all_stages(Replay&) const;
   std::int64_t length(std::uint32_t step, const Submission&) const;
 
   SubmissionCheck check_;

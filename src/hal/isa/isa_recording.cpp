@@ -65,7 +65,7 @@ std::vector<isa::LaunchBuffer> IsaRecording::launch_buffers(const InlineDispatch
   return buffers;
 }
 
-Status IsaRecording::run_groups(const InlineDispatch& dispatch) const {
+Status IsaRecording::run_kernel_groups(const InlineDispatch& dispatch) const {
   const KernelInfo& info = executable_->info(dispatch.kernel);
   const std::uint64_t seed = state_->next_seed();
   IsaDispatch done{.kernel = info.name, .label = std::string(dispatch.label)};

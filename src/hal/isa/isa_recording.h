@@ -41,7 +41,7 @@ class IsaRecording final : public InlineRecording {
   IsaRecording(const CommandList& list, std::shared_ptr<const IsaExecutable> executable, const Device& device,
                std::shared_ptr<IsaState> state)
       : InlineRecording(list, executable, device), executable_(std::move(executable)), state_(std::move(state)) {}
-  Status run_groups(const InlineDispatch&) const override;
+  Status run_kernel_groups(const InlineDispatch&) const override;
   /// The memory that the dispatch may touch: its buffers, then the status word.
   std::vector<isa::LaunchBuffer> launch_buffers(const InlineDispatch&) const;
 

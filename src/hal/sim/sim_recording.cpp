@@ -35,7 +35,7 @@ Result<std::shared_ptr<SimRecording>> SimRecording::create(const CommandList& li
   return recording;
 }
 
-Status SimRecording::run_groups(const InlineDispatch& dispatch) const {
+Status SimRecording::run_kernel_groups(const InlineDispatch& dispatch) const {
   const auto value = [&](SizeIndex size) { return static_cast<std::uint64_t>(dispatch.sizes[index_of(size)]); };
   const std::vector<TouchedRange>& touched = dispatch.touched;
   std::vector<ObservedBuffer> buffers;

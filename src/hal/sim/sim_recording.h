@@ -42,7 +42,7 @@ class SimRecording final : public InlineRecording {
   SimRecording(const CommandList& list, std::shared_ptr<const SimExecutable> executable, const Device& device,
                std::shared_ptr<SimState> state)
       : InlineRecording(list, executable, device), executable_(std::move(executable)), state_(std::move(state)) {}
-  Status run_groups(const InlineDispatch&) const override;
+  Status run_kernel_groups(const InlineDispatch&) const override;
 
   std::shared_ptr<const SimExecutable> executable_;
   std::shared_ptr<SimState> state_;
