@@ -26,7 +26,7 @@ bool stands_apart(const Graph& graph, const Node& node) {
 /// The cost of loading an operand that no node accounts for: widening it, and one address per lane if the elements of a
 /// view are not adjacent.
 std::int64_t load_instructions(const Graph& graph, Value operand) {
-  constexpr std::int64_t kApart = 26;
+  constexpr std::int64_t kApart = 26;  // instructions for the addresses of lanes that are apart
   const Node& node = graph.nodes[operand.node];
   if (!is_source(node) && !is_index_view(node)) return 0;
   const Node* source = &node;

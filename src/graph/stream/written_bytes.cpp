@@ -82,7 +82,7 @@ void WrittenBytes::Spans::add(const SizeExpr& first, const SizeExpr& last) {
 /// Extends the range by a span that it surely meets, and takes that away. Where it is not known which of both begins
 /// first, or ends last, they stay two, and the one whose end is known to be less ends with the other.
 void WrittenBytes::Spans::join_overlapping(SizeExpr& begin, SizeExpr& end) {
-  constexpr std::size_t kMaxCompared = 64;
+  constexpr std::size_t kMaxCompared = 64;  // spans, which bounds the time of a call
   std::size_t compared = 0;
   for (auto span = ends_.begin(); span != ends_.end() && compared < kMaxCompared; ++compared) {
     const auto& [other_begin, other_end] = *span;

@@ -30,7 +30,7 @@ bool DispatchCost::begin_run(std::uint64_t bytes) {
 
 bool DispatchCost::is_known_small(std::uint32_t num_groups, std::uint64_t bytes) {
   const float known = ns_per_group_.load(std::memory_order_relaxed);
-  if (known == kUnknown || known * static_cast<float>(num_groups) >= 4 * kAwakeNs) return false;
+  if (known == kUnknown || known * static_cast<float>(num_groups) >= 2 * kShareFactor * kAwakeNs) return false;
   const std::uint32_t run = num_runs_.load(std::memory_order_relaxed);
   if (is_measured(run) || bytes_.load(std::memory_order_relaxed) != bytes) return false;
   num_runs_.store(run + 1, std::memory_order_relaxed);
@@ -54,7 +54,7 @@ std::uint32_t DispatchCost::num_workers(double ns, std::uint64_t num_groups, std
     return static_cast<std::uint32_t>(std::min<double>(ns / min_ns, max_workers));
   };
   const auto max_workers = static_cast<std::uint32_t>(std::min<std::uint64_t>(concurrency, num_groups));
-  const double awake_ns = 2 * kAwakeNs;
+  const double awake_ns = kShareFactor * kAwakeNs;
   return std::max(
       {1u, worth(awake_ns, std::min(max_workers, num_awake + 1)), worth(std::max(wake_ns, awake_ns), max_workers)});
 }

@@ -15,6 +15,8 @@ class DispatchCost {
   /// What handing a share to a thread that is awake costs, in nanoseconds: 100 to 400, with what it costs to move the
   /// data to another core's cache.
   static constexpr double kAwakeNs = 1000;
+  /// A share must take this many times what handing it over costs.
+  static constexpr double kShareFactor = 2;
 
   /// A new run: whether it should measure.
   bool begin_run(std::uint64_t bytes);

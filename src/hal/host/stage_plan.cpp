@@ -9,12 +9,14 @@ namespace {
 
 /// A share has at least about this many units, so that a worker that is late or slow leaves little to wait for.
 constexpr double kUnitsPerShare = 16;
-/// Bounds the numbers of units of a stage that takes for ever.
+/// Bounds the number of units of a stage that takes very long.
 constexpr double kMaxUnitsPerShare = 4096;
 /// The longest unit, in nanoseconds: what the last pieces of a long stage take. A unit must be worth its call.
 constexpr double kMaxUnitNs = 20'000;
 /// The longest piece that a worker takes at a time, in nanoseconds: the others wait for it at the end of the stage.
 constexpr double kMaxPieceNs = 200'000;
+/// Units of many groups begin at a multiple of this many: kernels take some rows together, and elements of neighbouring
+/// columns are in one cache line, 16 of f32.
 constexpr std::uint32_t kGroupsTogether = 16;
 
 /// In nanoseconds, but never zero: what nothing is known of is shared out by its groups.

@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-/// Of what is left of a share, this part is taken at a time.
+/// One in this many of the units left in a share is taken at a time.
 constexpr std::uint32_t kPiecesLeft = 8;
 
 constexpr std::uint64_t pack(std::uint64_t first, std::uint64_t end) { return end << 32 | first; }

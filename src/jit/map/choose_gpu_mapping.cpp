@@ -10,14 +10,26 @@
 namespace millrace {
 namespace {
 
-/// Enough subgroups to hide each other's latency, yet small enough for several workgroups per compute unit.
+/// Threads of a workgroup: enough subgroups to hide each other's latency, yet few enough for several workgroups per
+/// compute unit.
 constexpr std::uint32_t kThreads = 256;
-/// Enough neighbouring threads to access whole cache lines.
+/// Neighbouring threads that together access whole cache lines: 32 elements of 4 bytes are 128 bytes.
 constexpr std::uint32_t kCoalesced = 32;
+/// Threads along each dim of a transposing map: loads and stores both access 16 neighbouring elements.
+constexpr std::uint32_t kTransposedSide = 16;
 /// A reduction with fewer points along a dim stays with one thread.
 constexpr std::int64_t kWorthSharing = 16;
+/// A reduction with this many points for each thread of a workgroup is shared by all of it, a shorter one by a
+/// subgroup.
+constexpr std::int64_t kLongPointsPerThread = 4;
 /// Fewer threads leave a GPU partly idle.
 constexpr std::int64_t kManyThreads = std::int64_t{1} << 14;
+/// Bytes of a vector register per thread: narrower elements take a whole one.
+constexpr std::size_t kRegisterBytes = 4;
+
+/// Costs of an access of one thread, in units of one whose neighbours access neighbouring elements. Estimates: they
+/// only order the dims.
+constexpr double kSameElementCost = 0.1, kNeighbourCost = 1, kStridedCost = 8;
 
 /// One access as address arithmetic.
 struct Walk {
@@ -42,8 +54,8 @@ class GpuMappingChoice {
     std::vector<std::size_t> dims = cheapest_first();
     if (!dims.empty() && !kernel_.domain[dims[0]].is_reduction) choose_lanes(dims[0]);
     if (dims.size() > 1 && is_transposed(dims[0], dims[1])) {
-      add(dims[0], 16);
-      add(dims[1], 16);
+      add(dims[0], kTransposedSide);
+      add(dims[1], kTransposedSide);
     }
     const std::optional<std::size_t> shared = shared_dim(dims);
     if (shared && dims[0] != *shared) add(dims[0], kCoalesced);
@@ -83,7 +95,7 @@ class GpuMappingChoice {
     for (const Walk& walk : walks_) {
       if (!kernel_.reductions.empty() && !walk.in_term) continue;
       const SizeExpr& step = walk.offset.coefficients[dim];
-      cost += step.is(0) ? 0.1 : step.is(1) ? 1 : 8;
+      cost += step.is(0) ? kSameElementCost : step.is(1) ? kNeighbourCost : kStridedCost;
     }
     return cost;
   }
@@ -126,7 +138,8 @@ class GpuMappingChoice {
   }
 
   std::uint32_t threads_to_share(std::size_t dim) const {
-    const bool is_long = extent(dim) >= 4 * kThreads || points(0, num_parallel_) < kManyThreads / kThreads;
+    const bool is_long =
+        extent(dim) >= kLongPointsPerThread * kThreads || points(0, num_parallel_) < kManyThreads / kThreads;
     return is_long ? kThreads : target_.subgroup_size();
   }
 
@@ -140,7 +153,7 @@ class GpuMappingChoice {
       if (!walk.is_plain || (!step.is(0) && !step.is(1))) return;
       widest = std::max(widest, walk.size_bytes);
     }
-    const auto lanes = static_cast<std::uint32_t>(target_.vector_bytes() / std::max<std::size_t>(widest, 4));
+    const auto lanes = static_cast<std::uint32_t>(target_.vector_bytes() / std::max(widest, kRegisterBytes));
     if (kernel_.domain[dim].extent.known_multiple() % lanes != 0) return;
     mapping_.tile.vector_dim = static_cast<std::uint32_t>(dim);
     mapping_.tile.row_dim = mapping_.tile.vector_dim;

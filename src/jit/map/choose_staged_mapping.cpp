@@ -9,14 +9,19 @@
 namespace millrace {
 namespace {
 
-/// Threads of a workgroup along the rows; also along the lanes.
+/// Threads of a workgroup along the rows, and as many along the lanes: 256 in all, as choose_gpu_mapping has.
 constexpr std::uint32_t kSide = 16;
-/// Reduction points per block.
+/// Reduction points of a block. They bound the workgroup memory: a block of 64 points of f32 takes 4 KiB.
 constexpr std::uint32_t kStagedPoints = 16;
-/// The limit of a thread's accumulators.
+/// How often a thread's points along a dim may double: up to 4 rows by 4 lanes (commit 64b0ed2f).
+constexpr int kMaxDoublings = 2;
+constexpr std::int64_t kMaxTilePoints = std::int64_t{kSide} << kMaxDoublings;  // of a workgroup along a dim
+/// Bytes of a thread's accumulators: 4 rows by 4 lanes of f32 are 16 vector registers.
 constexpr std::size_t kMaxSumBytes = 64;
-/// Fewer workgroups leave compute units idle.
+/// Workgroups that a tile must leave to grow. Fewer leave compute units idle: large GPUs have 96 and more.
 constexpr std::int64_t kManyGroups = 128;
+/// The weight of reuse: any difference in it counts for more than contiguous stores, which add 1.
+constexpr std::int64_t kUseWeight = 2;
 
 class StagedChoice {
  public:
@@ -67,8 +72,8 @@ class StagedChoice {
       has_vector |= with_vector;
     }
     if (!has_row || !has_vector) return 0;
-    const std::int64_t uses = std::min<std::int64_t>(extent(row), 64) * std::min<std::int64_t>(extent(vector), 64);
-    return 2 * uses + stores_along(vector);
+    const std::int64_t uses = std::min(extent(row), kMaxTilePoints) * std::min(extent(vector), kMaxTilePoints);
+    return kUseWeight * uses + stores_along(vector);
   }
 
   bool stores_along(std::size_t dim) const {
@@ -104,7 +109,7 @@ class StagedChoice {
         points /= 2;
       }
     };
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < kMaxDoublings; ++i) {
       grow(mapping.tile.lanes, vector_);
       grow(mapping.tile.row_unroll, row_);
     }

@@ -16,11 +16,17 @@ constexpr std::int64_t kGatherPieces = 10;
 /// Instructions per lane of an integer vector division: LLVM splits it, and handles the cases on which the hardware
 /// traps.
 constexpr std::int64_t kDivisionPieces = 8;
-constexpr std::int64_t kUsualDivision = 64;
+constexpr std::int64_t kBodyDivision = 64;  // of a vector whose lanes are not known
 /// An address is a sum of products of indices and strides. LLVM tries many ways to split a sum whose strides are size
 /// arguments. This costs compile time per access but no instructions, so it is counted per argument beyond the usual
 /// number.
 constexpr std::int64_t kUsualSizes = 8, kAddressPieces = 6;
+/// Instructions per register of ops that take several: min and max propagate NaN, x86 below AVX-512
+/// multiplies no lanes of 8 or 64 bits and shifts none of 8, and conversions saturate.
+constexpr std::int64_t kFloatMinMaxPieces = 6, kNarrowOrWideMulPieces = 4, kNarrowShiftPieces = 4;
+constexpr std::int64_t kFloatToIntegerPieces = 7;
+/// Instructions of a loop besides one per result.
+constexpr std::int64_t kLoopPieces = 4;
 /// The instruction counts of the bodies in millrace/jit/float16_bodies.h.
 constexpr std::int64_t kNarrowF16 = 28, kWidenF16 = 16, kNarrowBF16 = 10, kWidenBF16 = 2;
 
@@ -34,14 +40,14 @@ std::int64_t lanewise_pieces(KernelOp op, DType from, DType to) {
   switch (op) {
     case KernelOp::kMin:
     case KernelOp::kMax:
-      return is_float(from) ? 6 : 1;
+      return is_float(from) ? kFloatMinMaxPieces : 1;
     case KernelOp::kMul:
-      return is_integer(from) && (is_narrow || size_bytes(from) == 8) ? 4 : 1;
+      return is_integer(from) && (is_narrow || size_bytes(from) == 8) ? kNarrowOrWideMulPieces : 1;
     case KernelOp::kShl:
     case KernelOp::kShr:
-      return is_narrow ? 4 : 1;
+      return is_narrow ? kNarrowShiftPieces : 1;
     case KernelOp::kConvert:
-      return is_float(from) && is_integer(to) ? 7 : 1;
+      return is_float(from) && is_integer(to) ? kFloatToIntegerPieces : 1;
     default:
       return 1;
   }
@@ -102,10 +108,11 @@ class KernelEstimate {
       case KernelOp::kReduceMax:
         return std::bit_width(operand(i, 0).lanes) *
                (1 + lanewise_pieces(KernelOp::kMax, operand(i, 0).dtype, operand(i, 0).dtype));
-      case KernelOp::kInterleave:  // instructions work within 16 bytes; wider vectors need more to join them
-        return operand(i, 0).lanes * size_bytes(operand(i, 0).dtype) <= 16 ? 1 : 2 * registers(operand(i, 0));
+      case KernelOp::kInterleave:  // wider vectors need more to join them
+        return operand(i, 0).lanes * size_bytes(operand(i, 0).dtype) <= kInterleaveBytes ? 1
+                                                                                         : 2 * registers(operand(i, 0));
       case KernelOp::kFor:
-        return 4 + static_cast<std::int64_t>(i.results.size());
+        return kLoopPieces + static_cast<std::int64_t>(i.results.size());
       default:
         return i.results.empty() ? 1 : registers(kernel_.types[i.results[0]]);
     }
@@ -154,7 +161,7 @@ std::int64_t estimate_instruction(const Body& body, const BodyInstruction& instr
   const DType from = body.instructions[instruction.operands[instruction.num_operands - 1u]].dtype;
   if (!is_register_dtype(instruction.dtype)) return narrowing(instruction.dtype);
   if (!is_register_dtype(from)) return widening(from);
-  if (is_integer_division(instruction.op, from)) return kUsualDivision;
+  if (is_integer_division(instruction.op, from)) return kBodyDivision;
   return lanewise_pieces(instruction.op, from, instruction.dtype);
 }
 

@@ -16,6 +16,9 @@ bool has_masked_access(const TargetSpec&, DType);
 /// (bench/jit/cliff_bench), so a kernel compiles in less than 100 ms and has about 20 KiB of code.
 inline constexpr std::int64_t kMaxKernelInstructions = 1800;
 
+/// One interleave instruction of x86 works within this many bytes; a wider interleave takes two or three.
+inline constexpr std::size_t kInterleaveBytes = 16;
+
 /// The limit of a map's body. A kernel has two copies of it: for whole vectors and for the remainder.
 inline constexpr std::int64_t kMaxMapInstructions = kMaxKernelInstructions / 2 - 100;
 

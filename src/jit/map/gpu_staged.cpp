@@ -10,7 +10,8 @@
 namespace millrace {
 namespace {
 
-/// Padding between the rows of a block, so that threads that store along the reduction hit different banks.
+/// Elements between the rows of a block, so that threads that store along the reduction hit different banks. Without
+/// them, rows of 64 elements of 4 bytes all begin in the first of 32 banks.
 constexpr std::uint64_t kPaddingElements = 4;
 
 /// One load of the term, and its block in workgroup memory: block[reduction point][point along `dim`].

@@ -160,7 +160,10 @@ bool halve_lanes(const LoopKernel&, Tiling& tiling) {
   return true;
 }
 
-/// Tried in this order, the cheapest at run time first. A step that saves less than a tenth is rejected.
+/// A step must save at least one instruction in this many, or it is rejected.
+constexpr std::int64_t kMinSavedShare = 10;
+
+/// Tried in this order, the cheapest at run time first.
 constexpr CutDown kCutDowns[] = {loop_over_cells, take_single_terms, halve_tile, halve_lanes};
 
 /// A tile in the nest's own dims: "16 lanes x 4 along n, 6 rows along m". A nest without parallel dims has none.
@@ -188,7 +191,7 @@ Result<DescribedKernel> map_short_kernel(const LoopKernel& kernel, const TargetS
       if (!cut_down(kernel, shorter)) break;
       MILLRACE_TRY_ASSIGN(MachineKernel candidate, map_kernel(kernel, target, shorter));
       const std::int64_t left = estimate_instructions(candidate, target);
-      if (left > instructions - instructions / 10) break;
+      if (left > instructions - instructions / kMinSavedShare) break;
       tiling = shorter;
       mapped = std::move(candidate);
       instructions = left;

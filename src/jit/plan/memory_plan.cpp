@@ -11,6 +11,9 @@
 namespace millrace {
 namespace {
 
+/// What a kernel may plan on a CPU. Workgroup memory is a worker's block, half of the L2 that gemm_blocking plans for;
+/// private memory is on the stack of whichever thread runs the kernel.
+constexpr std::uint64_t kCpuWorkgroupBytes = 512 << 10, kCpuPrivateBytes = 64 << 10;
 constexpr std::uint64_t kSlotAlignment = 64;  // a cache line, also the widest vector
 
 /// The first and last phase in which a slot is touched.
@@ -146,7 +149,7 @@ Status check_limit(const MachineKernel& kernel, MemoryKind kind, std::uint64_t p
 }  // namespace
 
 MemoryLimits memory_limits(const TargetSpec& spec) {
-  if (spec.is_cpu()) return {.workgroup_bytes = 512 * 1024, .private_bytes = 64 * 1024};
+  if (spec.is_cpu()) return {.workgroup_bytes = kCpuWorkgroupBytes, .private_bytes = kCpuPrivateBytes};
   if (const GfxTarget* gfx = spec.gfx_target()) {
     return {.workgroup_bytes = gfx->workgroup_memory_bytes, .private_bytes = gfx->private_memory_bytes};
   }

@@ -12,8 +12,10 @@
 namespace millrace {
 namespace {
 
-/// The cost of storing or loading a value between pieces.
+/// The cost of storing or loading a value between pieces, in instructions.
 constexpr std::int64_t kMoveInstructions = 4;
+/// A cut is sought in the last of this many equal ranges of what fits, so that no piece is much shorter than it may be.
+constexpr std::int64_t kCutRanges = 4;
 
 using Kind = SequenceOperand::Kind;
 
@@ -51,7 +53,7 @@ class CutFinder {
     for (unsigned o = 0; o < instruction.num_operands; ++o) f(index_of(instruction.operands[o]));
   }
 
-  /// The end with the fewest values to store, in the last quarter of what fits.
+  /// The end with the fewest values to store, in the last range of what fits.
   std::size_t find_end(std::size_t begin) const {
     std::int64_t cost = 0, num_stored = 0, min_stored = 0;
     std::set<std::size_t> touched;  // operands already loaded, or read here for the last time
@@ -69,7 +71,7 @@ class CutFinder {
       });
       if (cost + kMoveInstructions * num_stored > max_instructions_) {
         if (i > begin) return best;
-      } else if (cost < max_instructions_ - max_instructions_ / 4 || num_stored <= min_stored) {
+      } else if (cost < max_instructions_ - max_instructions_ / kCutRanges || num_stored <= min_stored) {
         min_stored = num_stored;
         best = i + 1;
       }

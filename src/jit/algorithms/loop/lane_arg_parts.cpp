@@ -11,8 +11,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kPartElements = 256 << 10;
-constexpr std::int64_t kMinElements = 4 * kPartElements;
+/// Elements of a part at least, for threads to share a row; a shorter row than kMinElements stays whole.
+constexpr std::int64_t kPartElements = 256 << 10, kMinElements = 4 * kPartElements;
 
 }  // namespace
 

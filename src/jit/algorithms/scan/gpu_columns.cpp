@@ -12,7 +12,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kThreads = 256;
+constexpr std::int64_t kThreads = 256;  // of a workgroup
+/// Lines from which on each has one thread; fewer leave a GPU partly idle.
 constexpr std::int64_t kMinLines = 1024;
 
 class ScanColumnsBuilder {

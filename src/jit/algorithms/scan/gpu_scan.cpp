@@ -20,10 +20,10 @@
 namespace millrace {
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kThreads = 256;        // of a workgroup
 constexpr std::uint32_t kLanes = 4;            // elements per thread and step
 constexpr std::int64_t kPieceElements = 8192;  // elements of a row per workgroup
-constexpr std::int64_t kManyRows = 256;        // enough to fill a GPU without cutting rows
+constexpr std::int64_t kManyRows = 256;        // rows from which on a GPU is full without cutting them
 
 /// What a kernel computes.
 enum class ScanPart : std::uint8_t {

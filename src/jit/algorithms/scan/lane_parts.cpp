@@ -14,9 +14,10 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kPartElements = 256 << 10;
-constexpr std::int64_t kMinElements = 16 * kPartElements;
-/// Each part combines all totals before it, so that there should be few.
+/// Elements of a part at least, for threads to share a row. Parts read a row twice, which is why only rows of
+/// kMinElements and more are cut.
+constexpr std::int64_t kPartElements = 256 << 10, kMinElements = 16 * kPartElements;
+/// The limit of a row's parts: each combines all totals before it.
 constexpr std::int64_t kMaxParts = 1024;
 
 }  // namespace

@@ -22,8 +22,11 @@ bool gathers_rows(const ScanDescriptor& scan) {
 /// Each step reads neighbouring cache lines, which the hardware fetches ahead: of 4096x1024 f32, eight vectors side by
 /// side take less than half the time of one (avx512).
 constexpr std::uint32_t kMaxVectors = 8;
-constexpr std::uint32_t kMaxLanes = 128;  // LLVM takes them apart
+constexpr std::uint32_t kMaxLanes = 128;  // of a vector in kernel IR, which LLVM takes apart
+/// Workgroups that threads can share: vectors are narrower rather than have fewer of them.
 constexpr std::int64_t kWantedGroups = 16;
+/// Bytes of a vector of few columns: one of 64 bytes would straddle two cache lines each time.
+constexpr std::uint32_t kShortLineBytes = 32;
 
 /// The lines side by side that a group takes.
 std::uint32_t lanes_of(const ScanDescriptor& scan, const TargetSpec& spec, bool gathers) {
@@ -32,8 +35,7 @@ std::uint32_t lanes_of(const ScanDescriptor& scan, const TargetSpec& spec, bool 
   const Shape& shape = scan.input.type.shape;
   const SizeExpr& columns = shape[shape.rank() - 1];
   if (gathers) return in_vector;
-  // With few columns, each vector of 64 bytes would straddle two cache lines.
-  if (columns.upper_bound() <= kMaxInShortLine) return std::min(in_vector, 32 / bytes);
+  if (columns.upper_bound() <= kMaxInShortLine) return std::min(in_vector, kShortLineBytes / bytes);
   std::uint32_t lanes = std::max(std::min(kMaxVectors * in_vector, kMaxLanes), in_vector);
   const std::int64_t lines = num_rows(shape, scan.axis).lower_bound();
   while (lanes > in_vector && (columns.lower_bound() < lanes || lines / lanes < kWantedGroups)) lanes /= 2;

@@ -15,8 +15,10 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMaxRecords = 4096;  // 48 KiB of the largest records
-constexpr std::int64_t kSmallTile = 512;    // records per workgroup for short rows
+constexpr std::int64_t kMaxRecords = 4096;          // of a row: 48 KiB of the largest records
+constexpr std::int64_t kSmallTile = 512;            // records per workgroup for short rows
+constexpr std::int64_t kRecordsPerThread = 4;       // of a longer row
+constexpr std::int64_t kShortRecordsPerThread = 2;  // records of short rows
 
 class TileSortBuilder {
  public:
@@ -26,8 +28,8 @@ class TileSortBuilder {
     const bool is_small = n.upper_bound() <= kSmallTile;
     places_ = bit_ceil_of(n, kMaxRecords, is_small ? 0 : std::countr_zero(2 * std::uint64_t{kSmallTile}));
     has_many_rows_ = is_small && !places_.value.is(kSmallTile);
-    const std::int64_t known = places_.value.is_constant() ? places_.maximum() / 4 : kSmallTile;
-    const std::int64_t num_threads = is_small ? kSmallTile / 2 : known;
+    const std::int64_t known = places_.value.is_constant() ? places_.maximum() / kRecordsPerThread : kSmallTile;
+    const std::int64_t num_threads = is_small ? kSmallTile / kShortRecordsPerThread : known;
     threads_ = {.num_threads = static_cast<std::uint32_t>(num_threads), .subgroup_size = subgroup_size};
     b_.set_workgroup(threads_.num_threads, subgroup_size);
     input_ = b_.buffer(sort.input.name, sort.input.type.dtype, BufferAccess::kRead);

@@ -14,6 +14,7 @@
 namespace millrace {
 namespace {
 
+/// Row length from which on several kernels sort a row, so that threads can share it (commit 19de1563).
 constexpr std::int64_t kMinElements = 256 << 10;
 
 /// Where not, one kernel does better at any length: the first few results are selected, and narrow values are counted.

@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-inline constexpr std::uint32_t kRadixThreads = 256;  // one per digit
-inline constexpr std::uint32_t kRadixIterations = 16;
+inline constexpr std::uint32_t kRadixThreads = 256;                             // one per value of a digit
+inline constexpr std::uint32_t kRadixIterations = 16;                           // elements per thread
 inline constexpr std::uint32_t kRadixBlock = kRadixThreads * kRadixIterations;  // elements per workgroup
 
 /// Shared by the kernels of a pass: which row and block a workgroup has, how to read its elements, and their digits.

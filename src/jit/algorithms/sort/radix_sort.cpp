@@ -13,11 +13,14 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMinElements = 64;           // below this, counting takes longer than merging
-constexpr std::int64_t kMinElementsForWide = 4096;  // from here on, moving once less is worth 8 times the counters
+constexpr std::int64_t kMinElements = 64;  // below this, counting takes longer than merging
+/// Bits of a digit. Wide digits of 32-bit keys move records 3 times, not 4, with 8 times the counters. Measured (commit
+/// 0e176bdc): 10k f32 take 46 us with wide digits and 50 us without.
+constexpr unsigned kDigitBits = 8, kWideDigitBits = 11;
+constexpr std::int64_t kMinElementsForWide = 4096;
 
 struct Digits {
-  unsigned bits = 8;  // of each but the highest, which may have fewer
+  unsigned bits = kDigitBits;  // of each but the highest, which may have fewer
   unsigned count = 1;
   std::int64_t num_values() const { return std::int64_t{1} << bits; }
 };
@@ -25,7 +28,7 @@ struct Digits {
 Digits digits_of(const SortDescriptor& sort) {
   const unsigned key_bits = sort_key_bits(sort.input.type.dtype);
   const bool is_wide = key_bits >= 32 && sort.input.type.shape[sort.axis].lower_bound() >= kMinElementsForWide;
-  const unsigned bits = is_wide ? 11 : 8;
+  const unsigned bits = is_wide ? kWideDigitBits : kDigitBits;
   return {bits, (key_bits + bits - 1) / bits};
 }
 

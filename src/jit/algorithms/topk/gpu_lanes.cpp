@@ -16,9 +16,9 @@
 namespace millrace {
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
-constexpr std::int64_t kMaxElementsPerThread = 16;
-constexpr std::int64_t kMaxRounds = 16;  // for more, a sort is as fast
+constexpr std::uint32_t kThreads = 256;             // of a workgroup
+constexpr std::int64_t kMaxElementsPerThread = 16;  // in registers
+constexpr std::int64_t kMaxRounds = 16;             // of one result each; for more, a sort is as fast
 /// The number of places that one branch skips if short rows have no elements there.
 constexpr std::size_t kPlacesTogether = 2;
 

@@ -15,6 +15,8 @@ namespace {
 /// Each part finds a limit of its own, and sorts what it finds. With so many elements per result, that takes about 2 %
 /// of the time in which a part is read.
 constexpr std::int64_t kElementsPerResult = 16 << 10;
+/// With shorter parts a row takes longer than whole: [1, 4M] k 1000 took 2.7 ms in parts of 512 Ki elements and 1.7 ms
+/// as one row (commit c5fd811e).
 constexpr std::int64_t kMinElementsPerPart = 1 << 20;
 constexpr std::int64_t kMinParts = 2;
 
