@@ -58,24 +58,25 @@ OperandCount operand_count(Op op) {
 
 std::string operand_count_problem(const CallExample& call, OperandCount count, std::size_t found) {
   if (count.contains(found)) return {};
-  std::string expected = fmt::format("{}", count.least), shown;
-  if (count.most == SIZE_MAX) {
+  std::string expected = fmt::format("{}", count.minimum), shown;
+  if (count.maximum == SIZE_MAX) {
     expected += " or more";
-  } else if (count.most > count.least) {
-    expected += fmt::format(" to {}", count.most);
+  } else if (count.maximum > count.minimum) {
+    expected += fmt::format(" to {}", count.maximum);
   }
   std::vector<std::string_view> missing;
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
     const std::string_view name = call.operands[i].name.substr(1);
-    const bool is_optional = i >= count.least && count.most != SIZE_MAX;
+    const bool is_optional = i >= count.minimum && count.maximum != SIZE_MAX;
     shown += fmt::format("{}{}{}{}", i == 0 ? "" : ", ", is_optional ? "[" : "", name, is_optional ? "]" : "");
-    if (i >= found && i < count.least) missing.push_back(name);
+    if (i >= found && i < count.minimum) missing.push_back(name);
   }
-  if (count.most == SIZE_MAX) shown += ", ...";
+  if (count.maximum == SIZE_MAX) shown += ", ...";
   if (!shown.empty()) shown = fmt::format(" ({})", shown);
   std::string remedy = fmt::format("pass the missing {}", fmt::join(missing, ", "));
-  if (found > count.most) {
-    remedy = found - count.most == 1 ? "leave out the last" : fmt::format("leave out the last {}", found - count.most);
+  if (found > count.maximum) {
+    remedy =
+        found - count.maximum == 1 ? "leave out the last" : fmt::format("leave out the last {}", found - count.maximum);
   }
   return fmt::format("{} operand{}, expected {}{}; {}", found, found == 1 ? "" : "s", expected, shown, remedy);
 }

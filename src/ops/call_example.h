@@ -31,8 +31,8 @@ std::string call_example_text(Op);
 
 /// How many operands a call takes.
 struct OperandCount {
-  std::size_t least = 0, most = 0;  // SIZE_MAX: any number
-  bool contains(std::size_t count) const { return count >= least && count <= most; }
+  std::size_t minimum = 0, maximum = 0;  // SIZE_MAX: any number
+  bool contains(std::size_t count) const { return count >= minimum && count <= maximum; }
 };
 OperandCount operand_count(Op);
 

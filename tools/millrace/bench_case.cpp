@@ -57,7 +57,7 @@ struct CompiledCase {
   /// Measures the commands in loops and conditions in the given number of runs. Slower than other measuring, so those
   /// around them are not taken from it.
   Status measure_blocks(std::int64_t num_runs) {
-    constexpr std::size_t kMost = 10000;  // of whose times there is memory, for each command
+    constexpr std::size_t kMaxTimes = 10000;  // that are kept, for each command
     blocks.resize(program.lowered().commands.num_commands());
     SubmissionTimes measured{.commands = {}, .has_blocks = true};
     for (; num_block_runs < num_runs; ++num_block_runs) {
@@ -68,7 +68,7 @@ struct CompiledCase {
       for (const CommandTime& time : measured.commands) {
         BlockTimes& times = blocks[time.command];
         ++times.num_launches;
-        if (times.seconds.size() >= kMost) continue;
+        if (times.seconds.size() >= kMaxTimes) continue;
         times.seconds.push_back(static_cast<double>(time.end_ns - time.begin_ns) * 1e-9);
       }
     }

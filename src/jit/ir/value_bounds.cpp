@@ -9,26 +9,27 @@ namespace millrace {
 namespace {
 
 ValueBounds add(const ValueBounds& a, const ValueBounds& b) {
-  return {saturating::add(a.least, b.least), saturating::add(a.most, b.most)};
+  return {saturating::add(a.minimum, b.minimum), saturating::add(a.maximum, b.maximum)};
 }
 
 ValueBounds multiply(const ValueBounds& a, const ValueBounds& b) {
-  const auto [least, most] = std::minmax({saturating::multiply(a.least, b.least), saturating::multiply(a.least, b.most),
-                                          saturating::multiply(a.most, b.least), saturating::multiply(a.most, b.most)});
-  return {least, most};
+  const auto [lowest, highest] =
+      std::minmax({saturating::multiply(a.minimum, b.minimum), saturating::multiply(a.minimum, b.maximum),
+                   saturating::multiply(a.maximum, b.minimum), saturating::multiply(a.maximum, b.maximum)});
+  return {lowest, highest};
 }
 
 /// The remainder has the dividend's sign.
 ValueBounds remainder(const ValueBounds& a, const ValueBounds& b) {
-  const ValueBounds all{std::min<std::int64_t>(a.least, 0), std::max<std::int64_t>(a.most, 0)};
-  if (b.least <= 0) return all;
-  return {std::max(all.least, 1 - b.most), std::min(all.most, b.most - 1)};
+  const ValueBounds all{std::min<std::int64_t>(a.minimum, 0), std::max<std::int64_t>(a.maximum, 0)};
+  if (b.minimum <= 0) return all;
+  return {std::max(all.minimum, 1 - b.maximum), std::min(all.maximum, b.maximum - 1)};
 }
 
 /// a & b, of which one is not negative.
 ValueBounds mask(const ValueBounds& a, const ValueBounds& b) {
-  if (a.least < 0) return {0, b.most};
-  return {0, b.least < 0 ? a.most : std::min(a.most, b.most)};
+  if (a.minimum < 0) return {0, b.maximum};
+  return {0, b.minimum < 0 ? a.maximum : std::min(a.maximum, b.maximum)};
 }
 
 class BoundsFinder {
@@ -53,7 +54,7 @@ class BoundsFinder {
   void walk(BlockId block) {
     for (const Instruction& instruction : kernel_.blocks[block].instructions) {
       if (instruction.op == KernelOp::kFor) {
-        const std::int64_t lower = operand(instruction, 0).least, upper = operand(instruction, 1).most;
+        const std::int64_t lower = operand(instruction, 0).minimum, upper = operand(instruction, 1).maximum;
         set(kernel_.blocks[instruction.blocks[0]].parameters[0], {lower, std::max(lower, saturating::add(upper, -1))});
       }
       for (const BlockId inner : instruction.blocks) walk(inner);
@@ -68,7 +69,7 @@ class BoundsFinder {
     const VectorType& type = kernel_.types[id];
     const bool is_counter = type == VectorType{DType::kI32, 1} || type == VectorType{DType::kI64, 1};
     const ValueBounds all = all_of(type);
-    if (is_counter && found.least >= all.least && found.most <= all.most) bounds_[id] = found;
+    if (is_counter && found.minimum >= all.minimum && found.maximum <= all.maximum) bounds_[id] = found;
   }
 
   const ValueBounds& operand(const Instruction& instruction, std::size_t i) const {
@@ -91,23 +92,23 @@ class BoundsFinder {
       case KernelOp::kAdd:
         return exact(add(a, b));
       case KernelOp::kSub:
-        return exact({saturating::subtract(a.least, b.most), saturating::subtract(a.most, b.least)});
+        return exact({saturating::subtract(a.minimum, b.maximum), saturating::subtract(a.maximum, b.minimum)});
       case KernelOp::kMul:
         return exact(multiply(a, b));
       case KernelOp::kMulAdd:
         return exact(add(exact(multiply(a, b)), operand(instruction, 2)));
       case KernelOp::kMin:
-        return {std::min(a.least, b.least), std::min(a.most, b.most)};
+        return {std::min(a.minimum, b.minimum), std::min(a.maximum, b.maximum)};
       case KernelOp::kMax:
-        return {std::max(a.least, b.least), std::max(a.most, b.most)};
+        return {std::max(a.minimum, b.minimum), std::max(a.maximum, b.maximum)};
       case KernelOp::kRem:
         return remainder(a, b);
       case KernelOp::kDiv:
-        return a.least >= 0 && b.least >= 0 ? ValueBounds{0, a.most} : ValueBounds();
+        return a.minimum >= 0 && b.minimum >= 0 ? ValueBounds{0, a.maximum} : ValueBounds();
       case KernelOp::kShr:
-        return a.least >= 0 ? ValueBounds{0, a.most} : ValueBounds();
+        return a.minimum >= 0 ? ValueBounds{0, a.maximum} : ValueBounds();
       case KernelOp::kAnd:
-        return a.least >= 0 || b.least >= 0 ? mask(a, b) : ValueBounds();
+        return a.minimum >= 0 || b.minimum >= 0 ? mask(a, b) : ValueBounds();
       default:
         return {};
     }
@@ -121,7 +122,7 @@ class BoundsFinder {
 
   /// A saturated end says that an i64 may have wrapped.
   static ValueBounds exact(const ValueBounds& found) {
-    return saturating::is_end(found.least) || saturating::is_end(found.most) ? ValueBounds() : found;
+    return saturating::is_end(found.minimum) || saturating::is_end(found.maximum) ? ValueBounds() : found;
   }
 
   const MachineKernel& kernel_;

@@ -8,9 +8,9 @@
 
 namespace millrace {
 
-/// A scalar of i32 or i64 is always in [least, most]. Nothing is known of other values.
+/// A scalar of i32 or i64 is always in [minimum, maximum]. Nothing is known of other values.
 struct ValueBounds {
-  std::int64_t least = saturating::kMin, most = saturating::kMax;
+  std::int64_t minimum = saturating::kMin, maximum = saturating::kMax;
   friend bool operator==(const ValueBounds&, const ValueBounds&) = default;
 };
 

@@ -177,12 +177,13 @@ class KernelWalk {
     const ValueBounds &lower = bounds_[loop.operands[0]], &end = bounds_[loop.operands[1]],
                       &step = bounds_[loop.operands[2]];
     Value* upper = value(loop.operands[1]);
-    const std::int64_t most = kernel_.types[loop.operands[0]].dtype == DType::kI32
-                                  ? std::numeric_limits<std::int32_t>::max()
-                                  : std::numeric_limits<std::int64_t>::max();
-    const std::uint64_t room = static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(end.most);
-    if (step.most >= 1 && static_cast<std::uint64_t>(step.most - 1) <= room) return ir_.CreateICmpSLT(next, upper);
-    if (lower.least >= 0) return ir_.CreateICmpULT(next, upper);  // unsigned, the sum is exact
+    const std::int64_t limit = kernel_.types[loop.operands[0]].dtype == DType::kI32
+                                   ? std::numeric_limits<std::int32_t>::max()
+                                   : std::numeric_limits<std::int64_t>::max();
+    const std::uint64_t room = static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(end.maximum);
+    if (step.maximum >= 1 && static_cast<std::uint64_t>(step.maximum - 1) <= room)
+      return ir_.CreateICmpSLT(next, upper);
+    if (lower.minimum >= 0) return ir_.CreateICmpULT(next, upper);  // unsigned, the sum is exact
     return ir_.CreateICmpUGT(ir_.CreateSub(upper, i), value(loop.operands[2]));
   }
 
