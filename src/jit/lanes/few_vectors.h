@@ -17,8 +17,10 @@ class FewMasks {
     const LaneValue position = b_.binary(LaneOp::kAdd, b_.numbers(), b_.constant(vector * b_.num_lanes()));
     return b_.binary(LaneOp::kLess, position, count_);
   }
-  /// How many lanes are in use from a vector on.
+  /// How many lanes are in use from a vector on, where store_indices reads that: emitters do not leave out what is
+  /// never read.
   LaneValue count_from(int vector) const {
+    if (b_.lane_bits() == 64 || vector < num_whole_) return kNoLaneValue;
     return b_.binary(LaneOp::kAdd, count_, b_.constant(-vector * b_.num_lanes()));
   }
   LaneValue load(int pointer, std::int32_t offset_bytes, LaneElement element, int vector, LaneValue others) const {
@@ -35,7 +37,8 @@ class FewMasks {
 
 /// The element of a key that holds it.
 LaneValue value_of(LaneBuilder&, LaneValue key, const LaneKeys&);
-/// Stores the index of each lane as i64. `mask`, if that is given, has the first `count` lanes.
+/// Stores the index of each lane as i64. `mask`, if that is given, has the first `count` lanes; lanes of 64 bits do not
+/// read `count`.
 void store_indices(LaneBuilder&, int pointer, std::int32_t offset_bytes, LaneValue lanes, const LaneKeys&,
                    LaneValue mask, LaneValue count);
 
