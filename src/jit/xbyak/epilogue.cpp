@@ -23,7 +23,7 @@ class EpilogueCompiler {
 
  private:
   const BodyInstruction& instruction(std::uint32_t i) const { return body_.instructions[BodyValueId{i}]; }
-  bool is_leaf(std::uint32_t i) const {
+  bool is_fetched(std::uint32_t i) const {
     return instruction(i).op == KernelOp::kConstant || instruction(i).op == KernelOp::kLoad;
   }
 
@@ -58,19 +58,19 @@ class EpilogueCompiler {
     return static_cast<std::uint8_t>(in_use_.size() - 1);
   }
 
-  /// The slot that holds the value; a leaf is fetched into a new slot.
+  /// The slot that holds the value; a constant or a loaded value is fetched into a new slot.
   std::uint8_t fetch(std::uint32_t value) {
-    if (!is_leaf(value)) return slot_[value];
-    const BodyInstruction& leaf = instruction(value);
+    if (!is_fetched(value)) return slot_[value];
+    const BodyInstruction& from = instruction(value);
     EpilogueStep step;
     step.result = take_slot();
-    if (leaf.op == KernelOp::kLoad) {
+    if (from.op == KernelOp::kLoad) {
       step.kind = EpilogueStep::Kind::kLoad;
-      step.immediate = problem_.load_slot[leaf.immediate];
+      step.immediate = problem_.load_slot[from.immediate];
     } else {
       step.kind = EpilogueStep::Kind::kConstant;
-      step.immediate = leaf.dtype == DType::kBool ? 0u - static_cast<std::uint32_t>(leaf.immediate != 0)
-                                                  : static_cast<std::uint32_t>(leaf.immediate);
+      step.immediate = from.dtype == DType::kBool ? 0u - static_cast<std::uint32_t>(from.immediate != 0)
+                                                  : static_cast<std::uint32_t>(from.immediate);
     }
     program_.steps.push_back(step);
     return step.result;
@@ -79,12 +79,12 @@ class EpilogueCompiler {
   void release(std::uint32_t value, std::uint8_t slot, std::uint32_t step) {
     const bool is_accumulator = instruction(value).op == KernelOp::kReduced;
     const std::uint32_t last = is_accumulator ? accumulator_last_use_ : last_use_[value];
-    if (is_leaf(value) || last == step) in_use_[slot] = false;
+    if (is_fetched(value) || last == step) in_use_[slot] = false;
   }
 
   Status append(std::uint32_t i) {
     const BodyInstruction& from = instruction(i);
-    if (last_use_[i] == kNever || is_leaf(i) || from.op == KernelOp::kReduced) return {};
+    if (last_use_[i] == kNever || is_fetched(i) || from.op == KernelOp::kReduced) return {};
     EpilogueStep step;
     MILLRACE_TRY(find_row(i, step));
     for (unsigned o = 0; o < from.num_operands; ++o) step.source[o] = fetch(index_of(from.operands[o]));

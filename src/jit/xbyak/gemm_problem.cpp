@@ -38,15 +38,196 @@ class GemmMatcher {
   }
 
  private:
-  Status check_domain();
-  Status read_term();
-  Status read_epilogue();
-  Result<Walk> walk_of(const Access& access, bool is_store) const;
-  Status assign_dims();
-  bool find_columns();
-  Status fill_problem();
-  GemmAccess access_of(const Walk& walk) const;
-  Status check_problem() const;
+  Status check_domain() {
+    if (classify(kernel_) != LoopKind::kContract) {
+      return unimplemented(
+          fmt::format("a {} nest, takes contractions, argmin and argmax only", to_text(classify(kernel_))));
+    }
+    for (std::size_t d = 0; d < kernel_.domain.size(); ++d) {
+      const SizeExpr& extent = kernel_.domain[d].extent;
+      if (!extent.is_constant()) {
+        return unimplemented(
+            fmt::format("dim {} has the symbolic extent {}, takes static extents only", dim_text(d), extent.to_text()));
+      }
+      extents_.push_back(extent.constant());
+      problem_.is_empty |= extents_.back() == 0 && !kernel_.domain[d].is_reduction;
+      if (!kernel_.domain[d].is_reduction) continue;
+      if (k_) {
+        return unimplemented(fmt::format("dims {} and {} are both summed over and do not collapse, takes one",
+                                         dim_text(*k_), dim_text(d)));
+      }
+      k_ = d;
+    }
+    return {};
+  }
+
+  /// classify() has checked that the term is the product of two loads.
+  Status read_term() {
+    if (kernel_.reductions[0].dtype != DType::kF32) {
+      return unimplemented(fmt::format("sums in {}, takes f32 only", to_text(kernel_.reductions[0].dtype)));
+    }
+    const auto& code = kernel_.term.instructions;
+    const BodyInstruction& product = code[kernel_.term.yields[0]];
+    const auto load = [&](int operand) { return kernel_.loads[code[product.operands[operand]].immediate]; };
+    MILLRACE_TRY_ASSIGN(a_, walk_of(load(0), false));
+    MILLRACE_TRY_ASSIGN(b_, walk_of(load(1), false));
+    return {};
+  }
+
+  Status read_epilogue() {
+    problem_.load_slot.assign(kernel_.loads.size(), 0);
+    std::vector<bool> is_read(kernel_.loads.size());
+    for (const BodyInstruction& instruction : kernel_.epilogue.instructions) {
+      if (instruction.op != KernelOp::kLoad || is_read[instruction.immediate]) continue;
+      is_read[instruction.immediate] = true;
+      problem_.load_slot[instruction.immediate] = static_cast<std::uint32_t>(loads_.size());
+      MILLRACE_TRY_ASSIGN(loads_.emplace_back(), walk_of(kernel_.loads[instruction.immediate], false));
+    }
+    for (const Access& store : kernel_.stores) {
+      MILLRACE_TRY_ASSIGN(stores_.emplace_back(), walk_of(store, true));
+    }
+    if (loads_.size() + stores_.size() > kMaxGemmAccesses) {
+      return unimplemented(fmt::format("the epilogue has {} loads and stores, takes up to {}",
+                                       loads_.size() + stores_.size(), kMaxGemmAccesses));
+    }
+    return {};
+  }
+
+  Result<Walk> walk_of(const Access& access, bool is_store) const {
+    const KernelTensor& tensor = is_store ? kernel_.results[access.tensor] : kernel_.operands[access.tensor];
+    const auto refuse = [&](std::string_view what) {
+      return unimplemented(fmt::format("{} '{}' {}", is_store ? "result" : "operand", tensor.name, what));
+    };
+    if (tensor.type.dtype != DType::kF32) {
+      return refuse(fmt::format("is {}, takes f32 only", to_text(tensor.type.dtype)));
+    }
+    if (access.dynamic_dim) return refuse("is gathered, takes plain loads only");
+    if (access.fill) return refuse("is padded while loading, takes plain loads only");
+    Walk walk;
+    walk.buffer = access.tensor + (is_store ? static_cast<std::uint32_t>(kernel_.operands.size()) : 0);
+    SizeExpr offset = tensor.layout.offset;
+    std::vector<SizeExpr> strides(kernel_.domain.size());
+    for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
+      const SizeExpr& step = tensor.layout.strides[axis];
+      offset = offset + access.indices[axis].offset * step;
+      for (std::size_t d = 0; d < strides.size(); ++d) {
+        strides[d] = strides[d] + access.indices[axis].coefficients[d] * step;
+      }
+    }
+    if (!offset.is_constant()) return refuse(fmt::format("starts at the symbolic element {}", offset.to_text()));
+    walk.offset = offset.constant();
+    for (const SizeExpr& stride : strides) {
+      if (!stride.is_constant()) return refuse(fmt::format("has the symbolic stride {}", stride.to_text()));
+      walk.strides.push_back(stride.constant());
+    }
+    return walk;
+  }
+
+  /// Chooses the rows: the longest dim along which only A moves. Every other dim becomes a loop around products.
+  Status assign_dims() {
+    if (!find_columns()) {
+      return unimplemented(
+          "no dim that one factor alone walks has unit stride in the result, needs one for the columns");
+    }
+    for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
+      if (d == *n_ || a_.strides[d] == 0 || b_.strides[d] != 0) continue;
+      if (!m_ || extents_[d] > extents_[*m_]) m_ = d;
+    }
+    for (const bool b_moves : {true, false}) {
+      for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
+        if (d == *n_ || d == m_ || (b_.strides[d] != 0) != b_moves) continue;
+        batch_.push_back(d);
+        problem_.num_outer_batch += b_moves;
+      }
+    }
+    if (batch_.size() > kMaxGemmBatch) {
+      return unimplemented(
+          fmt::format("{} batch dims that do not collapse, takes up to {}", batch_.size(), kMaxGemmBatch));
+    }
+    return {};
+  }
+
+  /// Chooses the columns: a dim along which results are contiguous and along which exactly one factor moves. That
+  /// factor becomes B. If there are no steps to sum over, the factors are not read and their strides are 0.
+  bool find_columns() {
+    const bool sums_nothing = k_ && extents_[*k_] == 0;
+    for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
+      if (stores_[0].strides[d] != 1) continue;
+      if ((a_.strides[d] != 0) == (b_.strides[d] != 0) && !sums_nothing) continue;
+      if (a_.strides[d] != 0) std::swap(a_, b_);
+      n_ = d;
+      return true;
+    }
+    return false;
+  }
+
+  Status fill_problem() {
+    const auto extent = [&](const std::optional<std::size_t>& d) { return d ? extents_[*d] : 1; };
+    problem_.m = std::max<std::int64_t>(extent(m_), 1);
+    problem_.n = std::max<std::int64_t>(extent(n_), 1);
+    problem_.k = extent(k_);
+    for (const std::size_t d : batch_) problem_.batch_extents.push_back(std::max<std::int64_t>(extents_[d], 1));
+    problem_.a = access_of(a_);
+    problem_.b = access_of(b_);
+    if (problem_.k == 0) {
+      // Nothing is read, so compute no addresses from pointers that may be null.
+      for (GemmAccess* access : {&problem_.a, &problem_.b}) {
+        *access = {access->buffer, 0, 0, 1, 0, std::vector<std::int64_t>(batch_.size())};
+      }
+    }
+    for (const Walk& walk : loads_) problem_.loads.push_back(access_of(walk));
+    for (const Walk& walk : stores_) problem_.stores.push_back(access_of(walk));
+    return {};
+  }
+
+  GemmAccess access_of(const Walk& walk) const {
+    GemmAccess access{
+        walk.buffer, walk.offset, m_ ? walk.strides[*m_] : 0, walk.strides[*n_], k_ ? walk.strides[*k_] : 0, {}};
+    for (const std::size_t d : batch_) access.batch.push_back(walk.strides[d]);
+    return access;
+  }
+
+  Status check_problem() const {
+    if (problem_.k > kMaxGemmDepth) {
+      return unimplemented(fmt::format("a sum of {} products, takes up to {}", problem_.k, kMaxGemmDepth));
+    }
+    const GemmAccess& b = problem_.b;
+    if (b.n != 1 && b.k != 1) {
+      return unimplemented(fmt::format("operand '{}' has strides {} along columns and {} along the sum, one must be 1",
+                                       kernel_.operands[b.buffer].name, b.n, b.k));
+    }
+    if (b.n != 1 && problem_.m < kMinRowsToTranspose) {
+      return unimplemented(
+          fmt::format("{} row(s) by a matrix that is contiguous along the sum: transposing it costs "
+                      "more than it gains below {} rows",
+                      problem_.m, kMinRowsToTranspose));
+    }
+    for (const GemmAccess& load : problem_.loads) {
+      if (load.n == 0 || load.n == 1) continue;
+      return unimplemented(fmt::format("operand '{}' of the epilogue has stride {} along columns, takes 0 or 1",
+                                       kernel_.operands[load.buffer].name, load.n));
+    }
+    for (const GemmAccess& store : problem_.stores) {
+      if (store.n == 1) continue;
+      return unimplemented(fmt::format("result '{}' has stride {} along columns, takes 1",
+                                       kernel_.results[store.buffer - kernel_.operands.size()].name, store.n));
+    }
+    for (const GemmAccess* access : {&problem_.a, &problem_.b}) {
+      for (const std::int64_t stride : {access->m, access->n, access->k}) {
+        if (std::abs(stride) <= kMaxStride) continue;
+        return unimplemented(fmt::format("operand '{}' has stride {}, takes up to {}",
+                                         kernel_.operands[access->buffer].name, stride, kMaxStride));
+      }
+    }
+    for (const std::vector<GemmAccess>* accesses : {&problem_.loads, &problem_.stores}) {
+      for (const GemmAccess& access : *accesses) {
+        if (std::abs(access.m) <= kMaxStride) continue;
+        return unimplemented(
+            fmt::format("the epilogue has stride {} along rows, takes up to {}", access.m, kMaxStride));
+      }
+    }
+    return {};
+  }
 
   std::string dim_text(std::size_t d) const { return fmt::format("d{} ({})", d, kernel_.domain[d].name); }
 
@@ -58,195 +239,6 @@ class GemmMatcher {
   std::optional<std::size_t> m_, n_, k_;
   std::vector<std::size_t> batch_;
 };
-
-Status GemmMatcher::check_domain() {
-  if (classify(kernel_) != LoopKind::kContract) {
-    return unimplemented(
-        fmt::format("a {} nest, takes contractions, argmin and argmax only", to_text(classify(kernel_))));
-  }
-  for (std::size_t d = 0; d < kernel_.domain.size(); ++d) {
-    const SizeExpr& extent = kernel_.domain[d].extent;
-    if (!extent.is_constant()) {
-      return unimplemented(
-          fmt::format("dim {} has the symbolic extent {}, takes static extents only", dim_text(d), extent.to_text()));
-    }
-    extents_.push_back(extent.constant());
-    problem_.is_empty |= extents_.back() == 0 && !kernel_.domain[d].is_reduction;
-    if (!kernel_.domain[d].is_reduction) continue;
-    if (k_) {
-      return unimplemented(fmt::format("dims {} and {} are both summed over and do not collapse, takes one",
-                                       dim_text(*k_), dim_text(d)));
-    }
-    k_ = d;
-  }
-  return {};
-}
-
-Result<Walk> GemmMatcher::walk_of(const Access& access, bool is_store) const {
-  const KernelTensor& tensor = is_store ? kernel_.results[access.tensor] : kernel_.operands[access.tensor];
-  const auto refuse = [&](std::string_view what) {
-    return unimplemented(fmt::format("{} '{}' {}", is_store ? "result" : "operand", tensor.name, what));
-  };
-  if (tensor.type.dtype != DType::kF32) {
-    return refuse(fmt::format("is {}, takes f32 only", to_text(tensor.type.dtype)));
-  }
-  if (access.dynamic_dim) return refuse("is gathered, takes plain loads only");
-  if (access.fill) return refuse("is padded while loading, takes plain loads only");
-  Walk walk;
-  walk.buffer = access.tensor + (is_store ? static_cast<std::uint32_t>(kernel_.operands.size()) : 0);
-  SizeExpr offset = tensor.layout.offset;
-  std::vector<SizeExpr> strides(kernel_.domain.size());
-  for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
-    const SizeExpr& step = tensor.layout.strides[axis];
-    offset = offset + access.indices[axis].offset * step;
-    for (std::size_t d = 0; d < strides.size(); ++d) {
-      strides[d] = strides[d] + access.indices[axis].coefficients[d] * step;
-    }
-  }
-  if (!offset.is_constant()) return refuse(fmt::format("starts at the symbolic element {}", offset.to_text()));
-  walk.offset = offset.constant();
-  for (const SizeExpr& stride : strides) {
-    if (!stride.is_constant()) return refuse(fmt::format("has the symbolic stride {}", stride.to_text()));
-    walk.strides.push_back(stride.constant());
-  }
-  return walk;
-}
-
-/// classify() has checked that the term is the product of two loads.
-Status GemmMatcher::read_term() {
-  if (kernel_.reductions[0].dtype != DType::kF32) {
-    return unimplemented(fmt::format("sums in {}, takes f32 only", to_text(kernel_.reductions[0].dtype)));
-  }
-  const auto& code = kernel_.term.instructions;
-  const BodyInstruction& product = code[kernel_.term.yields[0]];
-  const auto load = [&](int operand) { return kernel_.loads[code[product.operands[operand]].immediate]; };
-  MILLRACE_TRY_ASSIGN(a_, walk_of(load(0), false));
-  MILLRACE_TRY_ASSIGN(b_, walk_of(load(1), false));
-  return {};
-}
-
-Status GemmMatcher::read_epilogue() {
-  problem_.load_slot.assign(kernel_.loads.size(), 0);
-  std::vector<bool> is_read(kernel_.loads.size());
-  for (const BodyInstruction& instruction : kernel_.epilogue.instructions) {
-    if (instruction.op != KernelOp::kLoad || is_read[instruction.immediate]) continue;
-    is_read[instruction.immediate] = true;
-    problem_.load_slot[instruction.immediate] = static_cast<std::uint32_t>(loads_.size());
-    MILLRACE_TRY_ASSIGN(loads_.emplace_back(), walk_of(kernel_.loads[instruction.immediate], false));
-  }
-  for (const Access& store : kernel_.stores) {
-    MILLRACE_TRY_ASSIGN(stores_.emplace_back(), walk_of(store, true));
-  }
-  if (loads_.size() + stores_.size() > kMaxGemmAccesses) {
-    return unimplemented(fmt::format("the epilogue has {} loads and stores, takes up to {}",
-                                     loads_.size() + stores_.size(), kMaxGemmAccesses));
-  }
-  return {};
-}
-
-/// Chooses the columns: a dim along which results are contiguous and along which exactly one factor moves. That factor
-/// becomes B. If there are no steps to sum over, the factors are not read and their strides are 0.
-bool GemmMatcher::find_columns() {
-  const bool sums_nothing = k_ && extents_[*k_] == 0;
-  for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
-    if (stores_[0].strides[d] != 1) continue;
-    if ((a_.strides[d] != 0) == (b_.strides[d] != 0) && !sums_nothing) continue;
-    if (a_.strides[d] != 0) std::swap(a_, b_);
-    n_ = d;
-    return true;
-  }
-  return false;
-}
-
-/// Chooses the rows: the longest dim along which only A moves. Every other dim becomes a loop around products.
-Status GemmMatcher::assign_dims() {
-  if (!find_columns()) {
-    return unimplemented("no dim that one factor alone walks has unit stride in the result, needs one for the columns");
-  }
-  for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
-    if (d == *n_ || a_.strides[d] == 0 || b_.strides[d] != 0) continue;
-    if (!m_ || extents_[d] > extents_[*m_]) m_ = d;
-  }
-  for (const bool b_moves : {true, false}) {
-    for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
-      if (d == *n_ || d == m_ || (b_.strides[d] != 0) != b_moves) continue;
-      batch_.push_back(d);
-      problem_.num_outer_batch += b_moves;
-    }
-  }
-  if (batch_.size() > kMaxGemmBatch) {
-    return unimplemented(
-        fmt::format("{} batch dims that do not collapse, takes up to {}", batch_.size(), kMaxGemmBatch));
-  }
-  return {};
-}
-
-GemmAccess GemmMatcher::access_of(const Walk& walk) const {
-  GemmAccess access{walk.buffer, walk.offset, m_ ? walk.strides[*m_] : 0, walk.strides[*n_], k_ ? walk.strides[*k_] : 0,
-                    {}};
-  for (const std::size_t d : batch_) access.batch.push_back(walk.strides[d]);
-  return access;
-}
-
-Status GemmMatcher::fill_problem() {
-  const auto extent = [&](const std::optional<std::size_t>& d) { return d ? extents_[*d] : 1; };
-  problem_.m = std::max<std::int64_t>(extent(m_), 1);
-  problem_.n = std::max<std::int64_t>(extent(n_), 1);
-  problem_.k = extent(k_);
-  for (const std::size_t d : batch_) problem_.batch_extents.push_back(std::max<std::int64_t>(extents_[d], 1));
-  problem_.a = access_of(a_);
-  problem_.b = access_of(b_);
-  if (problem_.k == 0) {
-    // Nothing is read, so compute no addresses from pointers that may be null.
-    for (GemmAccess* access : {&problem_.a, &problem_.b}) {
-      *access = {access->buffer, 0, 0, 1, 0, std::vector<std::int64_t>(batch_.size())};
-    }
-  }
-  for (const Walk& walk : loads_) problem_.loads.push_back(access_of(walk));
-  for (const Walk& walk : stores_) problem_.stores.push_back(access_of(walk));
-  return {};
-}
-
-Status GemmMatcher::check_problem() const {
-  if (problem_.k > kMaxGemmDepth) {
-    return unimplemented(fmt::format("a sum of {} products, takes up to {}", problem_.k, kMaxGemmDepth));
-  }
-  const GemmAccess& b = problem_.b;
-  if (b.n != 1 && b.k != 1) {
-    return unimplemented(fmt::format("operand '{}' has strides {} along columns and {} along the sum, one must be 1",
-                                     kernel_.operands[b.buffer].name, b.n, b.k));
-  }
-  if (b.n != 1 && problem_.m < kMinRowsToTranspose) {
-    return unimplemented(
-        fmt::format("{} row(s) by a matrix that is contiguous along the sum: turning it costs more "
-                    "than it gains below {} rows",
-                    problem_.m, kMinRowsToTranspose));
-  }
-  for (const GemmAccess& load : problem_.loads) {
-    if (load.n == 0 || load.n == 1) continue;
-    return unimplemented(fmt::format("operand '{}' of the epilogue has stride {} along columns, takes 0 or 1",
-                                     kernel_.operands[load.buffer].name, load.n));
-  }
-  for (const GemmAccess& store : problem_.stores) {
-    if (store.n == 1) continue;
-    return unimplemented(fmt::format("result '{}' has stride {} along columns, takes 1",
-                                     kernel_.results[store.buffer - kernel_.operands.size()].name, store.n));
-  }
-  for (const GemmAccess* access : {&problem_.a, &problem_.b}) {
-    for (const std::int64_t stride : {access->m, access->n, access->k}) {
-      if (std::abs(stride) <= kMaxStride) continue;
-      return unimplemented(fmt::format("operand '{}' has stride {}, takes up to {}",
-                                       kernel_.operands[access->buffer].name, stride, kMaxStride));
-    }
-  }
-  for (const std::vector<GemmAccess>* accesses : {&problem_.loads, &problem_.stores}) {
-    for (const GemmAccess& access : *accesses) {
-      if (std::abs(access.m) <= kMaxStride) continue;
-      return unimplemented(fmt::format("the epilogue has stride {} along rows, takes up to {}", access.m, kMaxStride));
-    }
-  }
-  return {};
-}
 
 }  // namespace
 

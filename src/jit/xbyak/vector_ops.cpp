@@ -82,8 +82,6 @@ void emit_select(A& a, const O& o) {
   }
 }
 
-void emit_bool_not_equal(A& a, const O& o) { a.vxorps(o.result, o.source[0], o.source[1]); }
-
 void emit_bool_equal(A& a, const O& o) {
   a.broadcast_constant(o.scratch[0], ~0u);
   a.vxorps(o.scratch[0], o.scratch[0], o.source[0]);
@@ -159,7 +157,9 @@ void emit_inverted(A& a, const O& o) {
 
 #define MILLRACE_DIRECT(instruction) [](A& a, const O& o) { a.instruction(o.result, o.source[0], o.source[1]); }
 
-constexpr DType kBool = DType::kBool, kF32 = DType::kF32, kI32 = DType::kI32, kU32 = DType::kU32;
+constexpr unsigned set_of(DType dtype) { return 1u << static_cast<unsigned>(dtype); }
+constexpr unsigned kBool = set_of(DType::kBool), kF32 = set_of(DType::kF32), kI32 = set_of(DType::kI32),
+                   kU32 = set_of(DType::kU32), kInts = kI32 | kU32, kAll = kF32 | kInts | kBool;
 
 constexpr VectorOp kVectorOps[] = {
     {KernelOp::kAdd, kF32, kF32, 0, MILLRACE_DIRECT(vaddps)},
@@ -180,54 +180,33 @@ constexpr VectorOp kVectorOps[] = {
     {KernelOp::kNe, kF32, kBool, 0, emit_compare<4>},
     {KernelOp::kLt, kF32, kBool, 0, emit_compare<0x11>},
     {KernelOp::kLe, kF32, kBool, 0, emit_compare<0x12>},
-    {KernelOp::kSelect, kF32, kF32, 0, emit_select},
-    {KernelOp::kSelect, kI32, kI32, 0, emit_select},
-    {KernelOp::kSelect, kU32, kU32, 0, emit_select},
-    {KernelOp::kSelect, kBool, kBool, 0, emit_select},
-    {KernelOp::kAnd, kBool, kBool, 0, MILLRACE_DIRECT(vandps)},
+    {KernelOp::kSelect, kAll, kAll, 0, emit_select},
+    {KernelOp::kAnd, kInts | kBool, kInts | kBool, 0, MILLRACE_DIRECT(vandps)},
+    {KernelOp::kOr, kInts | kBool, kInts | kBool, 0, MILLRACE_DIRECT(vorps)},
+    {KernelOp::kXor, kInts | kBool, kInts | kBool, 0, MILLRACE_DIRECT(vxorps)},
     {KernelOp::kMul, kBool, kBool, 0, MILLRACE_DIRECT(vandps)},
-    {KernelOp::kOr, kBool, kBool, 0, MILLRACE_DIRECT(vorps)},
-    {KernelOp::kXor, kBool, kBool, 0, MILLRACE_DIRECT(vxorps)},
-    {KernelOp::kNe, kBool, kBool, 0, emit_bool_not_equal},
+    {KernelOp::kNe, kBool, kBool, 0, MILLRACE_DIRECT(vxorps)},
     {KernelOp::kEq, kBool, kBool, 1, emit_bool_equal},
     {KernelOp::kConvert, kF32, kI32, 2, emit_float_to_int},
     {KernelOp::kConvert, kI32, kF32, 0, [](A& a, const O& o) { a.vcvtdq2ps(o.result, o.source[0]); }},
     {KernelOp::kConvert, kF32, kBool, 1, emit_float_to_bool},
     {KernelOp::kConvert, kBool, kF32, 1, emit_bool_to_float},
-    {KernelOp::kConvert, kI32, kU32, 0, emit_move},
-    {KernelOp::kConvert, kU32, kI32, 0, emit_move},
-    {KernelOp::kBitcast, kF32, kI32, 0, emit_move},
-    {KernelOp::kBitcast, kI32, kF32, 0, emit_move},
-    {KernelOp::kBitcast, kF32, kU32, 0, emit_move},
-    {KernelOp::kBitcast, kU32, kF32, 0, emit_move},
-    {KernelOp::kBitcast, kI32, kU32, 0, emit_move},
-    {KernelOp::kBitcast, kU32, kI32, 0, emit_move},
-    {KernelOp::kAdd, kI32, kI32, 0, MILLRACE_DIRECT(vpaddd)},
-    {KernelOp::kAdd, kU32, kU32, 0, MILLRACE_DIRECT(vpaddd)},
-    {KernelOp::kSub, kI32, kI32, 0, MILLRACE_DIRECT(vpsubd)},
-    {KernelOp::kSub, kU32, kU32, 0, MILLRACE_DIRECT(vpsubd)},
-    {KernelOp::kMul, kI32, kI32, 0, MILLRACE_DIRECT(vpmulld)},
-    {KernelOp::kMul, kU32, kU32, 0, MILLRACE_DIRECT(vpmulld)},
+    {KernelOp::kConvert, kInts, kInts, 0, emit_move},
+    {KernelOp::kBitcast, kF32 | kInts, kF32 | kInts, 0, emit_move},
+    {KernelOp::kAdd, kInts, kInts, 0, MILLRACE_DIRECT(vpaddd)},
+    {KernelOp::kSub, kInts, kInts, 0, MILLRACE_DIRECT(vpsubd)},
+    {KernelOp::kMul, kInts, kInts, 0, MILLRACE_DIRECT(vpmulld)},
     {KernelOp::kNeg, kI32, kI32, 1, emit_int_neg},
     {KernelOp::kAbs, kI32, kI32, 0, [](A& a, const O& o) { a.vpabsd(o.result, o.source[0]); }},
     {KernelOp::kMin, kI32, kI32, 0, MILLRACE_DIRECT(vpminsd)},
     {KernelOp::kMax, kI32, kI32, 0, MILLRACE_DIRECT(vpmaxsd)},
     {KernelOp::kMin, kU32, kU32, 0, MILLRACE_DIRECT(vpminud)},
     {KernelOp::kMax, kU32, kU32, 0, MILLRACE_DIRECT(vpmaxud)},
-    {KernelOp::kAnd, kI32, kI32, 0, MILLRACE_DIRECT(vandps)},
-    {KernelOp::kAnd, kU32, kU32, 0, MILLRACE_DIRECT(vandps)},
-    {KernelOp::kOr, kI32, kI32, 0, MILLRACE_DIRECT(vorps)},
-    {KernelOp::kOr, kU32, kU32, 0, MILLRACE_DIRECT(vorps)},
-    {KernelOp::kXor, kI32, kI32, 0, MILLRACE_DIRECT(vxorps)},
-    {KernelOp::kXor, kU32, kU32, 0, MILLRACE_DIRECT(vxorps)},
-    {KernelOp::kShl, kI32, kI32, 1, emit_shift<kShiftLeft>},
-    {KernelOp::kShl, kU32, kU32, 1, emit_shift<kShiftLeft>},
+    {KernelOp::kShl, kInts, kInts, 1, emit_shift<kShiftLeft>},
     {KernelOp::kShr, kI32, kI32, 1, emit_shift<kShiftRight>},
     {KernelOp::kShr, kU32, kU32, 1, emit_shift<kShiftRightLogical>},
-    {KernelOp::kEq, kI32, kBool, 0, emit_int_equal},
-    {KernelOp::kEq, kU32, kBool, 0, emit_int_equal},
-    {KernelOp::kNe, kI32, kBool, 2, emit_inverted<emit_int_equal, 0, 1>},
-    {KernelOp::kNe, kU32, kBool, 2, emit_inverted<emit_int_equal, 0, 1>},
+    {KernelOp::kEq, kInts, kBool, 0, emit_int_equal},
+    {KernelOp::kNe, kInts, kBool, 2, emit_inverted<emit_int_equal, 0, 1>},
     {KernelOp::kLt, kI32, kBool, 0, emit_int_less},
     {KernelOp::kLe, kI32, kBool, 2, emit_inverted<emit_int_less, 1, 0>},
 };
@@ -237,7 +216,7 @@ constexpr VectorOp kVectorOps[] = {
 
 const VectorOp* find_vector_op(KernelOp op, DType operand, DType result) {
   for (const VectorOp& row : kVectorOps) {
-    if (row.op == op && row.operand == operand && row.result == result) return &row;
+    if (row.op == op && (row.operands & set_of(operand)) != 0 && (row.results & set_of(result)) != 0) return &row;
   }
   return nullptr;
 }

@@ -20,8 +20,7 @@ struct VectorOperands {
 /// One kernel op on whole vectors of 32-bit lanes. A bool is a lane of all ones or all zeros.
 struct VectorOp {
   KernelOp op;
-  DType operand;  // dtype of the last operand
-  DType result;
+  unsigned operands, results;  // a bit per dtype: those of the last operand, and of the result
   int num_scratch;
   void (*emit)(VectorAssembler&, const VectorOperands&);
 };

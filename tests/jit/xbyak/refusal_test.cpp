@@ -82,16 +82,17 @@ TEST_CASE("xbyak takes one dim of summation") {
 TEST_CASE("xbyak refuses strides that its loads and stores cannot walk") {
   CHECK_EQ(refusal(make_gemm({.m = 1, .n = 1, .k = 8})),
            "no dim that one factor alone walks has unit stride in the result, needs one for the columns");
-  CHECK_EQ(refusal(make_gemm({.m = 3, .n = 8, .k = 8, .b_is_transposed = true})),
-           "3 row(s) by a matrix that is contiguous along the sum: turning it costs more than it gains below 4 rows");
+  CHECK_EQ(
+      refusal(make_gemm({.m = 3, .n = 8, .k = 8, .b_is_transposed = true})),
+      "3 row(s) by a matrix that is contiguous along the sum: transposing it costs more than it gains below 4 rows");
   LoopKernel strided = make_gemm({.m = 8, .n = 8, .k = 8, .padding = 10});
   strided.operands[1].layout.strides = {18, 2};
   CHECK_EQ(refusal(strided), "operand 'b' has strides 2 along columns and 18 along the sum, one must be 1");
-  LoopKernel turned =
+  LoopKernel transposed =
       make_gemm({.m = 8, .n = 8, .k = 8}, {Spread::kFull},
                 [](BodyBuilder& b, BodyValue sum, const Element& e) { return std::vector{b.add(sum, e(0))}; });
-  turned.operands[2].layout.strides = {1, 8};
-  CHECK_EQ(refusal(turned), "operand 'e0' of the epilogue has stride 8 along columns, takes 0 or 1");
+  transposed.operands[2].layout.strides = {1, 8};
+  CHECK_EQ(refusal(transposed), "operand 'e0' of the epilogue has stride 8 along columns, takes 0 or 1");
   LoopKernel padded = make_gemm({.m = 8, .n = 8, .k = 8});
   padded.loads[0].fill = Scalar::of(0.0f);
   padded.loads[0].indices[0].offset = -1;
