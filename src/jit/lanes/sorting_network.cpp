@@ -4,17 +4,21 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <optional>
+#include <tuple>
 #include <utility>
 
-#include "jit/lanes/bitonic_network.h"
+#include "jit/lanes/bit_order.h"
+#include "millrace/base/check.h"
 
 namespace millrace {
 namespace {
 
-void compare(LaneBuilder& b, LaneValue& low, LaneValue& high) {
-  const LaneValue least = b.binary(LaneOp::kMin, low, high);
+/// The lesser of each two lanes goes to `low`.
+void order_pair(LaneBuilder& b, LaneValue& low, LaneValue& high) {
+  const LaneValue min = b.binary(LaneOp::kMin, low, high);
   high = b.binary(LaneOp::kMax, low, high);
-  low = least;
+  low = min;
 }
 
 /// Merges two sorted runs that follow one another. Elements from `num_elements` on are not compared.
@@ -28,6 +32,172 @@ void add_merge(std::vector<Comparator>& comparators, int begin, int run, int num
 }
 
 int bits_for(std::int64_t count) { return std::countr_zero(static_cast<std::uint64_t>(count)); }
+
+/// The lanes whose number has this bit.
+std::uint64_t lanes_with(int num_lanes, int bit) {
+  std::uint64_t lanes = 0;
+  for (int lane = 0; lane < num_lanes; ++lane) {
+    if ((lane & bit) != 0) lanes |= std::uint64_t{1} << lane;
+  }
+  return lanes;
+}
+
+/// Compares the elements of a power of two of vectors by the bits of their numbers. A bit has a place: in the number of
+/// a lane, or in that of a vector. Elements that differ in a bit of vectors are compared by a minimum and a maximum of
+/// whole vectors. A bit of lanes is brought there before, by regrouping pairs of vectors: that is one instruction a
+/// vector, where comparing lanes of one vector takes two more than comparing vectors. In exchange goes the bit that was
+/// compared last: bitonic networks need it again last (Belady, "A study of replacement algorithms", 1966).
+class BitonicNetwork {
+ public:
+  /// places[i] is the bit at place i: those of a lane's number, and then those of a vector's. One vector's lanes have
+  /// their own bits.
+  BitonicNetwork(LaneBuilder& b, std::span<LaneValue> vectors, std::vector<int> places)
+      : b_(b),
+        vectors_(vectors),
+        num_lane_places_(bits_for(b.num_lanes())),
+        first_block_place_(b.lane_bits() == 64 ? 1 : 2),
+        places_(std::move(places)),
+        last_place_(num_lane_places_),
+        done_(vectors.size(), 0) {}
+
+  /// Orders each two elements whose numbers differ in `bit` alone: the number that has it gets the greater. If
+  /// `is_mirrored`, elements that differ in all lower bits as well: the first comparison of two runs that ascend.
+  void compare(int bit, bool is_mirrored = false) {
+    if (vectors_.size() == 1) {
+      const int lane_bit = 1 << place_of(bit), mirrored = is_mirrored ? places_below(bit) : 0;
+      const LaneValue other = b_.unary(LaneOp::kXorLanes, vectors_[0], lane_bit | mirrored);
+      vectors_[0] = b_.exchange(vectors_[0], other, lanes_with(b_.num_lanes(), lane_bit));
+      return;
+    }
+    if (place_of(bit) < num_lane_places_) regroup(order_from(place_of(bit)));
+    last_place_ = place_of(bit);
+    const int lower_bit = 1 << (last_place_ - num_lane_places_), mirrored = is_mirrored ? places_below(bit) : 0;
+    steps_.push_back({lower_bit, lower_bit | mirrored >> num_lane_places_, mirrored & (b_.num_lanes() - 1)});
+  }
+
+  /// Puts the lowest bits back to lanes, emits what was asked for, and leaves vectors in the order of numbers. Call
+  /// once, last, after comparing bit 0.
+  void finish() {
+    if (vectors_.size() == 1) return;
+    take_home();
+    // Step by step, as long as registers hold all vectors and what a step makes of them. If they do not, vector by
+    // vector: most of those that a vector does not need can wait in memory.
+    const int num_registers = b_.isa() == IsaLevel::kAvx512 ? 32 : 16;
+    const std::size_t first_step = 2 * std::ssize(vectors_) > num_registers ? steps_.size() : 1;
+    for (std::size_t num_steps = first_step; num_steps <= steps_.size(); ++num_steps) {
+      for (std::size_t vector = 0; vector < vectors_.size(); ++vector) advance(vector, num_steps);
+    }
+    order_vectors();
+  }
+
+ private:
+  /// What is done to each pair of vectors: they are regrouped, or compared.
+  struct Step {
+    int lower_bit;  // of vectors: the pair's first vector does not have it
+    int distance;   // between the numbers of the pair
+    int mirrored_lanes = 0;
+    std::optional<BitOrder> order = {};
+  };
+
+  int& bit_at(int place) { return places_[static_cast<std::size_t>(place)]; }
+  int place_of(int bit) const {
+    const auto place = std::ranges::find(places_, bit);
+    MILLRACE_CHECK(place != places_.end());
+    return static_cast<int>(place - places_.begin());
+  }
+  /// The places that have bits below this one, as a mask.
+  int places_below(int bit) {
+    int mask = 0;
+    for (int place = 0; place < std::ssize(places_); ++place) {
+      if (bit_at(place) < bit) mask |= 1 << place;
+    }
+    return mask;
+  }
+
+  /// The order that brings what is at a lane's place to vectors: those that are one instruction without a table, within
+  /// blocks of 128 bits, and of blocks.
+  BitOrder order_from(int place) const {
+    const int n = b_.num_lanes();
+    if (place < first_block_place_ && first_block_place_ == 2) {
+      return place == 0 ? BitOrder::rotated_down(n, 0, 2) : BitOrder::rotated_up(n, 0, 2);
+    }
+    const bool is_lower_of_blocks = place >= first_block_place_ && place + 1 < num_lane_places_;
+    return is_lower_of_blocks ? BitOrder::rotated_down(n, place, place + 2) : BitOrder::exchanged(n, place);
+  }
+  /// And the one that takes a bit to that place.
+  BitOrder order_to(int place) const {
+    const int n = b_.num_lanes();
+    return place == 0 && first_block_place_ == 2 ? BitOrder::rotated_up(n, 0, 2) : BitOrder::exchanged(n, place);
+  }
+  /// Puts all lanes' bits back at once, of which one is at the place of the last comparison.
+  BitOrder order_to_home() const {
+    std::vector<int> from;
+    for (int bit = 0; bit < num_lane_places_; ++bit) from.push_back(std::min(place_of(bit), num_lane_places_));
+    const auto is_vectors_bit = [&](int bit) { return bit >= num_lane_places_; };
+    from.push_back(static_cast<int>(std::ranges::find_if(places_, is_vectors_bit) - places_.begin()));
+    return BitOrder(from);
+  }
+
+  void regroup(BitOrder order) {
+    const int lower_bit = 1 << (last_place_ - num_lane_places_);
+    steps_.push_back({lower_bit, lower_bit, 0, order});
+    const std::vector<int> before = places_;
+    const auto bit_before = [&](int place) {
+      const int from = order.bit_at(place);
+      return before[static_cast<std::size_t>(from == num_lane_places_ ? last_place_ : from)];
+    };
+    for (int place = 0; place < num_lane_places_; ++place) bit_at(place) = bit_before(place);
+    bit_at(last_place_) = bit_before(num_lane_places_);
+  }
+  void take_home() {
+    // AVX-512 has an instruction for any order.
+    const bool is_one_step = b_.isa() == IsaLevel::kAvx512;
+    while (bit_at(last_place_) < num_lane_places_) {
+      regroup(is_one_step ? order_to_home() : order_to(bit_at(last_place_)));
+    }
+    for (int place = 0; place < num_lane_places_; ++place) MILLRACE_CHECK(place_of(place) == place);
+  }
+
+  void order_vectors() {
+    const std::vector<LaneValue> unordered(vectors_.begin(), vectors_.end());
+    for (std::size_t i = 0; i < unordered.size(); ++i) {
+      std::size_t number = 0;
+      for (int place = num_lane_places_; place < std::ssize(places_); ++place) {
+        number |= (i >> (place - num_lane_places_) & 1) << (bit_at(place) - num_lane_places_);
+      }
+      vectors_[number] = unordered[i];
+    }
+  }
+
+  /// Emits the first steps of a vector, and what they need.
+  void advance(std::size_t vector, std::size_t num_steps) {
+    while (done_[vector] < num_steps) {
+      const Step& step = steps_[done_[vector]];
+      const std::size_t other = vector ^ static_cast<std::size_t>(step.distance);
+      advance(other, done_[vector]);
+      const bool is_low = (vector & static_cast<std::size_t>(step.lower_bit)) == 0;
+      emit(step, vectors_[is_low ? vector : other], vectors_[is_low ? other : vector]);
+      ++done_[vector];
+      ++done_[other];
+    }
+  }
+  void emit(const Step& step, LaneValue& low, LaneValue& high) {
+    if (step.order) {
+      std::tie(low, high) = b_.regroup(low, high, *step.order);
+      return;
+    }
+    if (step.mirrored_lanes != 0) high = b_.unary(LaneOp::kXorLanes, high, step.mirrored_lanes);
+    order_pair(b_, low, high);
+  }
+
+  LaneBuilder& b_;
+  std::span<LaneValue> vectors_;
+  int num_lane_places_, first_block_place_;
+  std::vector<int> places_;
+  int last_place_;  // one of vectors, that of the bit compared last
+  std::vector<Step> steps_;
+  std::vector<std::size_t> done_;  // by vector: its steps that were emitted
+};
 
 }  // namespace
 
@@ -43,7 +213,8 @@ std::vector<Comparator> sorting_network(int num_elements) {
 
 void sort_lanes(LaneBuilder& b, std::span<LaneValue> vectors) {
   for (const Comparator& comparator : sorting_network(static_cast<int>(vectors.size()))) {
-    compare(b, vectors[static_cast<std::size_t>(comparator.low)], vectors[static_cast<std::size_t>(comparator.high)]);
+    order_pair(b, vectors[static_cast<std::size_t>(comparator.low)],
+               vectors[static_cast<std::size_t>(comparator.high)]);
   }
   const int vector_bits = bits_for(std::ssize(vectors)), lane_bits = bits_for(b.num_lanes());
   // Columns have the lowest bits. Those of lanes may be in any order, unless there is one vector, which stays as it is:
@@ -54,7 +225,7 @@ void sort_lanes(LaneBuilder& b, std::span<LaneValue> vectors) {
   for (int place = 0; place < vector_bits; ++place) places.push_back(place);
   BitonicNetwork network(b, vectors, std::move(places));
   for (int bit = vector_bits; bit < vector_bits + lane_bits; ++bit) {
-    network.compare_mirrored(bit);
+    network.compare(bit, true);
     for (int lower = bit - 1; lower >= 0; --lower) network.compare(lower);
   }
   network.finish();
