@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "jit/lanes/lane_function.h"
+
 namespace millrace {
 
 /// From the instruction that writes a value to the last that reads it, both included. A value that is never read has
@@ -32,5 +34,27 @@ struct Allocation {
 /// for the one before in the same register: those of a compress on Zen 5. `ranges` are in the order of `first`.
 /// Source: Poletto and Sarkar, "Linear scan register allocation", ACM TOPLAS 21(5), 1999.
 Allocation allocate_registers(std::span<const LiveRange> ranges, int num_registers);
+
+/// The values that one file of registers holds. AVX2 has its masks in vectors.
+enum class LaneValueClass : std::uint8_t { kVector, kMask, kVectorOrMask };
+
+/// The registers for masks of AVX-512: k1 to k6.
+inline constexpr int kNumMaskRegisters = 6;
+
+/// The registers of a function's values of one class. A value from outside a loop that is read in it lives to the
+/// loop's end.
+class LanePlaces {
+ public:
+  LanePlaces(const LaneFunction&, LaneValueClass, int num_registers);
+
+  const RegisterPlace& of(LaneValue value) const {
+    return allocation_.places[static_cast<std::size_t>(index_[static_cast<std::size_t>(value)])];
+  }
+  int num_slots() const { return allocation_.num_slots; }
+
+ private:
+  std::vector<int> index_;  // by value: its live range, or -1
+  Allocation allocation_;
+};
 
 }  // namespace millrace

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // AVX2 code of lane functions. Vectors and masks, which are vectors of 0 and -1, have ymm registers by linear scan.
 // AVX2 has neither a compress nor a minimum of 64-bit lanes: tables of permutations and comparisons stand in for them.
-#include "jit/lanes/lane_places.h"
 #include "jit/xbyak/lane_emitter.h"
 #include "millrace/base/check.h"
 
 namespace millrace {
 namespace {
 
-constexpr int kNumVectors = 14;  // then the two temporaries
-constexpr std::uint32_t kVectorBytes = 32;
+constexpr int kNumVectors = 14;     // then the two temporaries
 constexpr int kUnitsPerVector = 8;  // of 32 bits, which are what permutations move
 
 /// The places of units in their order, four bits each, the first lowest: those of the mask's lanes. The rest is 0.
@@ -22,10 +20,10 @@ std::uint32_t compressing_units(std::uint32_t mask, int units_per_lane) {
   return places;
 }
 
-class Avx2Emitter final : public LaneEmitter {
+class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
  public:
   Avx2Emitter(LaneAssembler& as, const LaneFunction& f)
-      : LaneEmitter(as, f), places_(f, LaneValueClass::kVectorOrMask, kNumVectors) {}
+      : VectorEmitter(as, f, LanePlaces(f, LaneValueClass::kVectorOrMask, kNumVectors), Xbyak::Ymm(kNumVectors)) {}
 
  private:
   using Ymm = Xbyak::Ymm;
@@ -46,11 +44,10 @@ class Avx2Emitter final : public LaneEmitter {
 
   /// Spilled values, and then one vector whose lanes are moved one by one.
   std::uint32_t frame_bytes() const override {
-    return (static_cast<std::uint32_t>(places_.num_slots()) + 1) * kVectorBytes;
+    return static_cast<std::uint32_t>((places_.num_slots() + 1) * kVectorBytes);
   }
-  Xbyak::Address slot(int number) const { return as_.ptr[as_.rsp + number * static_cast<int>(kVectorBytes)]; }
   Xbyak::Address lane_of_moved(int lane) const {
-    const int bytes = places_.num_slots() * static_cast<int>(kVectorBytes) + lane * static_cast<int>(lane_bytes());
+    const int bytes = places_.num_slots() * kVectorBytes + lane * lane_bytes();
     return as_.ptr[as_.rsp + bytes];
   }
 
@@ -58,30 +55,11 @@ class Avx2Emitter final : public LaneEmitter {
     const RegisterPlace& place = places_.of(value);
     return place.is_slot ? Source(slot(place.number)) : Source(Ymm(place.number));
   }
-  /// A vector in a register: in the given one if it was spilled.
-  Ymm read(LaneValue value, const Ymm& temp) {
-    const RegisterPlace& place = places_.of(value);
-    if (!place.is_slot) return Ymm(place.number);
-    as_.vmovdqu(temp, slot(place.number));
-    return temp;
-  }
-  /// The register of the current instruction's result; a spilled one is stored by keep().
-  Ymm result() const {
-    const RegisterPlace& place = places_.of(at_);
-    return place.is_slot ? temp_ : Ymm(place.number);
-  }
-  void keep() {
-    const RegisterPlace& place = places_.of(at_);
-    if (place.is_slot) as_.vmovdqu(slot(place.number), temp_);
-  }
-  void move(const Ymm& to, const Ymm& from) {
-    if (to.getIdx() != from.getIdx()) as_.vmovdqa(to, from);
-  }
   static Xmm low(const Ymm& ymm) { return Xmm(ymm.getIdx()); }
 
   void emit(const LaneInstruction& i) override {
     if (makes_vector(i.op) || makes_mask(i.op)) {
-      emit_value(result(), i);
+      emit_value(result_of(at_), i);
       keep();
     } else {
       emit_effect(i);
@@ -108,9 +86,8 @@ class Avx2Emitter final : public LaneEmitter {
       case LaneOp::kMax:
         return emit_extreme(to, i);
       case LaneOp::kShiftLeft:
-        return is_wide_ ? as_.vpsllq(to, read(i.a, temp_), bits_of(i)) : as_.vpslld(to, read(i.a, temp_), bits_of(i));
       case LaneOp::kShiftRight:
-        return is_wide_ ? as_.vpsrlq(to, read(i.a, temp_), bits_of(i)) : as_.vpsrld(to, read(i.a, temp_), bits_of(i));
+        return emit_shift(i.op, to, read(i.a, temp_), i.imm);
       case LaneOp::kShiftRightSigned:
         return emit_shift_signed(to, i);
       case LaneOp::kInvertIfNegative:
@@ -119,9 +96,9 @@ class Avx2Emitter final : public LaneEmitter {
       case LaneOp::kXorLanes:
         return emit_xor_lanes(to, source(i.a), static_cast<int>(i.imm));
       case LaneOp::kMoveUp:
-        return emit_move(to, i.a, i.b, kVectorBytes - static_cast<std::uint32_t>(i.imm) * lane_bytes());
+        return emit_move(to, i.a, i.b, kVectorBytes - static_cast<int>(i.imm) * lane_bytes());
       case LaneOp::kMoveDown:
-        return emit_move(to, i.b, i.a, static_cast<std::uint32_t>(i.imm) * lane_bytes());
+        return emit_move(to, i.b, i.a, static_cast<int>(i.imm) * lane_bytes());
       case LaneOp::kSpread:
         return emit_spread(to, source(i.a), static_cast<int>(i.imm));
       case LaneOp::kFromHalf:
@@ -220,18 +197,15 @@ class Avx2Emitter final : public LaneEmitter {
 
   void emit_xor_lanes(const Ymm& to, const Source& a, int distance) {
     const int units = is_wide_ ? distance * 2 : distance;
-    const auto pattern = [](int by) {
-      return static_cast<std::uint8_t>(by + 4 * (1 ^ by) + 16 * (2 ^ by) + 64 * (3 ^ by));
-    };
-    if (units < 4) return as_.vpshufd(to, a, pattern(units));
-    if (units % 2 == 0) return as_.vpermq(to, a, pattern(units / 2));
+    if (units < 4) return as_.vpshufd(to, a, exchange_of_four(units));
+    if (units % 2 == 0) return as_.vpermq(to, a, exchange_of_four(units / 2));
     as_.vmovdqu(scratch_, table_of([&](int lane) { return lane ^ distance; }));
     as_.vpermd(to, scratch_, a);
   }
 
   /// The bytes of `low` from `first` on, and then those of `high`.
-  void emit_move(const Ymm& to, LaneValue high, LaneValue low, std::uint32_t first) {
-    constexpr std::uint32_t kHalf = kVectorBytes / 2;
+  void emit_move(const Ymm& to, LaneValue high, LaneValue low, int first) {
+    constexpr int kHalf = kVectorBytes / 2;
     const bool is_whole_half = first == kHalf;
     const Ymm middle = is_whole_half ? to : scratch_;
     as_.vperm2i128(middle, read(low, temp_), source(high), 0x21);
@@ -319,21 +293,6 @@ class Avx2Emitter final : public LaneEmitter {
     as_.vpor(to, scratch_, temp_);
   }
 
-  void emit_extended_load(const Ymm& to, const LaneInstruction& i) {
-    const Xbyak::Address from = memory(i);
-    const bool is_signed = i.element.is_signed;
-    switch (i.element.bytes) {
-      case 1:
-        if (is_wide_) return is_signed ? as_.vpmovsxbq(to, from) : as_.vpmovzxbq(to, from);
-        return is_signed ? as_.vpmovsxbd(to, from) : as_.vpmovzxbd(to, from);
-      case 2:
-        if (is_wide_) return is_signed ? as_.vpmovsxwq(to, from) : as_.vpmovzxwq(to, from);
-        return is_signed ? as_.vpmovsxwd(to, from) : as_.vpmovzxwd(to, from);
-      default:
-        return is_signed ? as_.vpmovsxdq(to, from) : as_.vpmovzxdq(to, from);
-    }
-  }
-
   /// Builds `body` for each lane, executed where the mask has it.
   template <class Body>
   void for_lanes(LaneValue mask, const Body& body) {
@@ -347,21 +306,19 @@ class Avx2Emitter final : public LaneEmitter {
     }
   }
 
+  const Xbyak::AddressFrame& sized(const LaneInstruction& i) const {
+    return i.element.bytes == 1 ? as_.byte : i.element.bytes == 2 ? as_.word : as_.dword;
+  }
   /// A masked load of elements narrower than lanes, which AVX2 does not have.
   void emit_lanes_load(const Ymm& to, const LaneInstruction& i) {
     as_.vmovdqu(lane_of_moved(0), read(i.a, temp_));
     for_lanes(i.mask, [&](int lane) {
       const Xbyak::RegExp from = argument(i) + (i.offset_bytes + lane * i.element.bytes);
       const Xbyak::Reg64 x = as_.r10;
-      switch (i.element.bytes) {
-        case 1:
-          i.element.is_signed ? as_.movsx(x, as_.byte[from]) : as_.movzx(x.cvt32(), as_.byte[from]);
-          break;
-        case 2:
-          i.element.is_signed ? as_.movsx(x, as_.word[from]) : as_.movzx(x.cvt32(), as_.word[from]);
-          break;
-        default:
-          i.element.is_signed ? as_.movsxd(x, as_.dword[from]) : as_.mov(x.cvt32(), as_.dword[from]);
+      if (i.element.bytes < 4) {
+        i.element.is_signed ? as_.movsx(x, sized(i)[from]) : as_.movzx(x.cvt32(), sized(i)[from]);
+      } else {
+        i.element.is_signed ? as_.movsxd(x, as_.dword[from]) : as_.mov(x.cvt32(), as_.dword[from]);
       }
       is_wide_ ? as_.mov(lane_of_moved(lane), x) : as_.mov(lane_of_moved(lane), x.cvt32());
     });
@@ -370,21 +327,11 @@ class Avx2Emitter final : public LaneEmitter {
 
   void emit_effect(const LaneInstruction& i) {
     switch (i.op) {
-      case LaneOp::kAssign: {
-        const RegisterPlace& place = places_.of(i.a);
-        const Ymm value = read(i.b, temp_);
-        return place.is_slot ? as_.vmovdqu(slot(place.number), value) : move(Ymm(place.number), value);
-      }
       case LaneOp::kStore:
         return emit_store(i);
-      case LaneOp::kStream:
-        return as_.vmovntdq(memory(i), read(i.a, temp_));
       case LaneOp::kStoreMask:
         emit_mask_bits(i.mask);
         return as_.mov(memory(i), as_.al);
-      case LaneOp::kAdvanceBy:
-      case LaneOp::kReturnFirst:
-        return emit_first_lane(i, read(i.a, temp_));
       case LaneOp::kAppend:
       case LaneOp::kAppendExact:
         return emit_append(i);
@@ -396,7 +343,7 @@ class Avx2Emitter final : public LaneEmitter {
         return emit_added_argument(i);
       }
       default:
-        return emit_control(i);
+        return emit_effect_of_one(i, temp_);
     }
   }
 
@@ -412,14 +359,7 @@ class Avx2Emitter final : public LaneEmitter {
     for_lanes(i.mask, [&](int lane) {
       const Xbyak::RegExp to = argument(i) + (i.offset_bytes + lane * i.element.bytes);
       as_.mov(as_.r10d, lane_of_moved(lane));
-      switch (i.element.bytes) {
-        case 1:
-          return as_.mov(as_.byte[to], as_.r10b);
-        case 2:
-          return as_.mov(as_.word[to], as_.r10w);
-        default:
-          return as_.mov(as_.dword[to], as_.r10d);
-      }
+      as_.mov(sized(i)[to], as_.r10.changeBit(8 * i.element.bytes));
     });
   }
 
@@ -428,7 +368,7 @@ class Avx2Emitter final : public LaneEmitter {
     const int half_lanes = f_.num_lanes / 2, bytes = i.element.bytes;
     LaneAssembler::Table from(4);
     for (int byte = 0; byte < half_lanes * bytes; ++byte) {
-      const auto source = static_cast<std::uint64_t>(byte / bytes * static_cast<int>(lane_bytes()) + byte % bytes);
+      const auto source = static_cast<std::uint64_t>(byte / bytes * lane_bytes() + byte % bytes);
       for (const std::size_t half : {0u, 2u}) from[half + static_cast<std::size_t>(byte) / 8] |= source << byte % 8 * 8;
     }
     as_.vpshufb(scratch_, value, as_.table(from));
@@ -454,16 +394,15 @@ class Avx2Emitter final : public LaneEmitter {
       // The mask of as many lanes begins so far before the end of the ones.
       as_.lea(as_.r10, as_.table({~0ull, ~0ull, ~0ull, ~0ull, 0, 0, 0, 0}));
       as_.neg(as_.rax);
-      as_.vmovdqu(scratch_, as_.ptr[as_.r10 + as_.rax * static_cast<int>(lane_bytes()) + kVectorBytes]);
+      as_.vmovdqu(scratch_, as_.ptr[as_.r10 + as_.rax * lane_bytes() + kVectorBytes]);
       as_.neg(as_.rax);
       is_wide_ ? as_.vpmaskmovq(memory(i), scratch_, value) : as_.vpmaskmovd(memory(i), scratch_, value);
     } else {
       as_.vmovdqu(memory(i), value);
     }
-    as_.lea(argument(i), as_.ptr[argument(i) + as_.rax * static_cast<int>(lane_bytes())]);
+    as_.lea(argument(i), as_.ptr[argument(i) + as_.rax * lane_bytes()]);
   }
 
-  LanePlaces places_;
   Ymm temp_ = Ymm(kNumVectors), scratch_ = Ymm(kNumVectors + 1);
   LaneInstruction last_ = {};
 };

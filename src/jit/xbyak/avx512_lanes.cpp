@@ -3,7 +3,6 @@
 // last exchange. Compressed lanes go to a register first: compressing to memory is microcode on Zen 4.
 #include <optional>
 
-#include "jit/lanes/lane_places.h"
 #include "jit/xbyak/lane_emitter.h"
 #include "millrace/base/check.h"
 
@@ -13,48 +12,30 @@ namespace {
 constexpr int kNumVectors = 32;
 constexpr int kNumSpillTemps = 3;  // the last registers, if anything is spilled: a, b and the result
 constexpr std::uint8_t kXorOfThree = 0x96;
-constexpr int kNumMasks = 6;  // k1 to k6
 
-class Avx512Emitter final : public LaneEmitter {
+/// The places of vectors: all registers, or fewer if some are spilled.
+LanePlaces places_of_vectors(const LaneFunction& f) {
+  LanePlaces places(f, LaneValueClass::kVector, kNumVectors);
+  return places.num_slots() == 0 ? places : LanePlaces(f, LaneValueClass::kVector, kNumVectors - kNumSpillTemps);
+}
+
+class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
  public:
   Avx512Emitter(LaneAssembler& as, const LaneFunction& f)
-      : LaneEmitter(as, f),
-        masks_(f, LaneValueClass::kMask, kNumMasks),
-        vectors_(f, LaneValueClass::kVector, kNumVectors) {
+      : VectorEmitter(as, f, places_of_vectors(f), Xbyak::Zmm(kNumVectors - 1)),
+        masks_(f, LaneValueClass::kMask, kNumMaskRegisters) {
     MILLRACE_CHECK(masks_.num_slots() == 0);
-    if (vectors_.num_slots() > 0) vectors_ = LanePlaces(f, LaneValueClass::kVector, kNumVectors - kNumSpillTemps);
   }
 
  private:
   using Zmm = Xbyak::Zmm;
   using Opmask = Xbyak::Opmask;
 
-  std::uint32_t frame_bytes() const override { return static_cast<std::uint32_t>(vectors_.num_slots()) * 64; }
-  Xbyak::Address slot(int number) const { return as_.ptr[as_.rsp + number * 64]; }
+  std::uint32_t frame_bytes() const override { return static_cast<std::uint32_t>(places_.num_slots() * kVectorBytes); }
 
-  /// A vector operand, loaded to the given temporary if it was spilled.
-  Zmm read(LaneValue value, int temp) {
-    const RegisterPlace& place = vectors_.of(value);
-    if (!place.is_slot) return Zmm(place.number);
-    const Zmm loaded(kNumVectors - kNumSpillTemps + temp);
-    as_.vmovdqu64(loaded, slot(place.number));
-    return loaded;
-  }
+  /// A vector operand, in the given temporary if it was spilled.
+  Zmm read(LaneValue value, int temp) { return VectorEmitter::read(value, Zmm(kNumVectors - kNumSpillTemps + temp)); }
   Opmask mask(LaneValue value) const { return Opmask(1 + masks_.of(value).number); }
-
-  /// The register of the current instruction's result; a spilled one is stored by keep().
-  Zmm result() const { return result_of(at_); }
-  Zmm result_of(LaneValue value) const {
-    const RegisterPlace& place = vectors_.of(value);
-    return Zmm(place.is_slot ? kNumVectors - 1 : place.number);
-  }
-  void keep() {
-    const RegisterPlace& place = vectors_.of(at_);
-    if (place.is_slot) as_.vmovdqu64(slot(place.number), result());
-  }
-  void move(const Zmm& to, const Zmm& from) {
-    if (to.getIdx() != from.getIdx()) as_.vmovdqa64(to, from);
-  }
 
   void emit(const LaneInstruction& i) override {
     MILLRACE_CHECK(!is_byte_ || has_trait(i.op, lane_table::kBytes));
@@ -69,7 +50,7 @@ class Avx512Emitter final : public LaneEmitter {
   }
 
   void emit_vector(const LaneInstruction& i) {
-    const Zmm to = result();
+    const Zmm to = result_of(at_);
     switch (i.op) {
       case LaneOp::kConstant:
         return emit_constant(to, i.imm);
@@ -81,8 +62,9 @@ class Avx512Emitter final : public LaneEmitter {
         return emit_load(to, i);
       case LaneOp::kShiftLeft:
       case LaneOp::kShiftRight:
+        return emit_shift(i.op, to, read(i.a, 0), i.imm);
       case LaneOp::kShiftRightSigned:
-        return emit_shift(to, read(i.a, 0), i);
+        return emit_shift_signed(to, read(i.a, 0), static_cast<std::uint8_t>(i.imm));
       case LaneOp::kInvertIfNegative:
         return emit_invert_if_negative(to, read(i.a, 0), i.imm, 0x6c);
       case LaneOp::kInvertIfNegativeThenAll:
@@ -173,8 +155,11 @@ class Avx512Emitter final : public LaneEmitter {
 
   /// The truth table of sign, a and bits is that of a ^ (sign & bits), or its inverse.
   void emit_invert_if_negative(const Zmm& to, const Zmm& a, std::int64_t bits, std::uint8_t truth_table) {
-    is_wide_ ? as_.vpsraq(to, a, 63) : as_.vpsrad(to, a, 31);
+    emit_shift_signed(to, a, is_wide_ ? 63 : 31);
     as_.vpternlogd(to, a, table_of_all(bits), truth_table);
+  }
+  void emit_shift_signed(const Zmm& to, const Zmm& a, std::uint8_t bits) {
+    is_wide_ ? as_.vpsraq(to, a, bits) : as_.vpsrad(to, a, bits);
   }
 
   void emit_select_bits(const Zmm& to, const Zmm& a, const Zmm& b, std::int64_t bits) {
@@ -190,43 +175,17 @@ class Avx512Emitter final : public LaneEmitter {
       move(to, read(i.a, 0));
       masked = to | mask(i.mask);
     }
-    const Xbyak::Address from = memory(i);
-    const LaneElement& element = i.element;
-    if (is_byte_) return as_.vmovdqu8(masked, from);
-    if (8 * element.bytes == f_.lane_bits) return is_wide_ ? as_.vmovdqu64(masked, from) : as_.vmovdqu32(masked, from);
-    switch (element.bytes) {
-      case 1:
-        if (is_wide_) return element.is_signed ? as_.vpmovsxbq(masked, from) : as_.vpmovzxbq(masked, from);
-        return element.is_signed ? as_.vpmovsxbd(masked, from) : as_.vpmovzxbd(masked, from);
-      case 2:
-        if (is_wide_) return element.is_signed ? as_.vpmovsxwq(masked, from) : as_.vpmovzxwq(masked, from);
-        return element.is_signed ? as_.vpmovsxwd(masked, from) : as_.vpmovzxwd(masked, from);
-      default:
-        return element.is_signed ? as_.vpmovsxdq(masked, from) : as_.vpmovzxdq(masked, from);
-    }
-  }
-
-  void emit_shift(const Zmm& to, const Zmm& a, const LaneInstruction& i) {
-    const auto bits = static_cast<std::uint8_t>(i.imm);
-    switch (i.op) {
-      case LaneOp::kShiftLeft:
-        return is_wide_ ? as_.vpsllq(to, a, bits) : as_.vpslld(to, a, bits);
-      case LaneOp::kShiftRight:
-        return is_wide_ ? as_.vpsrlq(to, a, bits) : as_.vpsrld(to, a, bits);
-      default:
-        return is_wide_ ? as_.vpsraq(to, a, bits) : as_.vpsrad(to, a, bits);
-    }
+    if (is_byte_) return as_.vmovdqu8(masked, memory(i));
+    if (8 * i.element.bytes != f_.lane_bits) return emit_extended_load(masked, i);
+    is_wide_ ? as_.vmovdqu64(masked, memory(i)) : as_.vmovdqu32(masked, memory(i));
   }
 
   void emit_xor_lanes(const Zmm& to, const Zmm& a, int distance) {
     // In units of 32 bits: within 128 bits, or of whole 128 bits, one instruction with an immediate does it.
     const int units = is_wide_ ? distance * 2 : distance;
-    const auto pattern = [](int by) {
-      return static_cast<std::uint8_t>(by + 4 * (1 ^ by) + 16 * (2 ^ by) + 64 * (3 ^ by));
-    };
-    if (units < 4) return as_.vpshufd(to, a, pattern(units));
-    if (units % 4 == 0) return as_.vshufi64x2(to, a, a, pattern(units / 4));
-    if (is_wide_ && distance < 4) return as_.vpermq(to, a, pattern(distance));
+    if (units < 4) return as_.vpshufd(to, a, exchange_of_four(units));
+    if (units % 4 == 0) return as_.vshufi64x2(to, a, a, exchange_of_four(units / 4));
+    if (is_wide_ && distance < 4) return as_.vpermq(to, a, exchange_of_four(distance));
     as_.vmovdqu64(to, table_of([&](int lane) { return lane ^ distance; }));
     return is_wide_ ? as_.vpermq(to, to, a) : as_.vpermd(to, to, a);
   }
@@ -290,20 +249,10 @@ class Avx512Emitter final : public LaneEmitter {
 
   void emit_effect(const LaneInstruction& i) {
     switch (i.op) {
-      case LaneOp::kAssign: {
-        const RegisterPlace& place = vectors_.of(i.a);
-        const Zmm value = read(i.b, 0);
-        return place.is_slot ? as_.vmovdqu64(slot(place.number), value) : move(Zmm(place.number), value);
-      }
       case LaneOp::kStore:
         return emit_store(i);
-      case LaneOp::kStream:
-        return as_.vmovntdq(memory(i), read(i.a, 0));
       case LaneOp::kStoreMask:
         return is_wide_ ? as_.kmovb(memory(i), mask(i.mask)) : as_.kmovw(memory(i), mask(i.mask));
-      case LaneOp::kAdvanceBy:
-      case LaneOp::kReturnFirst:
-        return emit_first_lane(i, read(i.a, 0));
       case LaneOp::kAppend:
       case LaneOp::kAppendExact:
         return emit_append(i);
@@ -320,7 +269,7 @@ class Avx512Emitter final : public LaneEmitter {
         exchange_lanes_.reset();
         return emit_control(i);
       default:
-        return emit_control(i);
+        return emit_effect_of_one(i, Zmm(kNumVectors - kNumSpillTemps));
     }
   }
 
@@ -352,11 +301,11 @@ class Avx512Emitter final : public LaneEmitter {
     } else {
       as_.vmovdqu64(memory(i), value);
     }
-    as_.lea(argument(i), as_.ptr[argument(i) + as_.rax * (f_.lane_bits / 8)]);
+    as_.lea(argument(i), as_.ptr[argument(i) + as_.rax * lane_bytes()]);
   }
 
   const bool is_byte_ = f_.lane_bits == 8;
-  LanePlaces masks_, vectors_;
+  LanePlaces masks_;
   std::optional<std::int64_t> exchange_lanes_;  // in k7
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/xbyak/lane_emitter.h"
 
-#include "jit/xbyak/emit_lanes.h"
 #include "millrace/base/check.h"
 
 namespace millrace {
@@ -17,7 +16,7 @@ void LaneEmitter::run() {
   as_.ret();
 }
 
-Xbyak::Reg64 LaneEmitter::argument(std::int8_t number) const {
+Xbyak::Reg64 LaneEmitter::argument(int number) const {
   const std::array<Xbyak::Reg64, kMaxLaneArguments> registers = {as_.rdi, as_.rsi, as_.rdx, as_.rcx,
                                                                  as_.r8,  as_.r9,  as_.r11};
   return registers[static_cast<std::size_t>(number)];
@@ -62,28 +61,18 @@ void LaneEmitter::emit_control(const LaneInstruction& i) {
 }
 
 bool LaneEmitter::emit_plain(LaneOp op, const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b) {
+#define MILLRACE_PLAIN(op, narrow, wide)                  \
+  case LaneOp::op:                                        \
+    is_wide_ ? as_.wide(to, a, b) : as_.narrow(to, a, b); \
+    return true;
   switch (op) {
-    case LaneOp::kAdd:
-      is_wide_ ? as_.vpaddq(to, a, b) : as_.vpaddd(to, a, b);
-      return true;
-    case LaneOp::kAddFloat:
-      is_wide_ ? as_.vaddpd(to, a, b) : as_.vaddps(to, a, b);
-      return true;
-    case LaneOp::kSubFloat:
-      is_wide_ ? as_.vsubpd(to, a, b) : as_.vsubps(to, a, b);
-      return true;
-    case LaneOp::kMulFloat:
-      is_wide_ ? as_.vmulpd(to, a, b) : as_.vmulps(to, a, b);
-      return true;
-    case LaneOp::kDivFloat:
-      is_wide_ ? as_.vdivpd(to, a, b) : as_.vdivps(to, a, b);
-      return true;
-    case LaneOp::kMinFloat:
-      is_wide_ ? as_.vminpd(to, a, b) : as_.vminps(to, a, b);
-      return true;
-    case LaneOp::kMaxFloat:
-      is_wide_ ? as_.vmaxpd(to, a, b) : as_.vmaxps(to, a, b);
-      return true;
+    MILLRACE_PLAIN(kAdd, vpaddd, vpaddq)
+    MILLRACE_PLAIN(kAddFloat, vaddps, vaddpd)
+    MILLRACE_PLAIN(kSubFloat, vsubps, vsubpd)
+    MILLRACE_PLAIN(kMulFloat, vmulps, vmulpd)
+    MILLRACE_PLAIN(kDivFloat, vdivps, vdivpd)
+    MILLRACE_PLAIN(kMinFloat, vminps, vminpd)
+    MILLRACE_PLAIN(kMaxFloat, vmaxps, vmaxpd)
     case LaneOp::kFromInt:
       as_.vcvtdq2ps(to, a);
       return true;
@@ -92,6 +81,28 @@ bool LaneEmitter::emit_plain(LaneOp op, const Xbyak::Xmm& to, const Xbyak::Xmm& 
       return true;
     default:
       return false;
+  }
+#undef MILLRACE_PLAIN
+}
+
+void LaneEmitter::emit_shift(LaneOp op, const Xbyak::Xmm& to, const Xbyak::Xmm& a, std::int64_t imm) {
+  const auto bits = static_cast<std::uint8_t>(imm);
+  if (op == LaneOp::kShiftLeft) return is_wide_ ? as_.vpsllq(to, a, bits) : as_.vpslld(to, a, bits);
+  is_wide_ ? as_.vpsrlq(to, a, bits) : as_.vpsrld(to, a, bits);
+}
+
+void LaneEmitter::emit_extended_load(const Xbyak::Xmm& to, const LaneInstruction& i) {
+  const Xbyak::Address from = memory(i);
+  const bool is_signed = i.element.is_signed;
+  switch (i.element.bytes) {
+    case 1:
+      if (is_wide_) return is_signed ? as_.vpmovsxbq(to, from) : as_.vpmovzxbq(to, from);
+      return is_signed ? as_.vpmovsxbd(to, from) : as_.vpmovzxbd(to, from);
+    case 2:
+      if (is_wide_) return is_signed ? as_.vpmovsxwq(to, from) : as_.vpmovzxwq(to, from);
+      return is_signed ? as_.vpmovsxwd(to, from) : as_.vpmovzxwd(to, from);
+    default:
+      return is_signed ? as_.vpmovsxdq(to, from) : as_.vpmovzxdq(to, from);
   }
 }
 
@@ -120,10 +131,6 @@ std::uint8_t LaneEmitter::predicate_of(LaneOp op) {
     default:
       return kUnorderedQuiet;
   }
-}
-
-void LaneEmitter::emit_added_argument(const LaneInstruction& i) {
-  if (i.argument >= 0) as_.add(as_.rax, argument(i));
 }
 
 void LaneEmitter::emit_first_lane(const LaneInstruction& i, const Xbyak::Xmm& a) {

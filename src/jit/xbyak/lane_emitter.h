@@ -2,8 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <type_traits>
 
-#include "jit/lanes/lane_function.h"
+#include "jit/lanes/linear_scan.h"
 #include "jit/xbyak/lane_assembler.h"
 
 namespace millrace {
@@ -28,6 +29,14 @@ class LaneEmitter {
   void emit_control(const LaneInstruction&);
   /// Emits an op that takes `a`, or `a` and `b`, and that has the same one instruction at each level. False for others.
   bool emit_plain(LaneOp, const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b);
+  /// Emits kShiftLeft or kShiftRight.
+  void emit_shift(LaneOp, const Xbyak::Xmm& to, const Xbyak::Xmm& a, std::int64_t bits);
+  /// Loads elements that are narrower than lanes.
+  void emit_extended_load(const Xbyak::Xmm& to, const LaneInstruction&);
+  /// The immediate that makes unit i of four take unit i ^ distance.
+  static std::uint8_t exchange_of_four(int distance) {
+    return static_cast<std::uint8_t>(distance + 4 * (1 ^ distance) + 16 * (2 ^ distance) + 64 * (3 ^ distance));
+  }
   /// Emits kRegroupLow or kRegroupHigh for orders that move lanes within 128 bits alone. False for others.
   bool emit_regroup_in_blocks(const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b, BitOrder order,
                               bool is_high);
@@ -37,14 +46,16 @@ class LaneEmitter {
   /// error.
   static std::uint8_t predicate_of(LaneOp);
   /// Adds the argument of kReturnAny, if it has one, to rax.
-  void emit_added_argument(const LaneInstruction&);
+  void emit_added_argument(const LaneInstruction& i) {
+    if (i.argument >= 0) as_.add(as_.rax, argument(i));
+  }
   /// Emits kAdvanceBy and kReturnFirst.
   void emit_first_lane(const LaneInstruction&, const Xbyak::Xmm& a);
 
-  Xbyak::Reg64 argument(std::int8_t number) const;
+  Xbyak::Reg64 argument(int number) const;
   Xbyak::Reg64 argument(const LaneInstruction& i) const { return argument(i.argument); }
   Xbyak::Address memory(const LaneInstruction& i) const { return as_.ptr[argument(i) + i.offset_bytes]; }
-  std::uint32_t lane_bytes() const { return static_cast<std::uint32_t>(f_.lane_bits) / 8; }
+  int lane_bytes() const { return f_.lane_bits / 8; }
 
   /// A table with one word per lane.
   template <class Word>
@@ -76,6 +87,68 @@ class LaneEmitter {
 
   std::optional<Xbyak::Label> loop_, block_end_;
   LaneInstruction looping_ = {};
+};
+
+/// Adds what Ymm and Zmm have in common: registers, and memory for those that are spilled.
+template <class Vector>
+class VectorEmitter : public LaneEmitter {
+ protected:
+  static constexpr int kVectorBytes = std::is_same_v<Vector, Xbyak::Zmm> ? 64 : 32;
+
+  /// A spilled result is in `spilled_result` until keep().
+  VectorEmitter(LaneAssembler& as, const LaneFunction& f, LanePlaces places, const Vector& spilled_result)
+      : LaneEmitter(as, f), places_(std::move(places)), spilled_result_(spilled_result) {}
+  ~VectorEmitter() = default;
+
+  Xbyak::Address slot(int number) const { return as_.ptr[as_.rsp + number * kVectorBytes]; }
+  /// A vector in a register: in the given one if it was spilled.
+  Vector read(LaneValue value, const Vector& temp) {
+    const RegisterPlace& place = places_.of(value);
+    if (!place.is_slot) return Vector(place.number);
+    copy(temp, slot(place.number));
+    return temp;
+  }
+  /// The register of an instruction's result.
+  Vector result_of(LaneValue value) const {
+    const RegisterPlace& place = places_.of(value);
+    return place.is_slot ? spilled_result_ : Vector(place.number);
+  }
+  /// Stores the current instruction's result if it is spilled.
+  void keep() {
+    const RegisterPlace& place = places_.of(at_);
+    if (place.is_slot) copy(slot(place.number), spilled_result_);
+  }
+  void move(const Vector& to, const Vector& from) {
+    if (to.getIdx() == from.getIdx()) return;
+    kVectorBytes == 64 ? as_.vmovdqa64(to, from) : as_.vmovdqa(to, from);
+  }
+  /// Emits what reads the vector `a` alone, in the given register if it was spilled, or none.
+  void emit_effect_of_one(const LaneInstruction& i, const Vector& temp) {
+    switch (i.op) {
+      case LaneOp::kAssign: {
+        const RegisterPlace& place = places_.of(i.a);
+        const Vector value = read(i.b, temp);
+        return place.is_slot ? copy(slot(place.number), value) : move(Vector(place.number), value);
+      }
+      case LaneOp::kStream:
+        return as_.vmovntdq(memory(i), read(i.a, temp));
+      case LaneOp::kAdvanceBy:
+      case LaneOp::kReturnFirst:
+        return emit_first_lane(i, read(i.a, temp));
+      default:
+        return emit_control(i);
+    }
+  }
+
+  LanePlaces places_;
+
+ private:
+  template <class To, class From>
+  void copy(const To& to, const From& from) {
+    kVectorBytes == 64 ? as_.vmovdqu64(to, from) : as_.vmovdqu(to, from);
+  }
+
+  Vector spilled_result_;
 };
 
 /// The code for vectors of 512 bits, and of 256.
