@@ -80,7 +80,7 @@ TEST_CASE("sorts of long narrow rows equal the oracle around the length from whi
   for (const DType dtype : kAllDTypes) {
     if (size_bytes(dtype) > 2) continue;
     const std::int64_t min_length = std::int64_t{2} << (8 * size_bytes(dtype));
-    const std::int64_t min_by_lanes = size_bytes(dtype) == 1 ? ByteCounter::kFewest : min_length;
+    const std::int64_t min_by_lanes = size_bytes(dtype) == 1 ? ByteCounter::kMinBytes : min_length;
     for (const HardRow& hard : hard_rows(dtype)) {
       for (const std::int64_t n : {min_length - 1, min_length, min_by_lanes - 1, min_by_lanes + 5}) {
         const Tensor row = make_hard_rows(hard, dtype, {n}, 0, n, random);

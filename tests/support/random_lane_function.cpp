@@ -137,7 +137,7 @@ void RandomLaneFunction::finish() {
       function_ = b_.finish_with_any(any_vector());
       return;
     case 1:
-      function_ = b_.finish_with_sum_of_any(any_vector(), 2);
+      function_ = b_.finish_with_any(any_vector(), 2);
       return;
     case 2:
       function_ = b_.finish_with_first(any_vector());

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/lanes/arg_microkernels.h"
 
-#include <limits>
-
-#include "jit/lanes/sort_microkernels.h"
+#include "jit/lanes/element_lanes.h"
 
 namespace millrace {
 namespace {
 
+/// Lanes of 32 bits hold the places of as many elements.
+constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 30;
 constexpr int kVectorsPerChunk = 8;
 
 /// Builds what both functions share. Lanes hold numbers that compare like the elements; floats as floats, because their
@@ -15,16 +15,16 @@ constexpr int kVectorsPerChunk = 8;
 class ArgBuilder {
  public:
   ArgBuilder(IsaLevel isa, const ArgLanes& lanes)
-      : b_(isa, lanes.lane_bits()),
+      : b_(isa, lane_bits_of(lanes.dtype)),
         lanes_(lanes),
         is_float_(is_float(lanes.dtype)),
         found_(b_.variable(b_.constant(0))),
         best_(b_.variable(b_.constant(worst()))) {
-    if (is_float_) nan_found_ = b_.variable(greatest());
+    if (is_float_) nan_found_ = b_.variable(b_.greatest());
   }
 
   LaneBuilder& b() { return b_; }
-  std::int32_t vector_bytes() const { return b_.num_lanes() * static_cast<std::int32_t>(size_bytes(lanes_.dtype)); }
+  std::int32_t vector_bytes() const { return b_.vector_bytes(element()); }
 
   LaneValue load(int pointer, std::int32_t offset_bytes) {
     b_.prefetch_ahead(pointer, offset_bytes);
@@ -50,7 +50,7 @@ class ArgBuilder {
     b_.assign(best_, b_.select(is_better, value, best_));
     b_.assign(found_, b_.select(is_better, places, found_));
     if (!is_float_) return;
-    b_.assign(nan_found_, b_.binary(LaneOp::kMin, nan_found_, b_.select(is_nan, places, greatest())));
+    b_.assign(nan_found_, b_.binary(LaneOp::kMin, nan_found_, b_.select(is_nan, places, b_.greatest())));
   }
 
   /// What each lane has found: the key of its best value, and its place. A NaN has the greatest key, and zeros that of
@@ -60,14 +60,14 @@ class ArgBuilder {
   };
   Found found() {
     if (!is_float_) return {ascending(best_), found_};
-    const LaneValue key = turn_negative(b_, ascending(best_), lane_dtype());
+    const LaneValue key = invert_negative(b_, ascending(best_), lane_dtype());
     const LaneValue number_key = b_.select(b_.binary(LaneOp::kEqual, key, b_.constant(0)), b_.constant(-1), key);
-    const LaneValue has_nan = b_.binary(LaneOp::kLess, nan_found_, greatest());
-    return {b_.select(has_nan, greatest(), number_key), b_.select(has_nan, nan_found_, found_)};
+    const LaneValue has_nan = b_.binary(LaneOp::kLess, nan_found_, b_.greatest());
+    return {b_.select(has_nan, b_.greatest(), number_key), b_.select(has_nan, nan_found_, found_)};
   }
 
-  /// The greatest key, in every lane.
-  LaneValue greatest_key(const Found& found) { return across(LaneOp::kMax, found.keys); }
+  /// The maximum key, in every lane.
+  LaneValue max_key(const Found& found) { return across(LaneOp::kMax, found.keys); }
   /// The first place that has it, in every lane.
   LaneValue place_of(LaneValue key, const Found& found) {
     return first_of(b_.binary(LaneOp::kEqual, found.keys, key), found.places);
@@ -80,18 +80,18 @@ class ArgBuilder {
     return value;
   }
 
-  /// The least place among the mask's lanes, in every lane.
+  /// The first place among the mask's lanes, in every lane.
   LaneValue first_of(LaneValue mask, LaneValue places) {
-    return across(LaneOp::kMin, b_.select(mask, places, greatest()));
+    return across(LaneOp::kMin, b_.select(mask, places, b_.greatest()));
   }
 
   /// What is_best() compares with. A float is compared with the next lower one, because whatever is above that, or a
   /// NaN, is the best; if that is a NaN, then nothing else is.
   LaneValue bound_of(LaneValue key) {
     if (!is_float_) return key;
-    const LaneValue is_nan = b_.binary(LaneOp::kEqual, key, greatest());
+    const LaneValue is_nan = b_.binary(LaneOp::kEqual, key, b_.greatest());
     const LaneValue below = b_.binary(LaneOp::kAdd, key, b_.constant(-1));
-    return turn_negative(b_, b_.select(is_nan, b_.constant(infinity_of(lane_dtype())), below), lane_dtype());
+    return invert_negative(b_, b_.select(is_nan, b_.constant(infinity_of(lane_dtype())), below), lane_dtype());
   }
   LaneValue is_best(LaneValue value, LaneValue bound) {
     return b_.binary(is_float_ ? LaneOp::kNotAtMostFloat : LaneOp::kEqual, ascending(value), bound);
@@ -100,27 +100,18 @@ class ArgBuilder {
  private:
   LaneElement element() const { return element_of(lanes_.dtype); }
   DType lane_dtype() const { return lanes_.dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
-  LaneValue greatest() {
-    return b_.constant(b_.lane_bits() == 64 ? std::numeric_limits<std::int64_t>::max()
-                                            : std::numeric_limits<std::int32_t>::max());
-  }
   std::int64_t worst() const {
-    const std::int64_t least = b_.lane_bits() == 64 ? std::numeric_limits<std::int64_t>::min()
-                                                    : std::int64_t{std::numeric_limits<std::int32_t>::min()};
-    if (!is_float_) return lanes_.smallest ? ~least : least;
-    return lanes_.smallest ? infinity_of(lane_dtype()) : infinity_of(lane_dtype()) | least;
+    const std::int64_t max = max_lane(b_.lane_bits());
+    if (!is_float_) return lanes_.smallest ? max : ~max;
+    return lanes_.smallest ? infinity_of(lane_dtype()) : infinity_of(lane_dtype()) | ~max;
   }
 
   LaneValue comparable(LaneValue x) {
-    if (lanes_.dtype == DType::kF16) return b_.unary(LaneOp::kFromHalf, x);
-    if (lanes_.dtype == DType::kBF16) return b_.unary(LaneOp::kShiftLeft, x, 16);
-    const std::int64_t inverted = inverted_sign_of(lanes_.dtype);
-    return inverted == 0 ? x : b_.binary(LaneOp::kXor, x, b_.constant(inverted));
+    return invert_bits(b_, widen_float(b_, x, lanes_.dtype), inverted_sign_of(lanes_.dtype));
   }
   /// The value as if the greatest were wanted: negated if the smallest is.
   LaneValue ascending(LaneValue value) {
-    if (!lanes_.smallest) return value;
-    return b_.binary(LaneOp::kXor, value, b_.constant(is_float_ ? ~magnitude_of(lane_dtype()) : -1));
+    return !lanes_.smallest ? value : invert_bits(b_, value, is_float_ ? ~magnitude_of(lane_dtype()) : -1);
   }
 
   LaneBuilder b_;
@@ -152,13 +143,7 @@ void enter_chunk(ArgBuilder& arg, int pointer, LaneValue place) {
   arg.enter(best[0], place, is_nan);
 }
 
-}  // namespace
-
-std::int64_t chunk_elements(IsaLevel isa, const ArgLanes& lanes) {
-  return std::int64_t{kVectorsPerChunk} * num_lanes_of(isa, lanes.lane_bits());
-}
-
-MicrokernelCode<FindInFew> find_in_few_function(IsaLevel isa, const ArgLanes& lanes) {
+MicrokernelCode<FindInFew> find_in_few(IsaLevel isa, const ArgLanes& lanes) {
   enum { kRow, kCount };
   ArgBuilder arg(isa, lanes);
   LaneBuilder& b = arg.b();
@@ -170,34 +155,32 @@ MicrokernelCode<FindInFew> find_in_few_function(IsaLevel isa, const ArgLanes& la
     b.advance(kRow, arg.vector_bytes());
   });
   const ArgBuilder::Found found = arg.found();
-  return {b.finish_with_first(arg.place_of(arg.greatest_key(found), found))};
+  return {b.finish_with_first(arg.place_of(arg.max_key(found), found))};
 }
 
-MicrokernelCode<SurveyChunks> survey_chunks_function(IsaLevel isa, const ArgLanes& lanes) {
+MicrokernelCode<SurveyChunks> survey_chunks(IsaLevel isa, const ArgLanes& lanes) {
   enum { kRow, kCount, kLastChunk, kLastPlace, kFound };
   ArgBuilder arg(isa, lanes);
   LaneBuilder& b = arg.b();
-  const int chunk = static_cast<int>(chunk_elements(isa, lanes));
   const LaneValue place = b.variable(b.constant(0));
   b.for_blocks(kCount, kVectorsPerChunk, [&] {
     enter_chunk(arg, kRow, place);
-    b.assign(place, b.binary(LaneOp::kAdd, place, b.constant(chunk)));
+    b.assign(place, b.binary(LaneOp::kAdd, place, b.constant(kVectorsPerChunk * b.num_lanes())));
     b.advance(kRow, kVectorsPerChunk * arg.vector_bytes());
   });
   b.if_any(kCount, [&] { enter_chunk(arg, kLastChunk, b.broadcast(kLastPlace)); });
   const ArgBuilder::Found found = arg.found();
-  b.store(kFound, 0, b.lane_element(), found.keys);
-  b.store(kFound, b.num_lanes() * b.lane_element().bytes, b.lane_element(), found.places);
+  b.store(kFound, 0, found.keys);
+  b.store(kFound, b.vector_bytes(), found.places);
   return {b.finish_with(kFound)};
 }
 
-MicrokernelCode<FindInChunks> find_in_chunks_function(IsaLevel isa, const ArgLanes& lanes) {
+MicrokernelCode<FindInChunks> find_in_chunks(IsaLevel isa, const ArgLanes& lanes) {
   enum { kRow, kFound };
   ArgBuilder arg(isa, lanes);
   LaneBuilder& b = arg.b();
-  const ArgBuilder::Found found = {b.load(kFound, 0, b.lane_element()),
-                                   b.load(kFound, b.num_lanes() * b.lane_element().bytes, b.lane_element())};
-  const LaneValue key = arg.greatest_key(found), chunk_place = arg.place_of(key, found), bound = arg.bound_of(key);
+  const ArgBuilder::Found found = {b.load(kFound, 0), b.load(kFound, b.vector_bytes())};
+  const LaneValue key = arg.max_key(found), chunk_place = arg.place_of(key, found), bound = arg.bound_of(key);
   b.advance_by(kRow, chunk_place, static_cast<std::int64_t>(size_bytes(lanes.dtype)));
   const LaneValue step = b.constant(-b.num_lanes());
   LaneValue position = b.binary(LaneOp::kAdd, b.numbers(), b.constant((kVectorsPerChunk - 1) * b.num_lanes()));
@@ -207,6 +190,16 @@ MicrokernelCode<FindInChunks> find_in_chunks_function(IsaLevel isa, const ArgLan
     position = b.binary(LaneOp::kAdd, position, step);
   }
   return {b.finish_with_first(b.binary(LaneOp::kAdd, chunk_place, arg.across(LaneOp::kMin, first)))};
+}
+
+}  // namespace
+
+void append_arg(ArgRowsParameters& p, const MicrokernelSink& sink, const ArgLanes& lanes) {
+  p.chunk_elements = std::int64_t{kVectorsPerChunk} * num_lanes_of(sink.isa, lane_bits_of(lanes.dtype));
+  p.max_at_once = kMaxPlaces;
+  p.find_in_few = sink.append(find_in_few(sink.isa, lanes));
+  p.survey_chunks = sink.append(survey_chunks(sink.isa, lanes));
+  p.find_in_chunks = sink.append(find_in_chunks(sink.isa, lanes));
 }
 
 }  // namespace millrace

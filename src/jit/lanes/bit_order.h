@@ -41,7 +41,7 @@ class BitOrder {
   }
   /// A bit of lanes and the vectors' bit change places.
   static constexpr BitOrder exchanged(int num_lanes, int bit) { return rotated_up(num_lanes, bit, bit + 1); }
-  /// The lanes of both vectors in turn.
+  /// The lanes of both vectors alternate.
   static constexpr BitOrder interleaved(int num_lanes) {
     return rotated_up(num_lanes, 0, static_cast<int>(vectors_place(num_lanes)));
   }

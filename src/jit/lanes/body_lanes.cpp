@@ -7,8 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "jit/lanes/bfloat16_lanes.h"
-#include "jit/lanes/sort_microkernels.h"
+#include "jit/lanes/element_lanes.h"
 
 namespace millrace {
 namespace {
@@ -16,19 +15,36 @@ namespace {
 /// An op without lanes has no value.
 using MaybeLane = std::optional<LaneValue>;
 
+/// What one op of lanes computes.
+struct OneOp {
+  KernelOp op;
+  LaneOp lanes;
+};
+constexpr OneOp kFloatOps[] = {{KernelOp::kAdd, LaneOp::kAddFloat},
+                               {KernelOp::kSub, LaneOp::kSubFloat},
+                               {KernelOp::kMul, LaneOp::kMulFloat},
+                               {KernelOp::kDiv, LaneOp::kDivFloat}};
+constexpr OneOp kBitOps[] = {
+    {KernelOp::kAnd, LaneOp::kAnd}, {KernelOp::kOr, LaneOp::kOr}, {KernelOp::kXor, LaneOp::kXor}};
+constexpr OneOp kBoolOps[] = {{KernelOp::kAnd, LaneOp::kAnd}, {KernelOp::kOr, LaneOp::kOr},
+                              {KernelOp::kXor, LaneOp::kXor}, {KernelOp::kMul, LaneOp::kAnd},
+                              {KernelOp::kMin, LaneOp::kAnd}, {KernelOp::kMax, LaneOp::kOr}};
+
 class BodyLanes {
  public:
   explicit BodyLanes(LaneBuilder& b) : b_(b) {}
 
   MaybeLane arithmetic(KernelOp op, DType dtype, std::span<const LaneValue> x) {
     if (op == KernelOp::kSelect) return b_.select(is_false(x[0]), x[2], x[1]);
-    if (dtype == DType::kBool) return of_bools(op, x);
+    if (const MaybeLane is_true = compared(op, dtype, x)) return is_true;
+    if (dtype == DType::kBool) return of_one_op(kBoolOps, op, x);
     return is_float(dtype) ? of_floats(op, dtype, x) : of_integers(op, dtype, x);
   }
 
   MaybeLane converted(DType from, DType to, LaneValue x) {
-    if (from == DType::kF16) return to == DType::kF32 ? MaybeLane(b_.unary(LaneOp::kFromHalf, x)) : std::nullopt;
-    if (from == DType::kBF16) return to == DType::kF32 ? MaybeLane(from_bfloat16(b_, x)) : std::nullopt;
+    if (is_float(from) && size_bytes(from) == 2) {
+      return to == DType::kF32 ? MaybeLane(widen_float(b_, x, from)) : std::nullopt;
+    }
     if (is_float(from) && to == DType::kBool) {
       return truth(b_.invert(is_false(b_.binary(LaneOp::kAnd, x, b_.constant(magnitude_of(from))))));
     }
@@ -64,32 +80,16 @@ class BodyLanes {
 
   MaybeLane of_floats(KernelOp op, DType dtype, std::span<const LaneValue> x) {
     switch (op) {
-      case KernelOp::kAdd:
-        return b_.binary(LaneOp::kAddFloat, x[0], x[1]);
-      case KernelOp::kSub:
-        return b_.binary(LaneOp::kSubFloat, x[0], x[1]);
-      case KernelOp::kMul:
-        return b_.binary(LaneOp::kMulFloat, x[0], x[1]);
-      case KernelOp::kDiv:
-        return b_.binary(LaneOp::kDivFloat, x[0], x[1]);
       case KernelOp::kNeg:
-        return b_.binary(LaneOp::kXor, x[0], b_.constant(~magnitude_of(dtype)));
+        return invert_bits(b_, x[0], ~magnitude_of(dtype));
       case KernelOp::kAbs:
         return b_.binary(LaneOp::kAnd, x[0], b_.constant(magnitude_of(dtype)));
       case KernelOp::kMin:
         return extreme(LaneOp::kMinFloat, LaneOp::kOr, x);
       case KernelOp::kMax:
         return extreme(LaneOp::kMaxFloat, LaneOp::kAnd, x);
-      case KernelOp::kEq:
-        return truth(are_equal(x));
-      case KernelOp::kNe:
-        return inverse_truth(are_equal(x));
-      case KernelOp::kLt:
-        return truth(b_.binary(LaneOp::kLessFloat, x[0], x[1]));
-      case KernelOp::kLe:
-        return inverse_truth(b_.binary(LaneOp::kNotAtMostFloat, x[0], x[1]));
       default:
-        return std::nullopt;
+        return of_one_op(kFloatOps, op, x);
     }
   }
 
@@ -100,8 +100,28 @@ class BodyLanes {
     return b_.select(b_.binary(LaneOp::kUnordered, x[0], x[1]), nan, joined);
   }
 
-  /// The mask of floats of which neither is above the other, nor a NaN.
-  LaneValue are_equal(std::span<const LaneValue> x) {
+  /// The truth of a comparison. No value for other ops.
+  MaybeLane compared(KernelOp op, DType dtype, std::span<const LaneValue> x) {
+    switch (op) {
+      case KernelOp::kEq:
+        return truth(are_equal(dtype, x));
+      case KernelOp::kNe:
+        return inverse_truth(are_equal(dtype, x));
+      case KernelOp::kLt:
+        return truth(is_float(dtype) ? b_.binary(LaneOp::kLessFloat, x[0], x[1]) : is_less(dtype, x[0], x[1]));
+      case KernelOp::kLe:
+        return inverse_truth(is_float(dtype) ? b_.binary(LaneOp::kNotAtMostFloat, x[0], x[1])
+                                             : is_less(dtype, x[1], x[0]));
+      default:
+        return std::nullopt;
+    }
+  }
+  LaneValue is_less(DType dtype, LaneValue a, LaneValue b) {
+    return b_.binary(LaneOp::kLess, inverted_sign(a, dtype), inverted_sign(b, dtype));
+  }
+  /// Of floats, neither is above the other, nor a NaN.
+  LaneValue are_equal(DType dtype, std::span<const LaneValue> x) {
+    if (!is_float(dtype)) return b_.binary(LaneOp::kEqual, x[0], x[1]);
     const LaneValue differ = b_.binary(LaneOp::kEither, b_.binary(LaneOp::kNotAtMostFloat, x[0], x[1]),
                                        b_.binary(LaneOp::kNotAtMostFloat, x[1], x[0]));
     return b_.invert(differ);
@@ -121,64 +141,30 @@ class BodyLanes {
         return is_signed(dtype) ? b_.binary(LaneOp::kMax, x[0], wrapped(negative(x[0]), dtype)) : x[0];
       case KernelOp::kMin:
       case KernelOp::kMax:
-        return turned(
-            b_.binary(op == KernelOp::kMin ? LaneOp::kMin : LaneOp::kMax, turned(x[0], dtype), turned(x[1], dtype)),
-            dtype);
-      case KernelOp::kEq:
-        return truth(b_.binary(LaneOp::kEqual, x[0], x[1]));
-      case KernelOp::kNe:
-        return inverse_truth(b_.binary(LaneOp::kEqual, x[0], x[1]));
-      case KernelOp::kLt:
-        return truth(b_.binary(LaneOp::kLess, turned(x[0], dtype), turned(x[1], dtype)));
-      case KernelOp::kLe:
-        return inverse_truth(b_.binary(LaneOp::kLess, turned(x[1], dtype), turned(x[0], dtype)));
+        return inverted_sign(b_.binary(op == KernelOp::kMin ? LaneOp::kMin : LaneOp::kMax, inverted_sign(x[0], dtype),
+                                       inverted_sign(x[1], dtype)),
+                             dtype);
       default:
-        return of_bits(op, x);
+        return of_one_op(kBitOps, op, x);
     }
   }
 
-  MaybeLane of_bools(KernelOp op, std::span<const LaneValue> x) {
-    switch (op) {
-      case KernelOp::kMul:
-      case KernelOp::kMin:
-        return of_bits(KernelOp::kAnd, x);
-      case KernelOp::kMax:
-        return of_bits(KernelOp::kOr, x);
-      case KernelOp::kEq:
-      case KernelOp::kNe:
-      case KernelOp::kLt:
-      case KernelOp::kLe:
-        return of_integers(op, DType::kU8, x);
-      default:
-        return of_bits(op, x);
-    }
-  }
-
-  MaybeLane of_bits(KernelOp op, std::span<const LaneValue> x) {
-    switch (op) {
-      case KernelOp::kAnd:
-        return b_.binary(LaneOp::kAnd, x[0], x[1]);
-      case KernelOp::kOr:
-        return b_.binary(LaneOp::kOr, x[0], x[1]);
-      case KernelOp::kXor:
-        return b_.binary(LaneOp::kXor, x[0], x[1]);
-      default:
-        return std::nullopt;
-    }
+  MaybeLane of_one_op(std::span<const OneOp> ops, KernelOp op, std::span<const LaneValue> x) {
+    const auto found = std::ranges::find(ops, op, &OneOp::op);
+    return found == ops.end() ? std::nullopt : MaybeLane(b_.binary(found->lanes, x[0], x[1]));
   }
 
   LaneValue negative(LaneValue x) {
     return b_.binary(LaneOp::kAdd, b_.binary(LaneOp::kXor, x, b_.constant(-1)), b_.constant(1));
   }
   /// Unsigned integers as wide as lanes, so that they order like signed ones, and back.
-  LaneValue turned(LaneValue x, DType dtype) {
-    const bool is_turned = !is_signed(dtype) && lane_bits_of_dtype(dtype) == b_.lane_bits();
-    return is_turned ? b_.binary(LaneOp::kXor, x, b_.constant(~magnitude_of(dtype))) : x;
+  LaneValue inverted_sign(LaneValue x, DType dtype) {
+    const bool inverts = !is_signed(dtype) && lane_bits_of_dtype(dtype) == b_.lane_bits();
+    return invert_bits(b_, x, inverts ? ~magnitude_of(dtype) : 0);
   }
 
   MaybeLane from_float(DType to, LaneValue x) {
-    if (to == DType::kF16) return b_.unary(LaneOp::kToHalf, x);
-    if (to == DType::kBF16) return to_bfloat16(b_, x);
+    if (is_float(to) && size_bytes(to) == 2) return narrow_float(b_, x, to);
     if (is_float(to) || to == DType::kU32) return std::nullopt;
     // The lowest integer stands for all that do not fit: right below the range, inverted above it, and 0 for a NaN.
     constexpr std::int64_t kTwoToThe31 = 0x4f00'0000;
@@ -188,9 +174,9 @@ class BodyLanes {
     const LaneValue saturated = b_.select(fits, cut, inverted);
     const LaneValue number = b_.select(b_.binary(LaneOp::kUnordered, x, x), b_.constant(0), saturated);
     if (size_bytes(to) == 4) return number;
-    const std::int64_t most = is_signed(to) ? magnitude_of(to) : 2 * magnitude_of(to) + 1;
-    const std::int64_t least = is_signed(to) ? ~most : 0;
-    return b_.binary(LaneOp::kMin, b_.binary(LaneOp::kMax, number, b_.constant(least)), b_.constant(most));
+    const std::int64_t max = is_signed(to) ? magnitude_of(to) : 2 * magnitude_of(to) + 1;
+    const std::int64_t min = is_signed(to) ? ~max : 0;
+    return b_.binary(LaneOp::kMin, b_.binary(LaneOp::kMax, number, b_.constant(min)), b_.constant(max));
   }
 
   LaneBuilder& b_;
@@ -243,15 +229,13 @@ Result<LaneValue> append_body(LaneBuilder& b, const Body& body, std::span<const 
 }
 
 LaneValue widen_element(LaneBuilder& b, LaneValue x, DType stored) {
-  if (stored == DType::kF16) return b.unary(LaneOp::kFromHalf, x);
-  if (stored == DType::kBF16) return from_bfloat16(b, x);
-  return stored == DType::kBool ? true_is_one(b, x) : x;
+  return stored == DType::kBool ? true_is_one(b, x) : widen_float(b, x, stored);
 }
 
 LaneValue narrow_element(LaneBuilder& b, LaneValue x, DType stored) {
   if (body_dtype(stored) == stored) return x;
-  x = stored == DType::kF16 ? b.unary(LaneOp::kToHalf, x) : to_bfloat16(b, x);
-  return b.unary(LaneOp::kShiftRightSigned, b.unary(LaneOp::kShiftLeft, x, 16), 16);
+  x = b.unary(LaneOp::kShiftLeft, narrow_float(b, x, stored), 16);
+  return b.unary(LaneOp::kShiftRightSigned, x, 16);
 }
 
 }  // namespace millrace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/lanes/byte_microkernels.h"
 
-#include "hal/host/routines/byte_counter.h"
-
 namespace millrace {
 namespace {
 
@@ -69,15 +67,13 @@ std::array<LaneValue, 8> products_of(LaneBuilder& b, LaneValue bit0, LaneValue b
 constexpr std::int32_t kVectorBytes = ByteCounter::kVectorBytes;
 constexpr std::int32_t kFirstOfUpper = ByteCounter::kProductsOfThree * kVectorBytes;
 
-}  // namespace
-
-MicrokernelCode<SplitBytes> split_bytes_function(IsaLevel isa) {
+MicrokernelCode<SplitBytes> split_bytes(IsaLevel isa) {
   enum { kBytes, kCount, kEnds, kFirstEnd };
   constexpr int kBuckets = ByteCounter::kNumBuckets, kStreams = ByteCounter::kNumStreams, kOfEachStream = 2;
   constexpr std::int32_t kPointerBytes = 8;
   LaneBuilder b(isa, 8);
   for (int i = 0; i < kBuckets; ++i) b.load_pointer(kFirstEnd + i, kEnds, i * kPointerBytes);
-  const LaneValue least = b.constant(-64), most = b.constant(64), sign = b.constant(-128);
+  const LaneValue min = b.constant(-64), max = b.constant(64), sign = b.constant(-128);
   b.for_blocks(kCount, kStreams * kOfEachStream, [&] {
     std::vector<LaneValue> loaded;
     for (std::int32_t i = 0; i < kOfEachStream; ++i) {
@@ -91,10 +87,10 @@ MicrokernelCode<SplitBytes> split_bytes_function(IsaLevel isa) {
     for (const LaneValue bytes : loaded) {
       // Half of the buckets end where signed integers do, half where the others do. A mask out of two takes as long as
       // a comparison.
-      const LaneValue turned = b.binary(LaneOp::kXor, bytes, sign);
+      const LaneValue inverted = b.binary(LaneOp::kXor, bytes, sign);
       const std::array<LaneValue, kBuckets> masks = {
-          b.binary(LaneOp::kLess, turned, least), b.binary(LaneOp::kAtMost, most, bytes),
-          b.binary(LaneOp::kLess, bytes, least), b.binary(LaneOp::kAtMost, most, turned)};
+          b.binary(LaneOp::kLess, inverted, min), b.binary(LaneOp::kAtMost, max, bytes),
+          b.binary(LaneOp::kLess, bytes, min), b.binary(LaneOp::kAtMost, max, inverted)};
       for (int i = 0; i < kBuckets; ++i) b.append(kFirstEnd + i, bytes, masks[static_cast<std::size_t>(i)], false);
     }
   });
@@ -102,7 +98,7 @@ MicrokernelCode<SplitBytes> split_bytes_function(IsaLevel isa) {
   return {b.finish_with(kBytes)};
 }
 
-MicrokernelCode<MakeBitProducts> make_bit_products_function(IsaLevel isa) {
+MicrokernelCode<MakeBitProducts> make_bit_products(IsaLevel isa) {
   enum { kBytes, kProducts, kCount };
   constexpr int kVectors = 8;
   LaneBuilder b(isa, kLaneBits);
@@ -125,7 +121,7 @@ MicrokernelCode<MakeBitProducts> make_bit_products_function(IsaLevel isa) {
   return {b.finish_with(kProducts)};
 }
 
-MicrokernelCode<CountBitProducts> count_bit_products_function(IsaLevel isa) {
+MicrokernelCode<CountBitProducts> count_bit_products(IsaLevel isa) {
   enum { kLower, kUpper, kCount, kCounts };
   constexpr int kAtOnce = ByteCounter::kUpperAtOnce, kLowers = ByteCounter::kProductsOfThree;
   LaneBuilder b(isa, kLaneBits);
@@ -153,6 +149,13 @@ MicrokernelCode<CountBitProducts> count_bit_products_function(IsaLevel isa) {
     b.store(kCounts, i * kVectorBytes, b.lane_element(), counts[static_cast<std::size_t>(i)]);
   }
   return {b.finish_with(kCounts)};
+}
+
+}  // namespace
+
+ByteCounterCode append_byte_counter(const MicrokernelSink& sink) {
+  return {sink.append(split_bytes(sink.isa)), sink.append(make_bit_products(sink.isa)),
+          sink.append(count_bit_products(sink.isa))};
 }
 
 }  // namespace millrace

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "jit/lanes/microkernel_code.h"
+#include "hal/host/routines/byte_counter.h"
+#include "jit/lanes/microkernel_sink.h"
 
 namespace millrace {
 
-// What each microkernel does: src/hal/host/routines/microkernels.inc.
-
-/// Their instructions: a compress of bytes, and a count of bits.
+/// The instructions of a ByteCounter's microkernels: a compress of bytes, and a count of bits.
 inline constexpr CpuFeatures kByteMicrokernelFeatures = {.vbmi2 = true, .vpopcntdq = true};
 inline bool has_byte_microkernels(const TargetSpec& spec) {
   return spec.is_cpu() && spec.isa == IsaLevel::kAvx512 && spec.features.covers(kByteMicrokernelFeatures);
 }
-MicrokernelCode<SplitBytes> split_bytes_function(IsaLevel);
-MicrokernelCode<MakeBitProducts> make_bit_products_function(IsaLevel);
-MicrokernelCode<CountBitProducts> count_bit_products_function(IsaLevel);
+ByteCounterCode append_byte_counter(const MicrokernelSink&);
 
 }  // namespace millrace

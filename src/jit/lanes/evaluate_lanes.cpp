@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/lanes/evaluate_lanes.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "jit/lanes/lane_function.h"
 #include "millrace/base/check.h"
 #include "millrace/base/float16.h"
 
@@ -42,8 +41,9 @@ class Evaluation {
         case LaneOp::kReturn:
           return argument(instruction);
         case LaneOp::kReturnAny:
-          return (instruction.argument >= 0 ? argument(instruction) : 0) +
-                 std::ranges::any_of(values_[at_of(instruction.a)], [](std::int64_t lane) { return lane != 0; });
+          return sum(instruction.argument >= 0 ? argument(instruction) : 0,
+                     std::ranges::any_of(values_[at_of(instruction.a)], [](std::int64_t lane) { return lane != 0; }),
+                     1);
         case LaneOp::kReturnFirst:
           return values_[at_of(instruction.a)][0];
         default:
@@ -56,6 +56,11 @@ class Evaluation {
   static std::size_t at_of(LaneValue value) { return static_cast<std::size_t>(value); }
   std::int64_t& argument(const LaneInstruction& instruction) {
     return arguments_[static_cast<std::size_t>(instruction.argument)];
+  }
+  /// x + y * times, which wraps.
+  static std::int64_t sum(std::int64_t x, std::int64_t y, std::int64_t times) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) +
+                                     static_cast<std::uint64_t>(y) * static_cast<std::uint64_t>(times));
   }
   /// Whether there is a block of elements, which the count then loses.
   bool subtract_block(const LaneInstruction& loop) {
@@ -133,13 +138,14 @@ class Evaluation {
       case LaneOp::kAppendExact:
         return append(instruction, mask);
       case LaneOp::kAdvance:
-        argument(instruction) += instruction.imm;
+        argument(instruction) = sum(argument(instruction), instruction.imm, 1);
         return;
       case LaneOp::kAdvanceBy:
-        argument(instruction) += a[0] * instruction.imm;
+        argument(instruction) = sum(argument(instruction), a[0], instruction.imm);
         return;
       case LaneOp::kAdvanceByArgument:
-        argument(instruction) += arguments_[static_cast<std::size_t>(instruction.by)] * instruction.imm;
+        argument(instruction) =
+            sum(argument(instruction), arguments_[static_cast<std::size_t>(instruction.by)], instruction.imm);
         return;
       case LaneOp::kLoadPointer:
       case LaneOp::kStorePointer:

@@ -107,8 +107,8 @@ inline constexpr LaneValue kNoLaneValue = -1;
 struct LaneInstruction {
   LaneOp op = LaneOp::kEnd;
   LaneValue a = kNoLaneValue, b = kNoLaneValue, mask = kNoLaneValue;
-  std::int8_t argument = -1;
-  std::int8_t by = -1;  // another argument
+  int argument = -1;
+  int by = -1;  // another argument
   LaneElement element = {};
   std::int32_t offset_bytes = 0;
   std::int64_t imm = 0;
@@ -136,6 +136,10 @@ Result<LaneFunction> parse_lane_function(std::string_view text, std::string_view
 /// AVX-512 has registers for, and orders of lanes that AVX2 has no code for.
 Status verify(const LaneFunction&);
 
+/// Computes a function on the host, without code: the reference of tests. Arguments are pointers and integers; an
+/// appended vector is written whole, with a pattern in the lanes that are unspecified. Returns what the code returns.
+std::int64_t evaluate_lanes(const LaneFunction&, std::array<std::int64_t, kMaxLaneArguments> arguments);
+
 /// Vectors have the level's width: 64 bytes for AVX-512, 32 for AVX2.
 constexpr int num_lanes_of(IsaLevel isa, int lane_bits) { return (isa == IsaLevel::kAvx512 ? 512 : 256) / lane_bits; }
 /// What kStoreMask writes.
@@ -144,7 +148,7 @@ constexpr int mask_bytes_of(int num_lanes) { return num_lanes < 8 ? 1 : num_lane
 /// Builds a LaneFunction. Arguments are given by their position.
 class LaneBuilder {
  public:
-  LaneBuilder(IsaLevel isa, int lane_bits);
+  LaneBuilder(IsaLevel isa, int lane_bits) : isa_(isa), function_{lane_bits, num_lanes_of(isa, lane_bits), {}} {}
 
   IsaLevel isa() const { return isa_; }
   int lane_bits() const { return function_.lane_bits; }
@@ -152,6 +156,9 @@ class LaneBuilder {
   int mask_bytes() const { return mask_bytes_of(num_lanes()); }
   /// The element as wide as a lane.
   LaneElement lane_element() const { return {static_cast<std::uint8_t>(function_.lane_bits / 8), true}; }
+  /// The bytes in memory of as many elements as there are lanes.
+  std::int32_t vector_bytes(LaneElement element) const { return num_lanes() * element.bytes; }
+  std::int32_t vector_bytes() const { return vector_bytes(lane_element()); }
 
   /// Any instruction. Returns its number, which is that of its result.
   LaneValue add(const LaneInstruction& instruction) {
@@ -163,18 +170,29 @@ class LaneBuilder {
   /// The greatest integer in every lane.
   LaneValue greatest() { return constant(std::numeric_limits<std::int64_t>::max() >> (64 - function_.lane_bits)); }
   LaneValue numbers() { return hoisted({.op = LaneOp::kNumbers}); }
-  LaneValue broadcast(int argument) {
-    return add({.op = LaneOp::kBroadcast, .argument = static_cast<std::int8_t>(argument)});
+  LaneValue broadcast(int argument) { return add({.op = LaneOp::kBroadcast, .argument = argument}); }
+  /// `others` are the lanes that the mask does not have; without a mask they do not matter.
+  LaneValue load_masked(int pointer, std::int32_t offset_bytes, LaneElement, LaneValue mask, LaneValue others);
+  LaneValue load(int pointer, std::int32_t offset_bytes, LaneElement element) {
+    return load_masked(pointer, offset_bytes, element, kNoLaneValue, kNoLaneValue);
   }
-  LaneValue load(int pointer, std::int32_t offset_bytes, LaneElement element);
-  LaneValue load_masked(int pointer, std::int32_t offset_bytes, LaneElement element, LaneValue mask, LaneValue others);
-  void store(int pointer, std::int32_t offset_bytes, LaneElement element, LaneValue value,
-             LaneValue mask = kNoLaneValue);
+  LaneValue load(int pointer, std::int32_t offset_bytes) { return load(pointer, offset_bytes, lane_element()); }
+  /// Loads a vector, or the mask's lanes of it and 0 in the others.
+  LaneValue load_some(int pointer, LaneElement element, LaneValue mask) {
+    return mask == kNoLaneValue ? load(pointer, 0, element) : load_masked(pointer, 0, element, mask, constant(0));
+  }
+  /// The same, and advances the pointer.
+  LaneValue load_next(int pointer, LaneElement element, LaneValue mask) {
+    const LaneValue loaded = load_some(pointer, element, mask);
+    advance(pointer, vector_bytes(element));
+    return loaded;
+  }
+  void store(int pointer, std::int32_t offset_bytes, LaneElement, LaneValue value, LaneValue mask = kNoLaneValue);
+  void store(int pointer, std::int32_t offset_bytes, LaneValue value, LaneValue mask = kNoLaneValue) {
+    store(pointer, offset_bytes, lane_element(), value, mask);
+  }
   void store_mask(int pointer, std::int32_t offset_bytes, LaneValue mask) {
-    add({.op = LaneOp::kStoreMask,
-         .mask = mask,
-         .argument = static_cast<std::int8_t>(pointer),
-         .offset_bytes = offset_bytes});
+    add({.op = LaneOp::kStoreMask, .mask = mask, .argument = pointer, .offset_bytes = offset_bytes});
   }
   /// What takes `a` and `b` alone.
   LaneValue binary(LaneOp op, LaneValue a, LaneValue b) { return add({.op = op, .a = a, .b = b}); }
@@ -195,6 +213,8 @@ class LaneBuilder {
   }
   /// Both halves of the lanes of two vectors in another order.
   std::pair<LaneValue, LaneValue> regroup(LaneValue a, LaneValue b, BitOrder order);
+  /// The lanes of `a` that the mask has, if there is one.
+  LaneValue within(LaneValue a, LaneValue mask) { return mask == kNoLaneValue ? a : binary(LaneOp::kBoth, a, mask); }
   LaneValue invert(LaneValue mask) { return add({.op = LaneOp::kNot, .a = mask}); }
   LaneValue variable(LaneValue initial) { return add({.op = LaneOp::kVariable, .a = initial}); }
   void assign(LaneValue variable, LaneValue value) { add({.op = LaneOp::kAssign, .a = variable, .b = value}); }
@@ -205,42 +225,33 @@ class LaneBuilder {
   void prefetch_ahead(int pointer, std::int32_t offset_bytes, bool walks_down = false) {
     constexpr std::int32_t kLineBytes = 64, kAheadBytes = 8192;
     if (offset_bytes % kLineBytes != 0) return;
-    const std::int32_t offset = offset_bytes + (walks_down ? -kAheadBytes : kAheadBytes);
-    add({.op = LaneOp::kPrefetch, .argument = static_cast<std::int8_t>(pointer), .offset_bytes = offset});
+    prefetch(pointer, offset_bytes + (walks_down ? -kAheadBytes : kAheadBytes));
   }
   /// Fetches the line there, which need not be valid.
   void prefetch(int pointer, std::int32_t offset_bytes) {
-    add({.op = LaneOp::kPrefetch, .argument = static_cast<std::int8_t>(pointer), .offset_bytes = offset_bytes});
+    add({.op = LaneOp::kPrefetch, .argument = pointer, .offset_bytes = offset_bytes});
   }
   /// Fetches the line that appends will reach, which need not be valid. Stores wait in order, so that one which misses
   /// the L1 cache holds up others.
   void prefetch_to_append(int pointer) {
     constexpr std::int32_t kAheadBytes = 256;
-    add({.op = LaneOp::kPrefetchToWrite, .argument = static_cast<std::int8_t>(pointer), .offset_bytes = kAheadBytes});
+    add({.op = LaneOp::kPrefetchToWrite, .argument = pointer, .offset_bytes = kAheadBytes});
   }
-  void advance(int pointer, std::int64_t bytes) {
-    add({.op = LaneOp::kAdvance, .argument = static_cast<std::int8_t>(pointer), .imm = bytes});
-  }
+  void advance(int pointer, std::int64_t bytes) { add({.op = LaneOp::kAdvance, .argument = pointer, .imm = bytes}); }
   void advance_by(int pointer, LaneValue value, std::int64_t bytes) {
-    add({.op = LaneOp::kAdvanceBy, .a = value, .argument = static_cast<std::int8_t>(pointer), .imm = bytes});
+    add({.op = LaneOp::kAdvanceBy, .a = value, .argument = pointer, .imm = bytes});
   }
   void advance_by_argument(int pointer, int by, std::int64_t times) {
-    add({.op = LaneOp::kAdvanceByArgument,
-         .argument = static_cast<std::int8_t>(pointer),
-         .by = static_cast<std::int8_t>(by),
-         .imm = times});
+    add({.op = LaneOp::kAdvanceByArgument, .argument = pointer, .by = by, .imm = times});
   }
   void load_pointer(int argument, int pointer, std::int32_t offset_bytes) {
-    move_pointer(LaneOp::kLoadPointer, argument, pointer, offset_bytes);
+    add({.op = LaneOp::kLoadPointer, .argument = argument, .by = pointer, .offset_bytes = offset_bytes});
   }
   void store_pointer(int argument, int pointer, std::int32_t offset_bytes) {
-    move_pointer(LaneOp::kStorePointer, argument, pointer, offset_bytes);
+    add({.op = LaneOp::kStorePointer, .argument = argument, .by = pointer, .offset_bytes = offset_bytes});
   }
   void stream(int pointer, std::int32_t offset_bytes, LaneValue value) {
-    add({.op = LaneOp::kStream,
-         .a = value,
-         .argument = static_cast<std::int8_t>(pointer),
-         .offset_bytes = offset_bytes});
+    add({.op = LaneOp::kStream, .a = value, .argument = pointer, .offset_bytes = offset_bytes});
   }
   /// Builds `body` for whole vectors and once more for a rest with the mask of its lanes. The argument `count` is the
   /// number of elements, and is used up.
@@ -252,26 +263,31 @@ class LaneBuilder {
                           const std::function<void(LaneValue loaded, LaneValue mask)>& use);
 
   /// Builds `body` for blocks of whole vectors, without a rest.
-  void for_blocks(int count, int vectors_per_block, const std::function<void()>& body);
+  void for_blocks(int count, int vectors_per_block, const std::function<void()>& body) {
+    add({.op = LaneOp::kForEachWhole, .argument = count, .imm = vectors_per_block});
+    body();
+    add({.op = LaneOp::kEnd});
+  }
 
   /// Builds `body` for when the argument `count` is above 0.
-  void if_any(int count, const std::function<void()>& body);
+  void if_any(int count, const std::function<void()>& body) {
+    add({.op = LaneOp::kIfAny, .argument = count});
+    body();
+    add({.op = LaneOp::kEnd});
+  }
 
-  LaneFunction finish_with(int returned_argument);
-  LaneFunction finish_with_any(LaneValue value);
-  LaneFunction finish_with_sum_of_any(LaneValue value, int returned_argument);
-  LaneFunction finish_with_first(LaneValue value);
+  // The function, which returns an argument; or whether a lane is not 0, added to an argument if there is one; or a
+  // vector's first lane.
+  LaneFunction finish_with(int argument) { return finish({.op = LaneOp::kReturn, .argument = argument}); }
+  LaneFunction finish_with_any(LaneValue value, int argument = -1) {
+    return finish({.op = LaneOp::kReturnAny, .a = value, .argument = argument});
+  }
+  LaneFunction finish_with_first(LaneValue value) { return finish({.op = LaneOp::kReturnFirst, .a = value}); }
 
  private:
-  void move_pointer(LaneOp op, int argument, int pointer, std::int32_t offset_bytes) {
-    add({.op = op,
-         .argument = static_cast<std::int8_t>(argument),
-         .by = static_cast<std::int8_t>(pointer),
-         .offset_bytes = offset_bytes});
-  }
   /// Constants have numbers from kFirstHoisted on until finish() puts them first.
   LaneValue hoisted(const LaneInstruction& instruction);
-  LaneFunction finish();
+  LaneFunction finish(const LaneInstruction& last);
 
   IsaLevel isa_;
   LaneFunction function_;

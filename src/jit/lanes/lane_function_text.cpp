@@ -111,11 +111,11 @@ class LaneFunctionParser {
   }
 
   /// "arg3"
-  Result<std::int8_t> read_argument() {
+  Result<int> read_argument() {
     const std::size_t begin = text_.position();
     const std::string_view name = text_.take_name();
     if (name.size() == 4 && name.starts_with("arg") && name[3] >= '0' && name[3] <= '9') {
-      return static_cast<std::int8_t>(name[3] - '0');
+      return name[3] - '0';
     }
     text_.move_to(begin);
     return text_.unexpected("expected an argument, as 'arg0'");

@@ -5,24 +5,22 @@
 
 #include "hal/host/routines/row_loader.h"
 #include "jit/lanes/body_lanes.h"
-#include "jit/lanes/sort_microkernels.h"
+#include "jit/lanes/element_lanes.h"
 
 namespace millrace {
 namespace {
 
 /// Longer bodies could outgrow the image. What they compute takes longer than reading and writing a tensor.
-constexpr std::size_t kMostInstructions = 128;
+constexpr std::size_t kMaxBodyInstructions = 128;
 /// Vectors per iteration of a short body, so that counting them costs little.
 constexpr int kVectorsAtOnce = 4;
-constexpr std::size_t kMostInstructionsOfShort = 16;
-
-int vector_bytes(const LaneBuilder& b, DType dtype) { return b.num_lanes() * static_cast<int>(size_bytes(dtype)); }
+constexpr std::size_t kMaxInstructionsOfShort = 16;
 
 MicrokernelCode<ComputeElements> build_elements(IsaLevel isa, int lane_bits, const ComputedElements& elements) {
   enum { kTo, kCount, kFirstSource };
   LaneBuilder b(isa, lane_bits);
   ComputedLanes lanes(b, elements, kFirstSource);
-  const int result_bytes = vector_bytes(b, elements.dtype);
+  const int result_bytes = b.vector_bytes(element_of(elements.dtype));
   const auto compute = [&](int num_vectors, LaneValue mask) {
     for (int i = 0; i < num_vectors; ++i) {
       b.store(kTo, i * result_bytes, element_of(elements.dtype), lanes.vector(i, mask), mask);
@@ -39,9 +37,7 @@ MicrokernelCode<ComputeElements> build_elements(IsaLevel isa, int lane_bits, con
 
 }  // namespace
 
-bool is_short(const ComputedElements& elements) {
-  return elements.body.instructions.size() <= kMostInstructionsOfShort;
-}
+bool is_short(const ComputedElements& elements) { return elements.body.instructions.size() <= kMaxInstructionsOfShort; }
 
 ComputedLanes::ComputedLanes(LaneBuilder& b, const ComputedElements& elements, int first_pointer)
     : b_(b), elements_(elements), first_pointer_(first_pointer) {
@@ -60,12 +56,11 @@ LaneValue ComputedLanes::spread(std::size_t source) {
 
 LaneValue ComputedLanes::load(std::size_t source, int number, LaneValue mask) {
   const DType dtype = elements_.sources[source].dtype;
-  const int offset = number * vector_bytes(b_, dtype);
-  if (mask != kNoLaneValue) {
-    return widen_element(b_, b_.load_masked(pointer(source), offset, element_of(dtype), mask, b_.constant(0)), dtype);
-  }
-  if (!elements_.sources[source].is_repeated) b_.prefetch_ahead(pointer(source), offset);
-  return widen_element(b_, b_.load(pointer(source), offset, element_of(dtype)), dtype);
+  const int offset = number * b_.vector_bytes(element_of(dtype));
+  const bool is_whole = mask == kNoLaneValue;
+  if (is_whole && !elements_.sources[source].is_repeated) b_.prefetch_ahead(pointer(source), offset);
+  const LaneValue others = is_whole ? kNoLaneValue : b_.constant(0);
+  return widen_element(b_, b_.load_masked(pointer(source), offset, element_of(dtype), mask, others), dtype);
 }
 
 LaneValue ComputedLanes::vector(int number, LaneValue mask) {
@@ -79,17 +74,17 @@ LaneValue ComputedLanes::vector(int number, LaneValue mask) {
 void ComputedLanes::advance(int num_vectors) {
   for (std::size_t i = 0; i < spread_.size(); ++i) {
     if (spread_[i] != kNoLaneValue) continue;
-    b_.advance(pointer(i), num_vectors * vector_bytes(b_, elements_.sources[i].dtype));
+    b_.advance(pointer(i), num_vectors * b_.vector_bytes(element_of(elements_.sources[i].dtype)));
   }
 }
 
 Result<MicrokernelCode<ComputeElements>> compute_elements_function(IsaLevel isa, const ComputedElements& elements) {
-  if (elements.sources.size() > kMostRowSources) {
-    return unimplemented(fmt::format("{} loads, lanes take up to {}", elements.sources.size(), kMostRowSources));
+  if (elements.sources.size() > kMaxRowSources) {
+    return unimplemented(fmt::format("{} loads, lanes take up to {}", elements.sources.size(), kMaxRowSources));
   }
-  if (elements.body.instructions.size() > kMostInstructions) {
-    return unimplemented(
-        fmt::format("{} body instructions, lanes take up to {}", elements.body.instructions.size(), kMostInstructions));
+  if (elements.body.instructions.size() > kMaxBodyInstructions) {
+    return unimplemented(fmt::format("{} body instructions, lanes take up to {}", elements.body.instructions.size(),
+                                     kMaxBodyInstructions));
   }
   MILLRACE_TRY_ASSIGN(const int lane_bits, lane_bits_of(elements.body));
   LaneBuilder trial(isa, lane_bits);

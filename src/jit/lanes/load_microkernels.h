@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "jit/lanes/microkernel_code.h"
+#include "jit/lanes/microkernel_sink.h"
 #include "millrace/base/status.h"
 #include "millrace/jit/body.h"
 

@@ -2,11 +2,8 @@
 #include "jit/lanes/scan_microkernels.h"
 
 #include <bit>
-#include <limits>
 
-#include "jit/lanes/bfloat16_lanes.h"
-#include "jit/lanes/select_microkernels.h"
-#include "jit/lanes/sort_microkernels.h"
+#include "jit/lanes/sort_keys.h"
 
 namespace millrace {
 namespace {
@@ -16,14 +13,9 @@ int vectors_per_block(IsaLevel isa) { return isa == IsaLevel::kAvx512 ? 8 : 4; }
 
 bool is_order(ReductionKind kind) { return kind == ReductionKind::kMin || kind == ReductionKind::kMax; }
 
-std::int64_t greatest_lane(const ScanLanes& scan) {
-  return scan.lane_bits() == 64 ? std::numeric_limits<std::int64_t>::max()
-                                : std::int64_t{std::numeric_limits<std::int32_t>::max()};
-}
-
 /// What is added to the key of a float, so that NaNs with a sign wrap beyond +inf, or those without one beyond -inf.
 std::int64_t order_offset(const ScanLanes& scan) {
-  if (scan.kind == ReductionKind::kMin) return greatest_lane(scan) - infinity_of(scan.dtype);
+  if (scan.kind == ReductionKind::kMin) return max_lane(scan.lane_bits()) - infinity_of(scan.dtype);
   return coarse_offset_of(scan.dtype);
 }
 
@@ -33,12 +25,12 @@ class ScanBuilder {
       : b_(isa, scan.lane_bits()),
         scan_(scan),
         streams_(streams),
-        most_vectors_(vectors_per_block(isa)),
+        max_vectors_(vectors_per_block(isa)),
         given_(b_.broadcast(kCarry)) {}
 
   LaneFunction run() {
     carry_ = b_.variable(scan_.is_block ? identity() : given_);
-    for (const int vectors : {most_vectors_, 1}) {
+    for (const int vectors : {max_vectors_, 1}) {
       b_.for_blocks(kCount, vectors, [&] { scan_block(vectors); });
     }
     b_.if_any(kCount, [&] { scan_rest(); });
@@ -49,10 +41,10 @@ class ScanBuilder {
     const LaneElement read = of_totals ? b_.lane_element() : element();
     const auto term = [&](LaneValue x) { return of_totals ? x : to_lanes(x); };
     const LaneValue total = b_.variable(identity());
-    for (const int vectors : {most_vectors_, 1}) {
+    for (const int vectors : {max_vectors_, 1}) {
       b_.for_blocks(kCount, vectors, [&] {
         std::vector<LaneValue> block;
-        const int bytes = b_.num_lanes() * read.bytes;
+        const int bytes = b_.vector_bytes(read);
         for (int i = 0; i < vectors; ++i) {
           b_.prefetch_ahead(kFrom, i * bytes);
           block.push_back(term(b_.load(kFrom, i * bytes, read)));
@@ -81,7 +73,7 @@ class ScanBuilder {
   enum { kFrom, kTo, kCount, kCarry, kFromStart, kToStart };
 
   LaneElement element() const { return element_of(scan_.dtype); }
-  int vector_bytes() const { return b_.num_lanes() * static_cast<int>(size_bytes(scan_.dtype)); }
+  int vector_bytes() const { return b_.vector_bytes(element()); }
 
   void scan_block(int vectors) {
     const auto offset_of = [&](int i) { return (scan_.reverse ? -(i + 1) : i) * vector_bytes(); };
@@ -175,32 +167,21 @@ class ScanBuilder {
   }
 
   LaneValue to_lanes(LaneValue x) {
-    if (!is_order(scan_.kind)) {
-      if (scan_.dtype == DType::kF16) return b_.unary(LaneOp::kFromHalf, x);
-      return scan_.dtype == DType::kBF16 ? from_bfloat16(b_, x) : x;
-    }
-    if (!is_float(scan_.dtype)) return inverted(x);
-    return b_.binary(LaneOp::kAdd, turn_negative(b_, x, scan_.dtype), b_.constant(order_offset(scan_)));
+    if (!is_order(scan_.kind)) return widen_float(b_, x, scan_.dtype);
+    if (!is_float(scan_.dtype)) return invert_bits(b_, x, inverted_sign_of(scan_.dtype));
+    return b_.binary(LaneOp::kAdd, invert_negative(b_, x, scan_.dtype), b_.constant(order_offset(scan_)));
   }
 
   LaneValue from_lanes(LaneValue x) {
-    if (!is_order(scan_.kind)) {
-      if (scan_.dtype == DType::kF16) return b_.unary(LaneOp::kToHalf, x);
-      return scan_.dtype == DType::kBF16 ? to_bfloat16(b_, x) : x;
-    }
-    if (!is_float(scan_.dtype)) return inverted(x);
-    return turn_negative(b_, b_.binary(LaneOp::kAdd, x, b_.constant(-order_offset(scan_))), scan_.dtype);
-  }
-
-  LaneValue inverted(LaneValue x) {
-    const std::int64_t bits = inverted_sign_of(scan_.dtype);
-    return bits == 0 ? x : b_.binary(LaneOp::kXor, x, b_.constant(bits));
+    if (!is_order(scan_.kind)) return narrow_float(b_, x, scan_.dtype);
+    if (!is_float(scan_.dtype)) return invert_bits(b_, x, inverted_sign_of(scan_.dtype));
+    return invert_negative(b_, b_.binary(LaneOp::kAdd, x, b_.constant(-order_offset(scan_))), scan_.dtype);
   }
 
   LaneBuilder b_;
   const ScanLanes scan_;
   const bool streams_;
-  const int most_vectors_;
+  const int max_vectors_;
   LaneValue given_;                 // the argument kCarry, in every lane
   LaneValue carry_ = kNoLaneValue;  // likewise
 };
@@ -218,22 +199,30 @@ std::int64_t scan_identity(const ScanLanes& scan) {
     if (!is_float(scan.dtype)) return 1;
     return scan.dtype == DType::kF64 ? std::bit_cast<std::int64_t>(1.0) : std::bit_cast<std::int32_t>(1.0f);
   }
-  // Infinities have the least and the greatest key.
-  if (is_float(scan.dtype) || size_bytes(scan.dtype) >= 4) return is_min ? greatest_lane(scan) : ~greatest_lane(scan);
+  // Infinities have the minimum and the maximum key.
+  if (is_float(scan.dtype) || size_bytes(scan.dtype) >= 4) {
+    return is_min ? max_lane(scan.lane_bits()) : ~max_lane(scan.lane_bits());
+  }
   if (is_signed(scan.dtype)) return is_min ? magnitude_of(scan.dtype) : ~magnitude_of(scan.dtype);
   return is_min ? 2 * magnitude_of(scan.dtype) + 1 : 0;
 }
 
-std::int64_t scan_total_bytes(const ScanDescriptor& scan) { return scan_lanes_of(scan).lane_bits() / 8; }
+std::int64_t scan_total_bytes(const ScanDescriptor& scan) { return lane_bits_of(scan.input.type.dtype) / 8; }
 
-bool can_stream(const ScanLanes& scan) { return 8 * static_cast<int>(size_bytes(scan.dtype)) == scan.lane_bits(); }
-
-MicrokernelCode<ScanElements> scan_function(IsaLevel isa, const ScanLanes& scan, bool streams) {
-  return {ScanBuilder(isa, scan, streams).run()};
-}
-
-MicrokernelCode<ScanElements> scan_total_function(IsaLevel isa, const ScanLanes& scan, bool of_totals) {
-  return {ScanBuilder(isa, scan, false).run_total(of_totals)};
+void append_scan(ScanRowsParameters& p, const MicrokernelSink& sink, const ScanLanes& scan) {
+  const auto append = [&](const LaneFunction& f) { return sink.append(MicrokernelCode<ScanElements>{f}); };
+  p.element_bytes = static_cast<std::int64_t>(size_bytes(scan.dtype));
+  p.total_bytes = scan.lane_bits() / 8;
+  p.vector_bytes = std::int64_t{num_lanes_of(sink.isa, scan.lane_bits())} * p.total_bytes;
+  p.is_reverse = scan.reverse;
+  p.identity = scan_identity(scan);
+  if (p.step != ScanRowsStep::kRows) {
+    p.total = append(ScanBuilder(sink.isa, scan, false).run_total(p.step == ScanRowsStep::kParts));
+  }
+  if (p.step == ScanRowsStep::kTotals) return;
+  p.scan = append(ScanBuilder(sink.isa, scan, false).run());
+  // What bypasses the caches is as wide as lanes.
+  if (p.element_bytes == p.total_bytes) p.stream = append(ScanBuilder(sink.isa, scan, true).run());
 }
 
 }  // namespace millrace

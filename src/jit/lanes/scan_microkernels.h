@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "jit/lanes/microkernel_code.h"
+#include "hal/host/routines/scan_rows.h"
+#include "jit/lanes/element_lanes.h"
+#include "jit/lanes/microkernel_sink.h"
 #include "millrace/jit/scan_descriptor.h"
 
 namespace millrace {
@@ -17,7 +19,7 @@ struct ScanLanes {
   /// which it adds to each result. It returns the block's own total.
   bool is_block = false;
 
-  int lane_bits() const { return size_bytes(dtype) == 8 ? 64 : 32; }
+  int lane_bits() const { return lane_bits_of(dtype); }
 };
 
 ScanLanes scan_lanes_of(const ScanDescriptor&);
@@ -28,14 +30,7 @@ std::int64_t scan_identity(const ScanLanes&);
 /// The bytes of a part's total, which is what a lane holds.
 std::int64_t scan_total_bytes(const ScanDescriptor&);
 
-/// Whether results may bypass the caches, which needs elements as wide as lanes.
-bool can_stream(const ScanLanes&);
-
-// What each microkernel does: src/hal/host/routines/microkernels.inc.
-
-/// `streams`: whole vectors bypass the caches.
-MicrokernelCode<ScanElements> scan_function(IsaLevel, const ScanLanes&, bool streams);
-/// The total of elements, or of other totals, in any order; writes nothing.
-MicrokernelCode<ScanElements> scan_total_function(IsaLevel, const ScanLanes&, bool of_totals);
+/// Appends what the step of `p` needs, and sets what else depends on lanes.
+void append_scan(ScanRowsParameters& p, const MicrokernelSink&, const ScanLanes&);
 
 }  // namespace millrace

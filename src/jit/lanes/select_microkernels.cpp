@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/lanes/select_microkernels.h"
 
-#include <limits>
 #include <utility>
 #include <vector>
-
-#include "hal/host/routines/row_selector.h"
-#include "jit/lanes/row_keys.h"
-#include "jit/lanes/sort_microkernels.h"
 
 namespace millrace {
 namespace {
@@ -20,31 +15,28 @@ template <class Load, class Passes>
 LaneFunction filter(LaneBuilder& b, int numbers, int count, LaneValue first, const Load& load, const Passes& passes) {
   const LaneValue number = b.variable(first);
   b.for_loaded_vectors(count, load, [&](LaneValue x, LaneValue mask) {
-    const bool is_rest = mask != kNoLaneValue;
-    LaneValue is_taken = passes(x);
-    if (is_rest) is_taken = b.binary(LaneOp::kBoth, is_taken, mask);
-    b.append(numbers, number, is_taken, is_rest);
+    b.append(numbers, number, b.within(passes(x), mask), mask != kNoLaneValue);
     b.assign(number, b.binary(LaneOp::kAdd, number, b.constant(b.num_lanes())));
   });
   return b.finish_with(numbers);
 }
 
-LaneFunction filter_elements(IsaLevel isa, const CoarseKeys& keys, bool prefetches) {
+/// `prefetches` what follows.
+MicrokernelCode<FilterKeys> filter_row(IsaLevel isa, const CoarseKeys& keys, bool prefetches) {
   enum { kRow, kNumbers, kCount, kFirst, kLimit };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
   const LaneValue limit = b.broadcast(kLimit), first = b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst));
   const auto load = [&](LaneValue mask) {
     if (mask == kNoLaneValue && prefetches) b.prefetch_ahead(kRow, 0);
-    const LaneValue x = load_some(b, kRow, element, mask);
-    b.advance(kRow, b.num_lanes() * element.bytes);
-    return coarse_key(b, x, keys);
+    return coarse_key(b, b.load_next(kRow, element, mask), keys);
   };
-  return filter(b, kNumbers, kCount, first, load, [&](LaneValue key) { return b.binary(LaneOp::kAtMost, key, limit); });
+  const auto passes = [&](LaneValue key) { return b.binary(LaneOp::kAtMost, key, limit); };
+  return {filter(b, kNumbers, kCount, first, load, passes)};
 }
 
-/// Whether elements are floats as wide as a lane, and the greatest comes first.
-bool are_greatest_floats_first(const CoarseKeys& keys) {
+/// Whether elements are floats as wide as a lane, and the largest comes first.
+bool are_largest_floats_first(const CoarseKeys& keys) {
   return keys.largest && (keys.dtype == DType::kF32 || keys.dtype == DType::kF64);
 }
 
@@ -64,17 +56,17 @@ LaneValue lanes_with_nan(LaneBuilder& b, const std::vector<LaneValue>& vectors) 
   return fold(b, LaneOp::kEither, std::move(masks));
 }
 
-/// The least key of each lane over vectors of elements.
-LaneValue least_key(LaneBuilder& b, std::vector<LaneValue> vectors, const CoarseKeys& keys) {
-  if (vectors.size() == 1 || !are_greatest_floats_first(keys)) {
+/// The minimum key of each lane over vectors of elements.
+LaneValue min_key(LaneBuilder& b, std::vector<LaneValue> vectors, const CoarseKeys& keys) {
+  if (vectors.size() == 1 || !are_largest_floats_first(keys)) {
     for (LaneValue& x : vectors) x = coarse_key(b, x, keys);
     return fold(b, LaneOp::kMin, std::move(vectors));
   }
-  // The greatest float has the least key, unless there is a NaN. Which NaN, or which zero, makes no difference: equal
+  // The maximum float has the minimum key, unless there is a NaN. Which NaN, or which zero, makes no difference: equal
   // elements are one run to the selection. That is one key in place of as many as there are vectors.
   const LaneValue has_nan = lanes_with_nan(b, vectors);
   const LaneValue key = coarse_key(b, fold(b, LaneOp::kMaxFloat, std::move(vectors)), keys);
-  return b.select(has_nan, b.constant(std::numeric_limits<std::int64_t>::min() >> (64 - b.lane_bits())), key);
+  return b.select(has_nan, b.constant(~max_lane(b.lane_bits())), key);
 }
 
 /// The lanes in which elements have a key up to a limit.
@@ -85,7 +77,7 @@ class LimitTest {
       : b_(b), keys_(keys), limit_(b.broadcast(limit)), bound_(kNoLaneValue) {
     // Whatever is above the next lower float, or a NaN, passes. Below the lowest limit there are NaNs, which nothing is
     // at most.
-    if (are_greatest_floats_first(keys)) {
+    if (are_largest_floats_first(keys)) {
       bound_ = element_of_coarse(b, b.binary(LaneOp::kAdd, limit_, b.constant(1)), keys);
     }
   }
@@ -96,7 +88,7 @@ class LimitTest {
   }
   /// The same for any of the vectors, whose number is even.
   LaneValue any_passes(std::vector<LaneValue> vectors) const {
-    if (bound_ == kNoLaneValue) return b_.binary(LaneOp::kAtMost, least_key(b_, std::move(vectors), keys_), limit_);
+    if (bound_ == kNoLaneValue) return b_.binary(LaneOp::kAtMost, min_key(b_, std::move(vectors), keys_), limit_);
     const LaneValue has_nan = lanes_with_nan(b_, vectors);
     return b_.binary(LaneOp::kEither, has_nan, passes(fold(b_, LaneOp::kMaxFloat, std::move(vectors))));
   }
@@ -107,69 +99,67 @@ class LimitTest {
   LaneValue limit_, bound_;
 };
 
-/// The loaded vector i of a group, with lanes turned as RowSelectorCode::turn_of() has it.
-LaneValue turned(LaneBuilder& b, LaneValue x, int i) {
-  const int turn = RowSelectorCode::turn_of(i);
-  return turn == 0 ? x : b.unary(LaneOp::kXorLanes, x, turn);
+/// Lane i takes lane i ^ lane_xor.
+LaneValue exchanged(LaneBuilder& b, LaneValue x, int lane_xor) {
+  return lane_xor == 0 ? x : b.unary(LaneOp::kXorLanes, x, lane_xor);
 }
-/// Vectors from the one with number `first` on that are so many vectors apart, turned.
-std::vector<LaneValue> load_turned(LaneBuilder& b, int pointer, int first, int pitch, int count,
-                                   const CoarseKeys& keys) {
-  const LaneElement element = element_of(keys.dtype);
+/// Vectors from the one with number `first` on that are so many vectors apart, exchanged.
+std::vector<LaneValue> load_exchanged(LaneBuilder& b, int pointer, int first, int pitch, int count,
+                                      LaneElement element) {
   std::vector<LaneValue> vectors;
   for (int i = 0; i < count; ++i) {
-    vectors.push_back(turned(b, b.load(pointer, (first + i * pitch) * b.num_lanes() * element.bytes, element), i));
+    vectors.push_back(exchanged(b, b.load(pointer, (first + i * pitch) * b.vector_bytes(element), element),
+                                RowSelectorCode::lane_xor(i)));
   }
   return vectors;
 }
 /// The vectors of a chunk that is a column.
-std::vector<LaneValue> load_column(LaneBuilder& b, int pointer, int pitch_argument, const CoarseKeys& keys) {
+std::vector<LaneValue> load_column(LaneBuilder& b, int pointer, int pitch_argument, LaneElement element) {
   std::vector<LaneValue> vectors;
   for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
     // Hardware alone follows so many streams late.
     b.prefetch(pointer, kColumnAheadBytes);
-    vectors.push_back(turned(b, b.load(pointer, 0, element_of(keys.dtype)), i));
+    vectors.push_back(exchanged(b, b.load(pointer, 0, element), RowSelectorCode::lane_xor(i)));
     b.advance_by_argument(pointer, pitch_argument, 1);
   }
   b.advance_by_argument(pointer, pitch_argument, -RowSelectorCode::kVectorsPerChunk);
   return vectors;
 }
 
-}  // namespace
-
-MicrokernelCode<ComputeElements> find_computed_minima_function(IsaLevel isa, const CoarseKeys& keys,
-                                                               const ComputedElements& elements) {
+/// Of elements that are computed, with the arguments of ComputeElements.
+MicrokernelCode<ComputeElements> find_computed_minima(IsaLevel isa, const CoarseKeys& keys,
+                                                      const ComputedElements& elements) {
   enum { kMinima, kCount, kFirstSource };
   LaneBuilder b(isa, keys.lane_bits());
   ComputedLanes lanes(b, elements, kFirstSource);
   b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
     std::vector<LaneValue> vectors;
     for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) vectors.push_back(lanes.vector(i));
-    b.store(kMinima, 0, b.lane_element(), least_key(b, std::move(vectors), keys));
+    b.store(kMinima, 0, min_key(b, std::move(vectors), keys));
     lanes.advance(RowSelectorCode::kVectorsPerChunk);
-    b.advance(kMinima, b.num_lanes() * b.lane_element().bytes);
+    b.advance(kMinima, b.vector_bytes());
   });
   return {b.finish_with(kMinima)};
 }
 
-MicrokernelCode<FindMinima> find_minima_function(IsaLevel isa, const CoarseKeys& keys) {
+MicrokernelCode<FindMinima> find_minima(IsaLevel isa, const CoarseKeys& keys) {
   enum { kRow, kMinima, kCount };
+  constexpr int kVectors = RowSelectorCode::kVectorsPerChunk;
   LaneBuilder b(isa, keys.lane_bits());
-  const int vector_bytes = b.num_lanes() * element_of(keys.dtype).bytes;
-  b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
-    b.store(kMinima, 0, b.lane_element(),
-            least_key(b, load_turned(b, kRow, 0, 1, RowSelectorCode::kVectorsPerChunk, keys), keys));
-    b.advance(kRow, RowSelectorCode::kVectorsPerChunk * vector_bytes);
-    b.advance(kMinima, b.num_lanes() * b.lane_element().bytes);
+  const LaneElement element = element_of(keys.dtype);
+  b.for_blocks(kCount, kVectors, [&] {
+    b.store(kMinima, 0, min_key(b, load_exchanged(b, kRow, 0, 1, kVectors, element), keys));
+    b.advance(kRow, kVectors * b.vector_bytes(element));
+    b.advance(kMinima, b.vector_bytes());
   });
   return {b.finish_with(kMinima)};
 }
 
-MicrokernelCode<FilterKeys> find_passing_function(IsaLevel isa, const CoarseKeys& keys) {
+MicrokernelCode<FilterKeys> find_passing(IsaLevel isa, const CoarseKeys& keys) {
   enum { kRow, kPassing, kCount, kFirst, kLimit };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
-  const int vector_bytes = b.num_lanes() * element.bytes;
+  const int vector_bytes = b.vector_bytes(element);
   const LimitTest limit(b, kLimit, keys);
   const LaneValue number = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst)));
   b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
@@ -186,45 +176,39 @@ MicrokernelCode<FilterKeys> find_passing_function(IsaLevel isa, const CoarseKeys
   return {b.finish_with(kPassing)};
 }
 
-MicrokernelCode<MatchMinima> match_minima_function(IsaLevel isa, int lane_bits) {
+MicrokernelCode<MatchMinima> match_minima(IsaLevel isa, int lane_bits) {
   enum { kMinima, kMasks, kCount, kLimit };
   LaneBuilder b(isa, lane_bits);
   const LaneValue limit = b.broadcast(kLimit);
-  const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
   for (const int num_together : {4, 1}) {
     b.for_blocks(kCount, num_together, [&] {
       for (int i = 0; i < num_together; ++i) {
-        const LaneValue minima = b.load(kMinima, i * vector_bytes, b.lane_element());
+        const LaneValue minima = b.load(kMinima, i * b.vector_bytes());
         b.store_mask(kMasks, i * b.mask_bytes(), b.binary(LaneOp::kAtMost, minima, limit));
       }
-      b.advance(kMinima, num_together * vector_bytes);
+      b.advance(kMinima, num_together * b.vector_bytes());
       b.advance(kMasks, num_together * b.mask_bytes());
     });
   }
   return {b.finish_with(kMasks)};
 }
 
-MicrokernelCode<ListChunks> list_chunks_function(IsaLevel isa, int lane_bits) {
+MicrokernelCode<ListChunks> list_chunks(IsaLevel isa, int lane_bits) {
   enum { kMasks, kChunks, kCount };
   LaneBuilder b(isa, lane_bits);
   const LaneElement element = {static_cast<std::uint8_t>(b.mask_bytes()), false};
   const LaneValue zero = b.constant(0);
-  const auto load = [&](LaneValue mask) {
-    const LaneValue x = load_some(b, kMasks, element, mask);
-    b.advance(kMasks, b.num_lanes() * element.bytes);
-    return x;
-  };
+  const auto load = [&](LaneValue mask) { return b.load_next(kMasks, element, mask); };
   return {filter(b, kChunks, kCount, b.numbers(), load, [&](LaneValue x) { return b.binary(LaneOp::kLess, zero, x); })};
 }
 
-MicrokernelCode<MatchElements> match_elements_function(IsaLevel isa, const CoarseKeys& keys) {
+MicrokernelCode<MatchElements> match_elements(IsaLevel isa, const CoarseKeys& keys) {
   enum { kBlock, kMasks, kCount, kSteps, kLimit, kPitch };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
-  const int vector_bytes = b.num_lanes() * element.bytes;
   const LimitTest limit(b, kLimit, keys);
   b.for_blocks(kCount, 1, [&] {
-    b.advance_by(kBlock, b.load(kSteps, 0, b.lane_element()), vector_bytes);
+    b.advance_by(kBlock, b.load(kSteps, 0), b.vector_bytes(element));
     b.advance(kSteps, b.lane_element().bytes);
     for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
       b.store_mask(kMasks, i * b.mask_bytes(), limit.passes(b.load(kBlock, 0, element)));
@@ -235,65 +219,64 @@ MicrokernelCode<MatchElements> match_elements_function(IsaLevel isa, const Coars
   return {b.finish_with(kMasks)};
 }
 
-MicrokernelCode<FindColumnMinima> find_column_minima_function(IsaLevel isa, const CoarseKeys& keys) {
+MicrokernelCode<FindColumnMinima> find_column_minima(IsaLevel isa, const CoarseKeys& keys) {
   enum { kBlock, kMinima, kCount, kPitch };
   LaneBuilder b(isa, keys.lane_bits());
   b.for_blocks(kCount, 1, [&] {
-    b.store(kMinima, 0, b.lane_element(), least_key(b, load_column(b, kBlock, kPitch, keys), keys));
-    b.advance(kBlock, b.num_lanes() * element_of(keys.dtype).bytes);
-    b.advance(kMinima, b.num_lanes() * b.lane_element().bytes);
+    b.store(kMinima, 0, min_key(b, load_column(b, kBlock, kPitch, element_of(keys.dtype)), keys));
+    b.advance(kBlock, b.vector_bytes(element_of(keys.dtype)));
+    b.advance(kMinima, b.vector_bytes());
   });
   return {b.finish_with(kMinima)};
 }
 
-MicrokernelCode<FoldMinima> fold_minima_function(IsaLevel isa, int lane_bits) {
+MicrokernelCode<FoldMinima> fold_minima(IsaLevel isa, int lane_bits) {
   enum { kFirst, kSecond, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
   b.for_blocks(kCount, 1, [&] {
-    const LaneValue first = b.load(kFirst, 0, b.lane_element()), second = b.load(kSecond, 0, b.lane_element());
-    b.store(kTo, 0, b.lane_element(), b.binary(LaneOp::kMin, first, second));
-    for (const int pointer : {kFirst, kSecond, kTo}) b.advance(pointer, b.num_lanes() * b.lane_element().bytes);
+    const LaneValue first = b.load(kFirst, 0), second = b.load(kSecond, 0);
+    b.store(kTo, 0, b.binary(LaneOp::kMin, first, second));
+    for (const int pointer : {kFirst, kSecond, kTo}) b.advance(pointer, b.vector_bytes());
   });
   return {b.finish_with(kTo)};
 }
 
-MicrokernelCode<FoldFourMinima> fold_four_minima_function(IsaLevel isa, int lane_bits) {
+MicrokernelCode<FoldFourMinima> fold_four_minima(IsaLevel isa, int lane_bits) {
   enum { kFirst, kSecond, kThird, kFourth, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
   b.for_blocks(kCount, 1, [&] {
     std::vector<LaneValue> minima;
     for (const int pointer : {kFirst, kSecond, kThird, kFourth}) {
-      const LaneValue x = b.load(pointer, 0, b.lane_element());
-      const int turn = pointer * RowSelectorCode::kTurns % b.num_lanes();
-      minima.push_back(turn == 0 ? x : b.unary(LaneOp::kXorLanes, x, turn));
-      b.advance(pointer, b.num_lanes() * b.lane_element().bytes);
+      const LaneValue x = b.load(pointer, 0);
+      minima.push_back(exchanged(b, x, pointer * RowSelectorCode::kLaneOrders % b.num_lanes()));
+      b.advance(pointer, b.vector_bytes());
     }
     const LaneValue low = b.binary(LaneOp::kMin, minima[0], minima[1]);
     const LaneValue high = b.binary(LaneOp::kMin, minima[2], minima[3]);
-    b.store(kTo, 0, b.lane_element(), b.binary(LaneOp::kMin, low, high));
-    b.advance(kTo, b.num_lanes() * b.lane_element().bytes);
+    b.store(kTo, 0, b.binary(LaneOp::kMin, low, high));
+    b.advance(kTo, b.vector_bytes());
   });
   return {b.finish_with(kTo)};
 }
 
-MicrokernelCode<FindGroupMinima> find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, int num_vectors) {
+MicrokernelCode<FindGroupMinima> find_group_minima(IsaLevel isa, const CoarseKeys& keys, int num_vectors) {
   enum { kRow, kMinima, kCount };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
-  const std::int32_t vector_bytes = b.num_lanes() * element.bytes;
+  const std::int32_t vector_bytes = b.vector_bytes(element);
   std::vector<LaneValue> minima;
   for (int i = 0; i < num_vectors; ++i) minima.push_back(b.variable(b.greatest()));
   const auto take = [&](LaneValue minimum, LaneValue key) { b.assign(minimum, b.binary(LaneOp::kMin, minimum, key)); };
-  const auto take_blocks = [&](int turns) {
-    b.for_blocks(kCount, turns * num_vectors, [&] {
+  const auto take_blocks = [&](int depth) {
+    b.for_blocks(kCount, depth * num_vectors, [&] {
       for (int i = 0; i < num_vectors; ++i) {
-        take(minima[static_cast<std::size_t>(i)],
-             least_key(b, load_turned(b, kRow, i, num_vectors, turns, keys), keys));
+        const LaneValue key = min_key(b, load_exchanged(b, kRow, i, num_vectors, depth, element), keys);
+        take(minima[static_cast<std::size_t>(i)], key);
       }
-      b.advance(kRow, turns * num_vectors * vector_bytes);
+      b.advance(kRow, depth * num_vectors * vector_bytes);
     });
   };
-  take_blocks(RowSelectorCode::kTurns);
+  take_blocks(RowSelectorCode::kLaneOrders);
   if (num_vectors > 1) take_blocks(1);
   b.for_vectors(kCount, [&](LaneValue mask) {
     if (mask == kNoLaneValue) {
@@ -305,17 +288,40 @@ MicrokernelCode<FindGroupMinima> find_group_minima_function(IsaLevel isa, const 
     }
   });
   for (int i = 0; i < num_vectors; ++i) {
-    b.store(kMinima, i * b.num_lanes() * b.lane_element().bytes, b.lane_element(), minima[static_cast<std::size_t>(i)]);
+    b.store(kMinima, i * b.vector_bytes(), minima[static_cast<std::size_t>(i)]);
   }
   return {b.finish_with(kMinima)};
 }
 
-MicrokernelCode<FilterKeys> filter_row_function(IsaLevel isa, const CoarseKeys& keys) {
-  return {filter_elements(isa, keys, false)};
-}
+}  // namespace
 
-MicrokernelCode<FilterKeys> filter_whole_row_function(IsaLevel isa, const CoarseKeys& keys) {
-  return {filter_elements(isa, keys, true)};
+void append_selection(TopkRowsParameters& p, const MicrokernelSink& sink, const LaneKeys& lane_keys,
+                      const SelectionFunctions& f) {
+  const IsaLevel isa = sink.isa;
+  const CoarseKeys keys = lane_keys.coarse();
+  const int lane_bits = keys.lane_bits();
+  p.coarse_bytes = lane_bits / 8;
+  p.coarse_offset = coarse_offset_of(keys.dtype);
+  p.extends_sign = element_of(keys.dtype).is_signed;
+  p.make_numbered_keys = append_make_numbered_keys(sink, lane_keys, lane_bits);
+  RowSelectorCode& code = p.selector;
+  code.num_lanes = num_lanes_of(isa, lane_bits);
+  code.filter_row = sink.append(filter_row(isa, keys, false));
+  if (f.filters_whole_rows) code.filter_whole_row = sink.append(filter_row(isa, keys, true));
+  for (std::size_t i = f.short_few.first; i < f.short_few.end; ++i) {
+    code.find_group_minima[i] = sink.append(find_group_minima(isa, keys, 1 << i));
+  }
+  p.sorter = append_sorter(sink, lane_bits, f.has_long_rows ? FewRange{} : f.short_few);
+  if (!f.has_long_rows) return;
+  code.find_minima = sink.append(find_minima(isa, keys));
+  code.find_passing = sink.append(find_passing(isa, keys));
+  code.match_elements = sink.append(match_elements(isa, keys));
+  code.find_column_minima = sink.append(find_column_minima(isa, keys));
+  code.fold_minima = sink.append(fold_minima(isa, lane_bits));
+  code.fold_four_minima = sink.append(fold_four_minima(isa, lane_bits));
+  code.match_minima = sink.append(match_minima(isa, lane_bits));
+  code.list_chunks = sink.append(list_chunks(isa, lane_bits));
+  if (f.computed != nullptr) code.find_computed_minima = sink.append(find_computed_minima(isa, keys, *f.computed));
 }
 
 }  // namespace millrace

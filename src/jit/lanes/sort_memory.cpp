@@ -3,8 +3,8 @@
 
 #include <limits>
 
+#include "hal/host/routines/column_block.h"
 #include "hal/host/routines/topk_rows.h"
-#include "jit/lanes/row_dims.h"
 #include "millrace/jit/memory_plan.h"
 
 namespace millrace {
@@ -12,69 +12,94 @@ namespace millrace {
 namespace {
 
 /// Below these row lengths, a multiple of k and for each k, sorting is as fast.
-constexpr std::int64_t kFewestTimesK = 8, kFewestTimesFewK = 4;
-constexpr std::int64_t kFewK = 32, kFewestElements = 1024, kFewestElementsForFewK = 48;
+constexpr std::int64_t kMinTimesK = 8, kMinTimesFewK = 4;
+constexpr std::int64_t kFewK = 32, kMinElements = 1024, kMinElementsForFewK = 48;
 /// The keys of longer rows leave the L2 cache anyway.
 constexpr std::int64_t kShortKeyBytes = 256 << 10;
-constexpr std::int64_t kManyK = RowSelector<std::int64_t>::kMostByGroups, kFewestTimesManyK = 64;
+constexpr std::int64_t kManyK = RowSelector<std::int64_t>::kMaxByGroups, kMinTimesManyK = 64;
+
+constexpr std::int64_t kAlignment = 64;  // of what stands behind the block
+
+/// The bytes from row to row.
+std::int64_t pitch_of(std::int64_t length, DType dtype) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 40;  // so that sums do not wrap
+  return ColumnBlock::pitch_bytes(std::min(length, kMax), static_cast<std::int64_t>(size_bytes(dtype)));
+}
+
+/// The bytes of a ColumnBlock (src/hal/host/routines/column_block.h) of the input's rows, and of the results' if
+/// `moves_results`. 0 if all rows are contiguous, or if not one row fits `max`.
+std::int64_t column_block_bytes(const SortDescriptor& sort, bool moves_results, std::int64_t max) {
+  const KernelTensor* const tensors[] = {&sort.input, sort.values ? &*sort.values : nullptr,
+                                         sort.indices ? &*sort.indices : nullptr};
+  std::int64_t min_bytes = 0, max_bytes = 0;  // of one row of each tensor
+  for (std::size_t i = 0; i < (moves_results ? std::size(tensors) : 1); ++i) {
+    if (tensors[i] == nullptr || tensors[i]->layout.strides[sort.axis].is(1)) continue;
+    const SizeExpr& length = tensors[i]->type.shape[sort.axis];
+    min_bytes += pitch_of(length.lower_bound(), tensors[i]->type.dtype);
+    max_bytes += pitch_of(length.upper_bound(), tensors[i]->type.dtype);
+  }
+  if (min_bytes > max) return 0;
+  const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
+  return std::min(max / kAlignment * kAlignment, max_bytes * ColumnBlock::max_columns(element_bytes));
+}
 
 }  // namespace
 
 std::int64_t longest_selected(const SortDescriptor& sort) {
-  if (sort.load || sort.input.layout.strides[sort.axis].is(1)) return kMostIndexedByLanes;
+  if (sort.load || sort.input.layout.strides[sort.axis].is(1)) return kMaxIndexedByLanes;
   if (sort.input_indices) return 0;  // they are found where the elements are in memory
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
-  return ColumnBlock::longest_row(TopkRowsMemory::kMostColumnBytes, element_bytes);
+  return ColumnBlock::longest_row(TopkRowsMemory::kMaxColumnBytes, element_bytes);
 }
 
-SizeExpr most_selected(const SortDescriptor& sort) {
-  return max(min(floor_div(sort.input.type.shape[sort.axis], kFewestTimesManyK), kMostSelected), kManyK);
+SizeExpr max_selected(const SortDescriptor& sort) {
+  return max(min(floor_div(sort.input.type.shape[sort.axis], kMinTimesManyK), kMaxSelected), kManyK);
 }
 
 bool selects_first(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  if (sort.k.upper_bound() > most_selected(sort).upper_bound()) return false;
+  if (sort.k.upper_bound() > max_selected(sort).upper_bound()) return false;
   const bool is_contiguous = sort.load || sort.input.layout.strides[sort.axis].is(1);
   if (!is_contiguous && n.upper_bound() > longest_selected(sort)) return false;
   // A row of any length may be long. A sort of it is none of a few.
   if (!n.is_constant()) return n != sort.k;
-  const std::int64_t most_k = sort.k.upper_bound();
-  const bool is_few = most_k <= kFewK;
-  return n.constant() >= (is_few ? kFewestElementsForFewK : kFewestElements) &&
-         n.constant() >= (is_few ? kFewestTimesFewK : kFewestTimesK) * most_k;
+  const std::int64_t max_k = sort.k.upper_bound();
+  const bool is_few = max_k <= kFewK;
+  return n.constant() >= (is_few ? kMinElementsForFewK : kMinElements) &&
+         n.constant() >= (is_few ? kMinTimesFewK : kMinTimesK) * max_k;
 }
 
 bool leaves_to_heap(const SortDescriptor& sort) {
   // Each element of an ascending row may take the heap's root: log2(k) steps, where a sort takes as long for any row.
-  constexpr std::int64_t kMostInHeap = 64;
+  constexpr std::int64_t kMaxInHeap = 64;
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const bool is_contiguous = sort.load || sort.input.layout.strides[sort.axis].is(1);
-  return !is_contiguous && !sort.input_indices && sort.k.is_constant() && sort.k.constant() <= kMostInHeap &&
+  return !is_contiguous && !sort.input_indices && sort.k.is_constant() && sort.k.constant() <= kMaxInHeap &&
          n.upper_bound() > longest_selected(sort);
 }
 
 LaneKeys lane_keys_of(const SortDescriptor& sort) {
   LaneKeys keys = {sort.input.type.dtype, sort.largest, sort.indices.has_value() || selects_first(sort)};
   keys.has_short_index = keys.with_index && size_bytes(keys.dtype) <= 2 && !selects_first(sort) &&
-                         sort.input.type.shape[sort.axis].upper_bound() <= LaneKeys::kMostShortIndices;
+                         sort.input.type.shape[sort.axis].upper_bound() <= LaneKeys::kMaxShortIndices;
   return keys;
 }
 
-std::int64_t most_keys(const SortDescriptor& sort) {
+std::int64_t max_keys(const SortDescriptor& sort) {
   const LaneKeys keys = lane_keys_of(sort);
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(keys.dtype));
   const bool is_counted = element_bytes <= 2 && !keys.with_index;
-  return is_counted ? CountingSort::most_keys(element_bytes) : std::numeric_limits<std::int64_t>::max();
+  return is_counted ? CountingSort::max_keys(element_bytes) : std::numeric_limits<std::int64_t>::max();
 }
 
 SizeExpr lane_key_bytes(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   // At least n where it is more than is counted, and otherwise 0; linear, as n may be a sum of many dims.
-  constexpr std::int64_t kFewestLonger = CountingSort::kMostElements + 1;
-  const SizeExpr all_of_longer = floor_div(n, kFewestLonger) * (2 * kFewestLonger);
-  const std::int64_t most = most_keys(sort);
-  const bool is_limited = most < n.upper_bound();
-  return (is_limited ? min(n, most + all_of_longer) : n) * (2 * lane_keys_of(sort).lane_bits() / 8);
+  constexpr std::int64_t kMinLonger = CountingSort::kMaxElements + 1;
+  const SizeExpr all_of_longer = floor_div(n, kMinLonger) * (2 * kMinLonger);
+  const std::int64_t max = max_keys(sort);
+  const bool is_limited = max < n.upper_bound();
+  return (is_limited ? min(n, max + all_of_longer) : n) * (2 * lane_keys_of(sort).lane_bits() / 8);
 }
 
 bool keys_fit_workgroup(const SortDescriptor& sort, const TargetSpec& spec) {
@@ -92,7 +117,7 @@ std::int64_t workgroup_key_bytes(const SortDescriptor& sort, const TargetSpec& s
 
 std::int64_t column_bytes(const SortDescriptor& sort, const TargetSpec& spec) {
   if (sort.input_indices || sort.load) return 0;
-  if (selects_first(sort)) return column_block_bytes(sort, false, TopkRowsMemory::kMostColumnBytes);
+  if (selects_first(sort)) return column_block_bytes(sort, false, TopkRowsMemory::kMaxColumnBytes);
   std::int64_t used = SortRowsParameters::kFixedBytes;
   if (keys_fit_workgroup(sort, spec)) used += lane_key_bytes(sort).upper_bound();
   return column_block_bytes(sort, true, static_cast<std::int64_t>(memory_limits(spec).workgroup_bytes) - used);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "jit/lanes/sort_microkernels.h"
+#include "jit/lanes/sort_keys.h"
 #include "millrace/hal/target_spec.h"
 #include "millrace/jit/sort_descriptor.h"
 
 namespace millrace {
 
 /// The longest rows that lanes with indices number.
-inline constexpr std::int64_t kMostIndexedByLanes = (std::int64_t{1} << 32) - 1;
+inline constexpr std::int64_t kMaxIndexedByLanes = (std::int64_t{1} << 32) - 1;
 
 /// Whether the routine topk_rows takes the sort: k is small, and rows are long beside it and no longer than it takes.
 bool selects_first(const SortDescriptor&);
 /// The largest k that it takes of rows that are long enough, and of those of a sort.
-inline constexpr std::int64_t kMostSelected = 8192;
-SizeExpr most_selected(const SortDescriptor&);
+inline constexpr std::int64_t kMaxSelected = 8192;
+SizeExpr max_selected(const SortDescriptor&);
 
 /// The longest rows that it takes. Of those that are not contiguous, one fits a ColumnBlock.
 std::int64_t longest_selected(const SortDescriptor&);
@@ -27,7 +27,7 @@ bool leaves_to_heap(const SortDescriptor&);
 LaneKeys lane_keys_of(const SortDescriptor&);
 
 /// The keys of a row for which there is memory: where a CountingSort takes long rows, no more than that needs.
-std::int64_t most_keys(const SortDescriptor&);
+std::int64_t max_keys(const SortDescriptor&);
 /// The bytes of these, twice.
 SizeExpr lane_key_bytes(const SortDescriptor&);
 
@@ -36,7 +36,7 @@ std::int64_t column_bytes(const SortDescriptor&, const TargetSpec&);
 
 /// Whether the keys fit workgroup memory. Otherwise the kernel's last buffer is scratch with lane_key_bytes() per row.
 bool keys_fit_workgroup(const SortDescriptor&, const TargetSpec&);
-/// Workgroup memory for the keys: of every row if they fit, otherwise of rows that turn out to need few, unless rows
+/// Workgroup memory for the keys: of every row if they fit, otherwise of rows that prove to need little, unless rows
 /// are moved into a ColumnBlock. Those keys stay in the L2 cache from row to row.
 std::int64_t workgroup_key_bytes(const SortDescriptor&, const TargetSpec&);
 

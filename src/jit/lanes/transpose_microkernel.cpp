@@ -4,8 +4,6 @@
 namespace millrace {
 namespace {
 
-int lane_bits_of(std::uint8_t element_bytes) { return element_bytes == 8 ? 64 : 32; }
-
 /// Interleaving a square's upper half with its lower half moves the highest bit of a row's number to the lowest of its
 /// lanes' numbers, and the other way round. Once all bits have moved, rows are columns.
 std::vector<LaneValue> transpose_square(LaneBuilder& b, std::vector<LaneValue> rows) {
@@ -22,16 +20,10 @@ std::vector<LaneValue> transpose_square(LaneBuilder& b, std::vector<LaneValue> r
   return rows;
 }
 
-}  // namespace
-
-int transpose_tile_of(IsaLevel isa, std::uint8_t element_bytes) {
-  return num_lanes_of(isa, lane_bits_of(element_bytes));
-}
-
-MicrokernelCode<TransposeTiles> transpose_tiles_function(IsaLevel isa, std::uint8_t element_bytes) {
+MicrokernelCode<TransposeTiles> transpose_tiles(IsaLevel isa, DType dtype) {
   enum { kFrom, kTo, kCount, kFromPitch, kToPitch };
-  LaneBuilder b(isa, lane_bits_of(element_bytes));
-  const LaneElement element = {element_bytes, true};
+  LaneBuilder b(isa, lane_bits_of(dtype));
+  const LaneElement element = {static_cast<std::uint8_t>(size_bytes(dtype)), true};
   b.for_blocks(kCount, 1, [&] {
     std::vector<LaneValue> rows;
     for (int i = 0; i < b.num_lanes(); ++i) {
@@ -44,9 +36,15 @@ MicrokernelCode<TransposeTiles> transpose_tiles_function(IsaLevel isa, std::uint
       b.advance_by_argument(kTo, kToPitch, 1);
     }
     b.advance_by_argument(kTo, kToPitch, -b.num_lanes());
-    b.advance(kTo, b.num_lanes() * element.bytes);
+    b.advance(kTo, b.vector_bytes(element));
   });
   return {b.finish_with(kTo)};
+}
+
+}  // namespace
+
+TileCode append_tiles(const MicrokernelSink& sink, DType dtype) {
+  return {sink.append(transpose_tiles(sink.isa, dtype)), num_lanes_of(sink.isa, lane_bits_of(dtype))};
 }
 
 }  // namespace millrace

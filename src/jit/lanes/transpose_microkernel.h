@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "jit/lanes/microkernel_code.h"
+#include "hal/host/routines/column_block.h"
+#include "jit/lanes/element_lanes.h"
+#include "jit/lanes/microkernel_sink.h"
 
 namespace millrace {
 
-/// The elements on each side of a tile: those of a vector.
-int transpose_tile_of(IsaLevel, std::uint8_t element_bytes);
-MicrokernelCode<TransposeTiles> transpose_tiles_function(IsaLevel, std::uint8_t element_bytes);
+/// Tiles as wide as a vector, of elements with the size of these.
+TileCode append_tiles(const MicrokernelSink&, DType);
 
 }  // namespace millrace

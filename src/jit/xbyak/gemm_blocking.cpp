@@ -41,22 +41,22 @@ struct TileSize {
   std::int64_t rows, vectors, lanes;
 };
 
-/// Units of 1/32 cycle for one step of k of a tile. The most of: multiply-adds (a 64-byte or two 32-byte ones a cycle),
-/// loads from L1, B's way from L2 at 32 bytes a cycle, and the latency of 4 cycles from one step's sum to the next.
-/// Beside that, loads are not free even when hidden; how much they weigh is measured: 6x4 and 9x3 beat 14x2, 8x3 beats
-/// 4x6, and with half the width 6x2 beats 4x3.
+/// Units of 1/32 cycle for one step of k of a tile. The maximum of: multiply-adds (a 64-byte or two 32-byte ones a
+/// cycle), loads from L1, B's way from L2 at 32 bytes a cycle, and the latency of 4 cycles from one step's sum to the
+/// next. Beside that, loads are not free even when hidden; how much they weigh is measured: 6x4 and 9x3 beat 14x2, 8x3
+/// beats 4x6, and with half the width 6x2 beats 4x3.
 std::int64_t step_cost(const TileSize& tile) {
   const auto [rows, vectors, lanes] = tile;
   const std::int64_t multiply = rows * vectors * (lanes == 16 ? 32 : 16);
-  const std::int64_t most = std::max({multiply, (vectors + rows) * 16, vectors * lanes * 4, std::int64_t{128}});
-  return most + 2 * rows + (lanes == 16 ? 3 : 5) * vectors;
+  const std::int64_t bound = std::max({multiply, (vectors + rows) * 16, vectors * lanes * 4, std::int64_t{128}});
+  return bound + 2 * rows + (lanes == 16 ? 3 : 5) * vectors;
 }
 
 struct TileChoice {
   EvenSplit tiles, panels;
 };
 
-/// The tile with the least cost over the whole product, with the last rows and columns at their true sizes.
+/// The tile with the minimum cost over the whole product, with the last rows and columns at their true sizes.
 TileChoice choose_tile(const GemmProblem& problem, const GemmRegisters& registers, std::int64_t lanes) {
   // AVX2 keeps the mask of a panel's last vector in a register.
   const std::int64_t mask = lanes == 8 && problem.n % lanes != 0;

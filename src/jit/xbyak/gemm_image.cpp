@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/xbyak/gemm_image.h"
-
-#include <memory>
-
 #include <fmt/format.h>
 
 #include "hal/host/routines/gemm_f32.h"
-#include "hal/host/routines/routine.h"
 #include "jit/xbyak/gemm_kernel.h"
+#include "jit/xbyak/lane_image.h"
 
 namespace millrace {
 namespace {
 
 /// With at least this many steps of k, prefetches are less than one instruction in fifty.
 constexpr std::int64_t kMinStepsToPrefetch = 192;
-
-/// Larger than a kernel may be. Page-aligned like a mapped image, because xbyak aligns addresses.
-struct alignas(4096) CodeBuffer {
-  std::array<std::byte, 2 * kMaxGemmCodeBytes> bytes;
-};
 
 GemmParameters::Access parameters_of(const GemmAccess& access) {
   GemmParameters::Access result{access.buffer, access.offset, access.m, access.n, access.k, {}};
@@ -128,29 +119,23 @@ class GemmImageEmitter {
   GemmParameters p_;
 };
 
-Status too_long(std::size_t least_bytes) {
+Status too_long(std::size_t min_bytes) {
   return unimplemented(
-      fmt::format("the epilogue makes {} bytes of code or more, takes up to {}", least_bytes, kMaxGemmCodeBytes));
+      fmt::format("the epilogue makes {} bytes of code or more, takes up to {}", min_bytes, kMaxGemmCodeBytes));
 }
 
 }  // namespace
 
 Result<ExecutableImage> emit_gemm_image(const GemmProblem& problem, const GemmBlocking& blocking,
                                         const EpilogueProgram& epilogue, IsaLevel isa) {
-  ExecutableImage image;
-  const std::unique_ptr<CodeBuffer> buffer(new CodeBuffer);  // uninitialised
-  try {
-    VectorAssembler assembler(isa, buffer->bytes);
-    image.routine = call_of(Routine::gemm_f32, GemmImageEmitter(problem, blocking, epilogue, assembler).emit());
-    image.bytes = SharedBytes(std::as_bytes(std::span(buffer->bytes).first(assembler.getSize())));
-  } catch (const Xbyak::Error& error) {
-    if (static_cast<int>(error) == Xbyak::ERR_CODE_IS_TOO_BIG) return too_long(2 * kMaxGemmCodeBytes);
-    return internal_error(fmt::format("xbyak: {}; please report the kernel", error.what()));
-  }
-  if (image.bytes.size() > kMaxGemmCodeBytes) return too_long(image.bytes.size());
-  image.format = ImageFormat::kHostCode;
-  image.generator = "xbyak";
-  image.code_bytes = image.bytes.size();
+  const auto emit = [&](std::span<std::byte> buffer, std::size_t& num_bytes) {
+    VectorAssembler assembler(isa, buffer);
+    RoutineCall call = call_of(Routine::gemm_f32, GemmImageEmitter(problem, blocking, epilogue, assembler).emit());
+    num_bytes = assembler.getSize();
+    return call;
+  };
+  MILLRACE_TRY_ASSIGN(ExecutableImage image, emit_image(emit, too_long(kMaxImageBytes)));
+  if (image.code_bytes > kMaxGemmCodeBytes) return too_long(image.code_bytes);
   return image;
 }
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "jit/xbyak/epilogue.h"
-#include "jit/xbyak/gemm_problem.h"
+#include "jit/xbyak/gemm_blocking.h"
+#include "millrace/hal/executable.h"
 
 namespace millrace {
 
@@ -43,5 +44,12 @@ struct GemmTransposeSpec {
   std::int64_t packed_step_bytes = 0;
 };
 void emit_gemm_transpose(VectorAssembler&, const GemmTransposeSpec&);
+
+inline constexpr std::size_t kMaxGemmCodeBytes = 64 << 10;
+
+/// Emits the microkernels and copies of a product, and sets the routine's parameters. Fills format, bytes, entry and
+/// routine; the caller sets the target and the kernel's name. Fails with kUnimplemented if the code exceeds
+/// kMaxGemmCodeBytes, and with kInternal, naming the reason, if xbyak cannot encode it.
+Result<ExecutableImage> emit_gemm_image(const GemmProblem&, const GemmBlocking&, const EpilogueProgram&, IsaLevel);
 
 }  // namespace millrace

@@ -3,17 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "jit/algorithms/rows_work.h"
 #include "jit/cache/build_id.h"
 #include "jit/lanes/match_arg.h"
 #include "jit/llvm_client/open_module.h"
-#include "jit/xbyak/arg_kernel.h"
-#include "jit/xbyak/core_tuning.h"
-#include "jit/xbyak/gemm_image.h"
 #include "jit/xbyak/gemm_kernel.h"
-#include "jit/xbyak/long_sort_kernel.h"
-#include "jit/xbyak/scan_kernel.h"
-#include "jit/xbyak/sort_kernel.h"
+#include "jit/xbyak/lane_assembler.h"
+#include "jit/xbyak/row_kernels.h"
+#include "jit/xbyak/row_plan.h"
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
@@ -23,7 +19,7 @@ namespace {
 constexpr std::size_t kMaxEpilogueBytes = 4 << 10;
 
 /// A row takes two calls; of shorter rows, LLVM's lanes take one each.
-constexpr std::int64_t kFewestArgElements = 16;
+constexpr std::int64_t kMinArgElements = 16;
 
 /// The decisions of plan() that emit() needs.
 struct GemmDesign {
@@ -57,18 +53,13 @@ LoopKernel without_names(LoopKernel kernel) {
   return kernel;
 }
 
-MemoryPlan plan_of(const GemmDesign& design) {
-  MemoryPlan plan;
-  const auto add_slot = [&](const char* name, MemoryKind kind, std::int64_t size) {
-    if (size == 0) return;
-    std::uint64_t& all = kind == MemoryKind::kPrivate ? plan.private_bytes : plan.workgroup_bytes;
-    plan.slots.push_back({name, kind, all, static_cast<std::uint64_t>(size), 0, 0});
-    all += static_cast<std::uint64_t>(size);
-  };
-  add_slot("packed_b", MemoryKind::kWorkgroup, design.blocking.packed_b_bytes());
-  add_slot("partial_sums", MemoryKind::kWorkgroup, design.blocking.partial_bytes());
-  add_slot("cells", MemoryKind::kPrivate, design.epilogue.loops ? design.blocking.partial_tile_bytes() : 0);
-  return plan;
+void add_slots(PlannedKernel& planned, const GemmDesign& design) {
+  add_slot(planned, "packed_b", design.blocking.packed_b_bytes());
+  add_slot(planned, "partial_sums", design.blocking.partial_bytes());
+  if (!design.epilogue.loops) return;
+  const auto bytes = static_cast<std::uint64_t>(design.blocking.partial_tile_bytes());
+  planned.memory.slots.push_back({"cells", MemoryKind::kPrivate, 0, bytes, 0, 0});
+  planned.memory.private_bytes = planned.info.private_bytes = bytes;
 }
 
 Result<std::int64_t> count_groups(const GemmDesign& design) {
@@ -111,21 +102,20 @@ class XbyakGenerator final : public KernelCompiler {
     if (finds_index(*loop)) {
       MILLRACE_TRY_ASSIGN(const ArgDescriptor arg, match_arg(*loop));
       const SizeExpr& n = arg.input.type.shape.dims().back();
-      if (n.upper_bound() >= kFewestArgElements) return plan_rows_work(arg, spec);
+      if (n.upper_bound() >= kMinArgElements) return plan_rows_work(arg, spec);
       return unimplemented(fmt::format("the index of an extreme in rows of {} elements; worth it from {}", n.to_text(),
-                                       kFewestArgElements));
+                                       kMinArgElements));
     }
     // Refuse early: collapsing takes time, and a map stays a map.
     if (classify(*loop) == LoopKind::kMap)
       return unimplemented("a map nest, takes contractions, argmin and argmax only");
     const LoopKernel collapsed = collapse_dims(*loop);
     MILLRACE_TRY_ASSIGN(GemmDesign design, design_gemm(collapsed, spec));
-    PlannedKernel planned;
-    MILLRACE_TRY_ASSIGN(planned.num_groups, count_groups(design));
-    planned.name = loop->name;
-    planned.generator = name();
-    planned.memory = plan_of(design);
-    planned.info = describe(*loop, planned.memory);
+    MILLRACE_TRY_ASSIGN(const std::int64_t num_groups, count_groups(design));
+    std::vector<bool> buffer_is_written(loop->operands.size(), false);
+    buffer_is_written.resize(loop->operands.size() + loop->results.size(), true);
+    PlannedKernel planned = plan_routine(loop->name, num_groups, {}, std::move(buffer_is_written));
+    add_slots(planned, design);
     planned.key_text = to_text(without_names(collapsed)) + design.blocking.to_text();
     // With a short epilogue, the code is far below the limit; with a long one, only emission shows its size.
     if (design.epilogue.loops) {
@@ -158,17 +148,6 @@ class XbyakGenerator final : public KernelCompiler {
                     blocking.panels.largest(), blocking.lanes, blocking.tiles_per_group, blocking.panels_per_group);
     if (blocking.k_blocks.parts > 1) text += fmt::format(", k in {} blocks", blocking.k_blocks.parts);
     return text + (blocking.pack_b ? ", panels packed" : "");
-  }
-
-  static KernelInfo describe(const LoopKernel& kernel, const MemoryPlan& memory) {
-    KernelInfo info;
-    info.name = kernel.name;
-    info.num_buffers = static_cast<std::uint32_t>(kernel.operands.size() + kernel.results.size());
-    info.buffer_is_written.assign(kernel.operands.size(), false);
-    info.buffer_is_written.resize(info.num_buffers, true);
-    info.workgroup_bytes = memory.workgroup_bytes;
-    info.private_bytes = memory.private_bytes;
-    return info;
   }
 };
 

@@ -4,13 +4,26 @@
 #include <cstdint>
 #include <list>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <xbyak/xbyak.h>
 
-#include "jit/xbyak/core_tuning.h"
+#include "jit/lanes/lane_function.h"
 
 namespace millrace {
+
+/// What code gains from knowing the cores that run it, beyond their level. Any core of the level runs it, and it
+/// computes the same: a program that another machine saved may only be slower.
+struct CoreTuning {
+  /// Minima and maxima of 512 bits have one port, while logic has two: Intel's cores with AVX-512.
+  bool has_one_minimum_port = false;
+};
+
+/// What is known of this machine's cores.
+CoreTuning host_tuning();
+/// "any core", "cores with one port for minima".
+std::string_view to_text(const CoreTuning&);
 
 /// Extends xbyak with tables of constants behind the code. Emits position-independent code into the caller's buffer.
 class LaneAssembler : public Xbyak::CodeGenerator {
@@ -35,5 +48,8 @@ class LaneAssembler : public Xbyak::CodeGenerator {
   CoreTuning tuning_;
   std::list<Entry> tables_;  // a list: labels must not move
 };
+
+/// Emits a function at the current position, for the C calling convention: arguments in order, the result as i64.
+void emit_lanes(LaneAssembler&, const LaneFunction&);
 
 }  // namespace millrace

@@ -2,23 +2,23 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 #include "hal/host/routines/routine.h"
-#include "jit/lanes/microkernel_code.h"
-#include "jit/xbyak/emit_lanes.h"
+#include "jit/lanes/microkernel_sink.h"
 #include "millrace/base/status.h"
 #include "millrace/hal/executable.h"
 
 namespace millrace {
 
-/// Emits a function at an aligned position, which it returns.
-std::int64_t append_lanes(LaneAssembler&, const LaneFunction&);
-template <class Function>
-Microkernel<Function> append_microkernel(LaneAssembler& assembler, const MicrokernelCode<Function>& code) {
-  return {append_lanes(assembler, code)};
-}
+/// The room for an image's code.
+inline constexpr std::size_t kMaxImageBytes = 128 << 10;
+/// The image of a routine with the code that `emit` writes. It sets `num_bytes` to the size of the code, and returns
+/// the call. Fails with `if_too_long` if there is no room, and with kInternal if xbyak cannot encode the code.
+Result<ExecutableImage> emit_image(const std::function<RoutineCall(std::span<std::byte>, std::size_t& num_bytes)>& emit,
+                                   const Status& if_too_long);
 
-/// The image with the functions that `emit` appends, for the routine whose call it returns.
-Result<ExecutableImage> emit_lane_image(const std::function<RoutineCall(LaneAssembler&)>& emit);
+/// The image with the microkernels that `append` appends, for the routine whose call it returns.
+Result<ExecutableImage> emit_lane_image(IsaLevel, const std::function<RoutineCall(const MicrokernelSink&)>& append);
 
 }  // namespace millrace

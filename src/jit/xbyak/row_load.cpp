@@ -1,56 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/xbyak/row_load.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "jit/ir/affine.h"
-#include "jit/xbyak/lane_image.h"
 
 namespace millrace {
-namespace {
-
-/// A dim of the rows: its extent, and the stride of each source.
-struct RowDim {
-  SizeExpr extent;
-  std::vector<SizeExpr> strides;
-
-  /// Whether this dim and a dim inside it are walked as one.
-  bool continues_in(const RowDim& inner) const {
-    for (std::size_t i = 0; i < strides.size(); ++i) {
-      if (strides[i] != inner.strides[i] * inner.extent) return false;
-    }
-    return true;
-  }
-};
-
-/// The dims except `axis`, outermost first, where neighbours are merged so that most rows are those of a matrix.
-std::vector<RowDim> row_dims(const LoopKernel& load, const std::vector<AffineIndex>& places, std::uint32_t axis) {
-  std::vector<RowDim> dims;
-  for (std::size_t d = 0; d < load.domain.size(); ++d) {
-    if (d == axis || load.domain[d].extent.is(1)) continue;
-    RowDim dim = {load.domain[d].extent, {}};
-    for (const AffineIndex& place : places) dim.strides.push_back(place.coefficients[d]);
-    if (!dims.empty() && dims.back().continues_in(dim)) {
-      dims.back() = {dims.back().extent * dim.extent, std::move(dim.strides)};
-    } else {
-      dims.push_back(std::move(dim));
-    }
-  }
-  return dims;
-}
-
-/// Whether there are several rows, and they read the same elements.
-bool is_repeated(const LoopKernel& load, const AffineIndex& place, std::uint32_t axis) {
-  bool has_rows = false;
-  for (std::size_t d = 0; d < load.domain.size(); ++d) {
-    if (d == axis || load.domain[d].extent.is(1)) continue;
-    if (!place.coefficients[d].is(0)) return false;
-    has_rows = true;
-  }
-  return has_rows;
-}
-
-}  // namespace
 
 std::string RowLoad::key_text() const {
   std::string text =
@@ -63,9 +20,9 @@ std::string RowLoad::key_text() const {
   return text + to_text(elements.body);
 }
 
-RowLoadParameters RowLoad::emit(LaneAssembler& assembler, IsaLevel isa, std::size_t first_size) const {
+RowLoadParameters RowLoad::append(const MicrokernelSink& sink, std::size_t first_size) const {
   RowLoadParameters p{};
-  p.compute = append_microkernel(assembler, compute_elements_function(isa, elements).value());
+  p.compute = sink.append(compute_elements_function(sink.isa, elements).value());
   p.num_operands = static_cast<std::int64_t>(num_operands);
   p.computed_bytes = static_cast<std::int64_t>(size_bytes(elements.dtype));
   p.num_sources = static_cast<std::int64_t>(buffers.size());
@@ -98,17 +55,24 @@ Result<RowLoad> plan_row_load(const LoopKernel& load, std::uint32_t axis, IsaLev
       return unimplemented(fmt::format("'{}' has its elements {} apart along the axis, takes contiguous ones",
                                        operand.name, step.to_text()));
     }
-    planned.elements.sources.push_back({operand.type.dtype, is_spread, is_repeated(load, places.back(), axis)});
+    planned.elements.sources.push_back({operand.type.dtype, is_spread});
     planned.buffers.push_back(access.tensor);
   }
-  MILLRACE_TRY(compute_elements_function(isa, planned.elements).status());
-  for (const AffineIndex& place : places) planned.sizes.push_back(place.offset);
-  const std::vector<RowDim> dims = row_dims(load, places, axis);
-  planned.num_dims = dims.size();
-  for (const RowDim& dim : dims) {
-    planned.sizes.push_back(dim.extent);
-    planned.sizes.insert(planned.sizes.end(), dim.strides.begin(), dim.strides.end());
+  std::vector<SizeExpr> extents;
+  for (const LoopDim& dim : load.domain) extents.push_back(dim.extent);
+  std::vector<const std::vector<SizeExpr>*> strides;
+  for (const AffineIndex& place : places) {
+    planned.sizes.push_back(place.offset);
+    strides.push_back(&place.coefficients);
   }
+  const std::vector<RowDim> dims = row_dims(extents, axis, strides);
+  planned.num_dims = dims.size();
+  append_dims(planned.sizes, dims);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    planned.elements.sources[i].is_repeated =
+        !dims.empty() && std::ranges::all_of(dims, [&](const RowDim& dim) { return dim.strides[i].is(0); });
+  }
+  MILLRACE_TRY(compute_elements_function(isa, planned.elements).status());
   return planned;
 }
 

@@ -6,8 +6,7 @@
 
 #include "hal/host/routines/row_loader.h"
 #include "jit/lanes/load_microkernels.h"
-#include "jit/xbyak/lane_assembler.h"
-#include "millrace/jit/kernel_compiler.h"
+#include "jit/xbyak/row_plan.h"
 
 namespace millrace {
 
@@ -21,8 +20,8 @@ struct RowLoad {
 
   /// All that the code and the parameters depend on.
   std::string key_text() const;
-  /// Emits the function. The size arguments begin at `first_size`.
-  RowLoadParameters emit(LaneAssembler&, IsaLevel, std::size_t first_size) const;
+  /// Appends the function. The size arguments begin at `first_size`.
+  RowLoadParameters append(const MicrokernelSink&, std::size_t first_size) const;
 };
 
 /// Rows are along `axis` of the load's result. Refuses a body that lanes cannot compute, and operands whose elements

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/xbyak/scan_kernel.h"
-
 #include <fmt/format.h>
 
 #include "hal/host/routines/scan_rows.h"
 #include "jit/algorithms/scan/nested_carry.h"
 #include "jit/lanes/scan_microkernels.h"
 #include "jit/xbyak/lane_image.h"
+#include "jit/xbyak/row_kernels.h"
 #include "jit/xbyak/row_load.h"
-#include "jit/xbyak/row_pair.h"
 #include "millrace/base/check.h"
 
 namespace millrace {
@@ -16,26 +14,6 @@ namespace {
 
 /// About half of a large L3 cache: what is read again soon should stay there.
 constexpr std::int64_t kStreamFromBytes = 16 << 20;
-
-/// Neighbouring dims that both tensors walk as one are merged, so that most rows are those of a matrix.
-RowPair rows_of(const ScanDescriptor& scan) {
-  const Shape& shape = scan.input.type.shape;
-  const Layout &input = scan.input.layout, &result = scan.result.layout;
-  RowPair rows = {shape[scan.axis], input.offset, result.offset, {}};
-  if (scan.step != ScanStep::kRows) rows.parts = scan.parts;
-  for (std::size_t d = 0; d < shape.rank(); ++d) {
-    if (d == scan.axis || shape[d].is(1)) continue;
-    const RowPair::Dim dim = {shape[d], input.strides[d], result.strides[d]};
-    const bool continues = !rows.dims.empty() && rows.dims.back().input_stride == dim.input_stride * dim.extent &&
-                           rows.dims.back().result_stride == dim.result_stride * dim.extent;
-    if (continues) {
-      rows.dims.back() = {rows.dims.back().extent * dim.extent, dim.input_stride, dim.result_stride};
-    } else {
-      rows.dims.push_back(dim);
-    }
-  }
-  return rows;
-}
 
 ScanRowsStep step_of(const ScanDescriptor& scan) {
   if (scan.step == ScanStep::kTotals) return ScanRowsStep::kTotals;
@@ -49,30 +27,13 @@ std::int64_t block_elements_of(const ScanDescriptor& scan, IsaLevel isa) {
   return has_blocks ? elements : 0;
 }
 
-Result<ExecutableImage> emit_scan(const ScanDescriptor& scan, const std::optional<RowLoad>& load,
-                                  const TargetSpec& spec) {
-  return emit_lane_image([&](LaneAssembler& assembler) {
-    ScanLanes lanes = scan_lanes_of(scan);
-    ScanRowsParameters p{};
-    p.block_elements = block_elements_of(scan, spec.isa);
-    p.sums_per_level = kMaxSumTerms;
-    lanes.is_block = p.block_elements != 0;
-    p.element_bytes = static_cast<std::int64_t>(size_bytes(lanes.dtype));
-    p.vector_bytes = std::int64_t{num_lanes_of(spec.isa, lanes.lane_bits())} * lanes.lane_bits() / 8;
-    p.num_other_dims = static_cast<std::int64_t>(rows_of(scan).dims.size());
-    p.is_reverse = lanes.reverse;
-    p.identity = scan_identity(lanes);
-    p.step = step_of(scan);
-    p.total_bytes = scan_total_bytes(scan);
-    if (p.step != ScanRowsStep::kRows) {
-      p.total = append_microkernel(assembler, scan_total_function(spec.isa, lanes, p.step == ScanRowsStep::kParts));
-    }
-    if (p.step == ScanRowsStep::kTotals) return call_of(Routine::scan_rows, p);
-    p.scan = append_microkernel(assembler, scan_function(spec.isa, lanes, false));
-    p.stream_from_bytes = kStreamFromBytes;
-    if (can_stream(lanes)) p.stream = append_microkernel(assembler, scan_function(spec.isa, lanes, true));
-    if (load) {
-      p.load = load->emit(assembler, spec.isa, rows_of(scan).sizes().size());
+/// `p` has what was decided before.
+Result<ExecutableImage> emit_scan(ScanRowsParameters p, const ScanLanes& lanes, const std::optional<RowLoad>& load,
+                                  std::size_t num_row_sizes, const TargetSpec& spec) {
+  return emit_lane_image(spec.isa, [&](const MicrokernelSink& sink) {
+    append_scan(p, sink, lanes);
+    if (load && p.step != ScanRowsStep::kTotals) {
+      p.load = load->append(sink, num_row_sizes);
       MILLRACE_CHECK(!lanes.is_block || RowLoader::kPieceBytes / p.element_bytes % p.block_elements == 0);
     }
     return call_of(Routine::scan_rows, p);
@@ -88,24 +49,31 @@ Result<PlannedKernel> plan_rows_work(const ScanDescriptor& scan, const TargetSpe
     return unimplemented(fmt::format("'{}' has its elements {} apart along the axis, takes contiguous rows",
                                      tensor->name, stride.to_text()));
   }
-  const RowPair rows = rows_of(scan);
-  MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_rows(scan.name, rows));
-  if (scan.step == ScanStep::kParts) {
-    planned.info.buffer_is_written = {false, false, true};
-    planned.info.num_buffers = 3;
-  }
+  const RowPair rows(scan.input, scan.result, scan.axis, scan.step != ScanStep::kRows ? scan.parts : SizeExpr(1));
+  std::vector<bool> buffer_is_written = {false, true};
+  if (scan.step == ScanStep::kParts) buffer_is_written.insert(buffer_is_written.begin(), false);
+  MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_row_pair(scan.name, rows, std::move(buffer_is_written)));
+  ScanRowsParameters p{};
+  p.step = step_of(scan);
+  p.num_other_dims = rows.num_dims;
+  p.block_elements = block_elements_of(scan, spec.isa);
+  p.sums_per_level = kMaxSumTerms;
+  if (p.step != ScanRowsStep::kTotals) p.stream_from_bytes = kStreamFromBytes;
+  ScanLanes lanes = scan_lanes_of(scan);
+  lanes.is_block = p.block_elements != 0;
   planned.key_text =
       fmt::format("{} {} {} exclusive {} reverse {} dims {} step {} block {}\n", row_of(Routine::scan_rows).name,
-                  to_text(scan.input.type.dtype), to_text(scan.kind), scan.exclusive, scan.reverse, rows.dims.size(),
-                  static_cast<std::int64_t>(step_of(scan)), block_elements_of(scan, spec.isa));
+                  to_text(scan.input.type.dtype), to_text(scan.kind), scan.exclusive, scan.reverse, rows.num_dims,
+                  static_cast<std::int64_t>(p.step), p.block_elements);
   std::optional<RowLoad> load;
   if (scan.load) {
     MILLRACE_TRY_ASSIGN(load, plan_row_load(*scan.load, scan.axis, spec.isa));
-    planned.memory.slots.push_back({"piece", MemoryKind::kWorkgroup, 0, RowLoader::kPieceBytes, 0, 0});
-    planned.memory.workgroup_bytes = planned.info.workgroup_bytes = RowLoader::kPieceBytes;
+    add_slot(planned, "piece", RowLoader::kPieceBytes);
     add_row_load(planned, *load);
   }
-  planned.mapped = KernelDesign{[scan, load](const TargetSpec& target) { return emit_scan(scan, load, target); }};
+  planned.mapped = KernelDesign{[p, lanes, load, num_row_sizes = rows.sizes.size()](const TargetSpec& target) {
+    return emit_scan(p, lanes, load, num_row_sizes, target);
+  }};
   return planned;
 }
 

@@ -11,26 +11,18 @@
 #include "jit/algorithms/rows.h"
 #include "jit/lanes/body_lanes.h"
 #include "jit/lanes/byte_microkernels.h"
-#include "jit/lanes/coarse_keys.h"
-#include "jit/lanes/merge_microkernels.h"
-#include "jit/lanes/row_dims.h"
 #include "jit/lanes/select_microkernels.h"
 #include "jit/lanes/sort_memory.h"
 #include "jit/lanes/transpose_microkernel.h"
 #include "jit/xbyak/lane_image.h"
+#include "jit/xbyak/row_kernels.h"
 #include "jit/xbyak/row_load.h"
 
 namespace millrace {
 namespace {
 
-/// The functions of a RowSorter that rows of this length need: sort_few of the least number of vectors that holds them,
-/// or all; those that merge; those that partition. Halved keys have runs of any shorter length too.
-struct FewRange {
-  std::size_t first = 0;
-  std::size_t end = RowSorterCode::kNumFew;
-  bool merges = true;
-  bool partitions = true;
-};
+/// Those that rows of this length need: sort_few of the minimum number of vectors that holds them, or all. Halved keys
+/// have runs of any shorter length too.
 FewRange few_of(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, lane_keys_of(sort).lane_bits());
@@ -39,7 +31,7 @@ FewRange few_of(const SortDescriptor& sort, IsaLevel isa) {
   }
   RowSorterCode code{};
   code.num_lanes = lanes;
-  const bool partitions = !n.is_constant() || selects_first(sort) || n.constant() > code.most_short();
+  const bool partitions = !n.is_constant() || selects_first(sort) || n.constant() > code.max_short();
   return {.partitions = partitions};
 }
 
@@ -51,39 +43,23 @@ std::int64_t elements_in_registers(const SortDescriptor& sort, IsaLevel isa) {
   return fits && is_one_result && !lane_keys_of(sort).are_halved() ? n.constant() : 0;
 }
 
-/// Whether the one result is written part by part: it is contiguous, and keys hold it.
-bool writes_sorted(const SortDescriptor& sort) {
-  if (sort.values.has_value() == sort.indices.has_value() || sort.input_indices || selects_first(sort)) return false;
-  const KernelTensor& result = sort.values ? *sort.values : *sort.indices;
-  return result.layout.strides[sort.axis].is(1) && !lane_keys_of(sort).are_halved();
-}
-
-/// The functions that a selection needs: for short rows those of the vectors that k asks for, and those for others.
-struct SelectionRange {
-  FewRange short_few;
-  bool has_long_rows = true;
-
-  std::string to_text() const {
-    return fmt::format(" short {} to {} long {}", short_few.first, short_few.end, has_long_rows);
-  }
-};
-SelectionRange selection_of(const SortDescriptor& sort, IsaLevel isa) {
+/// What a selection needs: for short rows the functions of the vectors that k asks for, and those for others.
+SelectionFunctions selection_of(const SortDescriptor& sort, IsaLevel isa) {
   using Short = ShortSelector<std::int64_t>;  // numbers of elements and of groups do not depend on the key
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, CoarseKeys{sort.input.type.dtype}.lane_bits());
-  if (!n.is_constant() || !sort.k.is_constant() || sort.k.constant() == 0) return {};
-  if (!sort.parts.is(1) || !Short::takes(n.constant(), sort.k.constant(), lanes)) return {{0, 0}, true};
+  SelectionFunctions functions;
+  // Rows are read piece by piece with a sample's limit.
+  functions.filters_whole_rows = sort.k.upper_bound() > RowSelector<std::int64_t>::kMaxByGroups;
+  if (!n.is_constant() || !sort.k.is_constant() || sort.k.constant() == 0) return functions;
+  functions.has_long_rows = !sort.parts.is(1) || !Short::takes(n.constant(), sort.k.constant(), lanes);
   const std::size_t few = Short::few_of(sort.k.constant(), lanes);
-  return {{few, few + 1, false, false}, false};
-}
-
-/// Whether there are runs that read rows piece by piece with a sample's limit.
-bool may_filter_whole_rows(const SortDescriptor& sort) {
-  return selects_first(sort) && sort.k.upper_bound() > RowSelector<std::int64_t>::kMostByGroups;
+  functions.short_few = functions.has_long_rows ? FewRange{0, 0} : FewRange{few, few + 1, false, false};
+  return functions;
 }
 
 TopkRowsMemory memory_of_selection(const SortDescriptor& sort) {
-  return TopkRowsMemory(TopkRowsMemory::most_found(selects_first(sort) ? sort.k.upper_bound() : 0));
+  return TopkRowsMemory(TopkRowsMemory::max_found(selects_first(sort) ? sort.k.upper_bound() : 0));
 }
 
 /// Refuses the loads of sorts that would not gain by reading through them.
@@ -106,14 +82,14 @@ Status check_gain_of_load(const SortDescriptor& sort, const TargetSpec& spec) {
 /// runs of their own. Returns the number of runs; 0 for other dtypes.
 std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
   if (size_bytes(keys.dtype) > 2) return 0;
-  const std::int64_t most = magnitude_of(keys.dtype), sign = most + 1, all = most | sign;
+  const std::int64_t max = magnitude_of(keys.dtype), sign = max + 1, all = max | sign;
   std::vector<PatternRun> ascending;
   if (is_float(keys.dtype)) {
     const std::int64_t infinity = infinity_of(keys.dtype);
-    ascending = {{sign | infinity, sign + 1}, {sign, sign}, {0, 0}, {1, infinity}, {infinity + 1, most},
+    ascending = {{sign | infinity, sign + 1}, {sign, sign}, {0, 0}, {1, infinity}, {infinity + 1, max},
                  {(sign | infinity) + 1, all}};
   } else if (is_signed(keys.dtype)) {
-    ascending = {{sign, all}, {0, most}};
+    ascending = {{sign, all}, {0, max}};
   } else if (keys.dtype == DType::kBool) {
     ascending = {{0, 1}};
   } else {
@@ -131,182 +107,87 @@ std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
 bool counts_bytes(const SortDescriptor& sort, const TargetSpec& spec) {
   const LaneKeys keys = lane_keys_of(sort);
   return has_byte_microkernels(spec) && !keys.with_index && size_bytes(keys.dtype) == 1 &&
-         sort.input.type.shape[sort.axis].upper_bound() >= ByteCounter::kFewest;
+         sort.input.type.shape[sort.axis].upper_bound() >= ByteCounter::kMinBytes;
 }
 
-class SortImageEmitter {
- public:
-  SortImageEmitter(const SortDescriptor& sort, const std::optional<RowLoad>& load, const TargetSpec& spec,
-                   LaneAssembler& as)
-      : sort_(sort), load_(load), spec_(spec), keys_(lane_keys_of(sort)), as_(as) {}
+/// What moves rows into a ColumnBlock.
+void append_columns(SortRowsParameters& p, const SortDescriptor& sort, const TargetSpec& spec,
+                    const MicrokernelSink& sink) {
+  p.columns_bytes = column_bytes(sort, spec);
+  if (p.columns_bytes == 0) return;
+  p.moves_results = !selects_first(sort);
+  p.columns_offset = p.moves_results != 0 ? SortRowsParameters::kFixedBytes : memory_of_selection(sort).end;
+  p.element_tiles = append_tiles(sink, sort.input.type.dtype);
+  if (p.moves_results != 0 && sort.indices) p.index_tiles = append_tiles(sink, DType::kI64);
+}
 
-  SortRowsParameters emit_sort() {
-    constexpr SortFunctions kAll = {.keys = true, .splits = true, .sorter = true, .results = true, .runs = true};
-    SortRowsParameters p = emit_parts(kAll, few_of(sort_, spec_.isa));
-    p.uses_scratch = !keys_fit_workgroup(sort_, spec_);
-    // Rows of any length that fits share the code.
-    p.most_workgroup_key_bytes =
-        p.uses_scratch != 0 ? workgroup_key_bytes(sort_, spec_) : std::numeric_limits<std::int64_t>::max();
-    const std::int64_t in_registers = elements_in_registers(sort_, spec_.isa);
-    p.sorts_few = in_registers > 0;
-    if (p.sorts_few != 0 && keys_.with_index) {
-      p.sort_indices = append(sort_indices_function(spec_.isa, keys_, static_cast<int>(in_registers)));
-    } else if (p.sorts_few != 0) {
-      p.sort_values = append(sort_values_function(spec_.isa, keys_, static_cast<int>(in_registers)));
-    }
-    if (counts_bytes(sort_, spec_)) {
-      p.counts_bytes = 1;
-      p.split_bytes = append(split_bytes_function(spec_.isa));
-      p.make_bit_products = append(make_bit_products_function(spec_.isa));
-      p.count_bit_products = append(count_bit_products_function(spec_.isa));
-    }
-    emit_columns(p);
-    if (load_) p.load = load_->emit(as_, spec_.isa, size_arguments_of(sort_).size());
-    return p;
-  }
+SortRowsParameters append_all(const SortDescriptor& sort, const std::optional<RowLoad>& load, const TargetSpec& spec,
+                              const MicrokernelSink& sink) {
+  const LaneKeys keys = lane_keys_of(sort);
+  const FewRange few = few_of(sort, spec.isa);
+  SortRowsParameters p = sort_parameters(sort);
+  p.writes_sorted = few.merges && writes_sorted(sort);
+  append_sort(p, sink, keys,
+              {.keys = true,
+               .splits = few.partitions && !selects_first(sort),
+               .sorter = true,
+               .results = true,
+               .runs = true,
+               .few = few});
+  p.uses_scratch = !keys_fit_workgroup(sort, spec);
+  // Rows of any length that fits share the code.
+  p.max_workgroup_key_bytes =
+      p.uses_scratch != 0 ? workgroup_key_bytes(sort, spec) : std::numeric_limits<std::int64_t>::max();
+  const std::int64_t in_registers = elements_in_registers(sort, spec.isa);
+  p.sorts_few = in_registers > 0;
+  if (p.sorts_few != 0) append_row_networks(p, sink, keys, in_registers);
+  p.counts_bytes = counts_bytes(sort, spec);
+  if (p.counts_bytes != 0) p.byte_counter = append_byte_counter(sink);
+  append_columns(p, sort, spec, sink);
+  if (load) p.load = load->append(sink, size_arguments_of(sort).size());
+  return p;
+}
 
-  /// What holds for every sort, and the functions that are asked for.
-  SortRowsParameters emit_parts(const SortFunctions& functions, const FewRange& few) {
-    SortRowsParameters p{};
-    p.element_bytes = static_cast<std::int64_t>(size_bytes(keys_.dtype));
-    p.key_bytes = keys_.lane_bits() / 8;
-    p.num_lanes = num_lanes_of(spec_.isa, keys_.lane_bits());
-    p.num_other_dims = static_cast<std::int64_t>(row_dims(sort_).size());
-    p.has_values = sort_.values.has_value();
-    p.has_indices = sort_.indices.has_value();
-    p.has_input_indices = sort_.input_indices.has_value();
-    p.keys_have_index = keys_.with_index;
-    p.keys_are_halved = keys_.are_halved();
-    p.most_keys = most_keys(sort_);
-    p.is_bool = keys_.dtype == DType::kBool;
-    p.inverted_bits = inverted_sign_of(keys_.dtype);
-    p.is_descending = keys_.largest;
-    if (is_float(keys_.dtype)) {
-      p.magnitude_bits = magnitude_of(keys_.dtype);
-      p.infinity_bits = infinity_of(keys_.dtype);
-    }
-    if (!keys_.with_index) p.num_pattern_runs = set_pattern_runs(keys_, p.pattern_runs);
-    if (functions.keys) p.make_keys = append(make_keys_function(spec_.isa, keys_));
-    if (functions.splits && few.partitions && !selects_first(sort_)) {
-      p.partition_elements = append(partition_elements_function(spec_.isa, keys_));
-    }
-    p.writes_sorted = functions.sorter && functions.results && few.merges && writes_sorted(sort_);
-    if (functions.sorter) p.sorter = emit_sorter(keys_.lane_bits(), few);
-    if (p.writes_sorted != 0) emit_results_sorter(p);
-    if (functions.runs && is_float(keys_.dtype) && !keys_.with_index) {
-      p.take_zeros = append(take_run_function(spec_.isa, keys_.dtype, EqualFloats::kZeros));
-      p.take_nans = append(take_run_function(spec_.isa, keys_.dtype, EqualFloats::kNans));
-    }
-    if (!functions.results) return p;
-    if (sort_.values && !keys_.are_halved()) p.write_values = append(write_values_function(spec_.isa, keys_));
-    if (sort_.indices) p.write_indices = append(write_indices_function(spec_.isa, keys_));
-    return p;
-  }
-
-  TopkRowsParameters emit_topk() {
-    TopkRowsParameters p{};
-    p.sort = emit_sort();
-    p.most_found = memory_of_selection(sort_).most;
-    const CoarseKeys coarse = {keys_.dtype, keys_.largest};
-    p.coarse_bytes = coarse.lane_bits() / 8;
-    p.coarse_offset = coarse_offset_of(keys_.dtype);
-    p.coarse_lanes = num_lanes_of(spec_.isa, coarse.lane_bits());
-    p.extends_sign = element_of(keys_.dtype).is_signed;
-    p.make_numbered_keys =
-        append(make_numbered_keys_function(spec_.isa, keys_, static_cast<std::uint8_t>(coarse.lane_bits() / 8)));
-    p.filter_row = append(filter_row_function(spec_.isa, coarse));
-    if (may_filter_whole_rows(sort_)) {
-      p.filter_whole_row = append(filter_whole_row_function(spec_.isa, coarse));
-    }
-    const SelectionRange range = selection_of(sort_, spec_.isa);
-    for (std::size_t i = range.short_few.first; i < range.short_few.end; ++i) {
-      p.find_group_minima[i] = append(find_group_minima_function(spec_.isa, coarse, 1 << i));
-    }
-    p.sorter = emit_sorter(coarse.lane_bits(), range.has_long_rows ? FewRange{} : range.short_few);
-    if (!range.has_long_rows) return p;
-    p.find_minima = append(find_minima_function(spec_.isa, coarse));
-    p.find_passing = append(find_passing_function(spec_.isa, coarse));
-    p.match_elements = append(match_elements_function(spec_.isa, coarse));
-    p.find_column_minima = append(find_column_minima_function(spec_.isa, coarse));
-    p.fold_minima = append(fold_minima_function(spec_.isa, coarse.lane_bits()));
-    p.fold_four_minima = append(fold_four_minima_function(spec_.isa, coarse.lane_bits()));
-    p.match_minima = append(match_minima_function(spec_.isa, coarse.lane_bits()));
-    p.list_chunks = append(list_chunks_function(spec_.isa, coarse.lane_bits()));
-    if (!load_ || lane_bits_of(sort_.load->epilogue).value() != coarse.lane_bits()) return p;
-    if (!is_short(load_->elements)) return p;
-    p.finds_computed_minima = true;
-    p.find_computed_minima = append(find_computed_minima_function(spec_.isa, coarse, load_->elements));
-    return p;
-  }
-
- private:
-  void emit_columns(SortRowsParameters& p) {
-    p.columns_bytes = column_bytes(sort_, spec_);
-    if (p.columns_bytes == 0) return;
-    const bool selects = selects_first(sort_);
-    p.columns_offset = selects ? memory_of_selection(sort_).end : SortRowsParameters::kFixedBytes;
-    p.moves_results = !selects;
-    const auto element_bytes = static_cast<std::uint8_t>(p.element_bytes);
-    p.transpose_elements = append(transpose_tiles_function(spec_.isa, element_bytes));
-    p.element_tile = transpose_tile_of(spec_.isa, element_bytes);
-    if (selects || !sort_.indices) return;
-    p.transpose_indices = append(transpose_tiles_function(spec_.isa, sizeof(std::int64_t)));
-    p.index_tile = transpose_tile_of(spec_.isa, sizeof(std::int64_t));
-  }
-  /// The functions of a RowSorter.
-  RowSorterOffsets emit_sorter(int lane_bits, const FewRange& few) {
-    RowSorterOffsets offsets{};
-    for (std::size_t i = few.first; i < few.end; ++i) {
-      offsets.sort_few[i] = append(sort_few_function(spec_.isa, lane_bits, 1 << i));
-    }
-    if (!few.merges) return offsets;
-    for (std::size_t i = 0; i < RowSorterCode::kNumMerges; ++i) {
-      offsets.merge_few[i] = append(merge_few_function(spec_.isa, lane_bits, RowSorterCode::kMergedVectors[i]));
-    }
-    offsets.exchange_halves = append(exchange_halves_function(spec_.isa, lane_bits));
-    offsets.merge_bitonic = append(merge_bitonic_function(spec_.isa, lane_bits));
-    if (!few.partitions) return offsets;
-    offsets.partition_less = append(partition_function(spec_.isa, lane_bits, PartitionAt::kLess));
-    offsets.partition_at_most = append(partition_function(spec_.isa, lane_bits, PartitionAt::kAtMost));
-    return offsets;
-  }
-
-  void emit_results_sorter(SortRowsParameters& p) {
-    const SortResult result = sort_.values ? SortResult::kValues : SortResult::kIndices;
-    for (std::size_t i = 0; i < RowSorterCode::kNumFew; ++i) {
-      p.sort_few_results[i] = append(sort_few_results_function(spec_.isa, keys_, result, 1 << i));
-    }
-    for (std::size_t i = 0; i < RowSorterCode::kNumMerges; ++i) {
-      p.merge_few_results[i] =
-          append(merge_few_results_function(spec_.isa, keys_, result, RowSorterCode::kMergedVectors[i]));
-    }
-  }
-
-  template <class Function>
-  Microkernel<Function> append(const MicrokernelCode<Function>& code) {
-    return append_microkernel(as_, code);
-  }
-
-  const SortDescriptor& sort_;
-  std::optional<RowLoad> load_;
-  const TargetSpec& spec_;
-  LaneKeys keys_;
-  LaneAssembler& as_;
-};
+TopkRowsParameters append_topk(const SortDescriptor& sort, const std::optional<RowLoad>& load, const TargetSpec& spec,
+                               const MicrokernelSink& sink) {
+  const LaneKeys keys = lane_keys_of(sort);
+  SelectionFunctions functions = selection_of(sort, spec.isa);
+  const bool computes = load && lane_bits_of(sort.load->epilogue).value() == keys.coarse().lane_bits();
+  if (computes && is_short(load->elements)) functions.computed = &load->elements;
+  TopkRowsParameters p{};
+  p.sort = append_all(sort, load, spec, sink);
+  p.max_found = memory_of_selection(sort).capacity;
+  append_selection(p, sink, keys, functions);
+  return p;
+}
 
 Result<ExecutableImage> emit_sort(const SortDescriptor& sort, const std::optional<RowLoad>& load,
                                   const TargetSpec& spec) {
-  return emit_lane_image([&](LaneAssembler& assembler) {
-    SortImageEmitter emitter(sort, load, spec, assembler);
-    return selects_first(sort) ? call_of(Routine::topk_rows, emitter.emit_topk())
-                               : call_of(Routine::sort_rows, emitter.emit_sort());
+  return emit_lane_image(spec.isa, [&](const MicrokernelSink& sink) {
+    return selects_first(sort) ? call_of(Routine::topk_rows, append_topk(sort, load, spec, sink))
+                               : call_of(Routine::sort_rows, append_all(sort, load, spec, sink));
   });
+}
+
+/// The tensors in the order of SortTensor; null if absent.
+std::array<const KernelTensor*, kNumSortTensors> tensors_of(const SortDescriptor& sort) {
+  return {&sort.input, sort.values ? &*sort.values : nullptr, sort.indices ? &*sort.indices : nullptr};
+}
+
+std::vector<RowDim> dims_of(const SortDescriptor& sort) {
+  std::vector<const std::vector<SizeExpr>*> strides;
+  for (const KernelTensor* tensor : tensors_of(sort)) {
+    strides.push_back(tensor != nullptr ? &tensor->layout.strides : nullptr);
+  }
+  return row_dims(sort.input.type.shape.dims(), sort.axis, strides);
 }
 
 }  // namespace
 
-std::string results_text(const SortDescriptor& sort) {
-  return fmt::format("all {} written when sorted {}", sort.k == sort.input.type.shape[sort.axis], writes_sorted(sort));
+bool writes_sorted(const SortDescriptor& sort) {
+  if (sort.values.has_value() == sort.indices.has_value() || sort.input_indices || selects_first(sort)) return false;
+  const KernelTensor& result = sort.values ? *sort.values : *sort.indices;
+  return result.layout.strides[sort.axis].is(1) && !lane_keys_of(sort).are_halved();
 }
 
 std::vector<SizeExpr> size_arguments_of(const SortDescriptor& sort) {
@@ -317,11 +198,31 @@ std::vector<SizeExpr> size_arguments_of(const SortDescriptor& sort) {
     sizes.push_back(tensor != nullptr ? tensor->layout.strides[sort.axis] : SizeExpr(0));
   }
   if (sort.load) sizes[SortRowsSizes::kAxisStrides] = 1;  // what is computed is side by side
-  for (const RowDim& dim : row_dims(sort)) {
-    sizes.push_back(dim.extent);
-    sizes.insert(sizes.end(), dim.strides.begin(), dim.strides.end());
-  }
+  append_dims(sizes, dims_of(sort));
   return sizes;
+}
+
+SortRowsParameters sort_parameters(const SortDescriptor& sort) {
+  const LaneKeys keys = lane_keys_of(sort);
+  SortRowsParameters p{};
+  p.element_bytes = static_cast<std::int64_t>(size_bytes(keys.dtype));
+  p.key_bytes = keys.lane_bits() / 8;
+  p.num_other_dims = std::ssize(dims_of(sort));
+  p.has_values = sort.values.has_value();
+  p.has_indices = sort.indices.has_value();
+  p.has_input_indices = sort.input_indices.has_value();
+  p.keys_have_index = keys.with_index;
+  p.keys_are_halved = keys.are_halved();
+  p.max_keys = max_keys(sort);
+  p.is_bool = keys.dtype == DType::kBool;
+  p.inverted_bits = inverted_sign_of(keys.dtype);
+  p.is_descending = keys.largest;
+  if (is_float(keys.dtype)) {
+    p.magnitude_bits = magnitude_of(keys.dtype);
+    p.infinity_bits = infinity_of(keys.dtype);
+  }
+  if (!keys.with_index) p.num_pattern_runs = set_pattern_runs(keys, p.pattern_runs);
+  return p;
 }
 
 Status check_lanes_sort(const SortDescriptor& sort, const TargetSpec& spec) {
@@ -329,13 +230,8 @@ Status check_lanes_sort(const SortDescriptor& sort, const TargetSpec& spec) {
     return unimplemented(fmt::format("lanes are vectors of at least 256 bits, {} has none", spec.to_text()));
   }
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  if (!lane_keys_of(sort).with_index || n.upper_bound() <= kMostIndexedByLanes) return {};
-  return unimplemented(fmt::format("rows of {} elements, lanes number up to {}", n.to_text(), kMostIndexedByLanes));
-}
-
-SortRowsParameters emit_sort_functions(const SortDescriptor& sort, const TargetSpec& spec,
-                                       const SortFunctions& functions, LaneAssembler& assembler) {
-  return SortImageEmitter(sort, std::nullopt, spec, assembler).emit_parts(functions, FewRange{});
+  if (!lane_keys_of(sort).with_index || n.upper_bound() <= kMaxIndexedByLanes) return {};
+  return unimplemented(fmt::format("rows of {} elements, lanes number up to {}", n.to_text(), kMaxIndexedByLanes));
 }
 
 Result<PlannedKernel> plan_rows_work(const SortDescriptor& sort, const TargetSpec& spec) {
@@ -346,45 +242,34 @@ Result<PlannedKernel> plan_rows_work(const SortDescriptor& sort, const TargetSpe
     return unimplemented(fmt::format("the first {} of parts of {} elements, takes parts of which few are wanted",
                                      sort.k.to_text(), n.to_text()));
   }
-  PlannedKernel planned;
-  planned.name = sort.name;
-  planned.generator = "xbyak";
-  if (counts_bytes(sort, spec)) planned.features = kByteMicrokernelFeatures;
-  planned.num_groups = num_rows(sort.input.type.shape, sort.axis) * sort.parts;
-  planned.sizes = size_arguments_of(sort);
-  const auto add_slot = [&](const char* name, std::int64_t bytes) {
-    planned.memory.slots.push_back(
-        {name, MemoryKind::kWorkgroup, planned.memory.workgroup_bytes, static_cast<std::uint64_t>(bytes), 0, 0});
-    planned.memory.workgroup_bytes += static_cast<std::uint64_t>(bytes);
-  };
   const bool selects = selects_first(sort);
   const bool fits = keys_fit_workgroup(sort, spec);
-  add_slot("sample", RowSorterMemory::kSampleBytes);
-  add_slot("counts", RowSorterMemory::kCountBytes);
-  const TopkRowsMemory selection = memory_of_selection(sort);
-  if (selects) add_slot("selection", selection.end - SortRowsParameters::kFixedBytes);
-  if (column_bytes(sort, spec) > 0) add_slot("columns", column_bytes(sort, spec));
-  if (const std::int64_t bytes = workgroup_key_bytes(sort, spec); bytes > 0) add_slot("keys", bytes);
-  planned.info.name = sort.name;
-  planned.info.buffer_is_written.assign(sort.input_indices ? 2 : 1, false);
+  std::vector<bool> buffer_is_written(sort.input_indices ? 2 : 1, false);
   for (const bool has_buffer : {sort.values.has_value(), sort.indices.has_value(), !fits}) {
-    if (has_buffer) planned.info.buffer_is_written.push_back(true);
+    if (has_buffer) buffer_is_written.push_back(true);
   }
-  planned.info.num_buffers = static_cast<std::uint32_t>(planned.info.buffer_is_written.size());
-  planned.info.num_sizes = static_cast<std::uint32_t>(planned.sizes.size());
-  planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
+  PlannedKernel planned = plan_routine(sort.name, num_rows(sort.input.type.shape, sort.axis) * sort.parts,
+                                       size_arguments_of(sort), std::move(buffer_is_written));
+  if (counts_bytes(sort, spec)) planned.features = kByteMicrokernelFeatures;
+  add_slot(planned, "sample", RowSorterMemory::kSampleBytes);
+  add_slot(planned, "counts", RowSorterMemory::kCountBytes);
+  const TopkRowsMemory selection = memory_of_selection(sort);
+  if (selects) add_slot(planned, "selection", selection.end - SortRowsParameters::kFixedBytes);
+  add_slot(planned, "columns", column_bytes(sort, spec));
+  add_slot(planned, "keys", workgroup_key_bytes(sort, spec));
   const FewRange few = few_of(sort, spec.isa);
+  const SelectionFunctions chosen = selection_of(sort, spec.isa);
   planned.key_text = fmt::format(
       "{} {} lanes of {} largest {} values {} indices {} of {} dims {} few {} to {} merges {} partitions {} in "
       "registers {} "
-      "scratch {} beyond {} columns {} counts bytes {} {}{}\n",
+      "scratch {} beyond {} columns {} counts bytes {} all {} written when sorted {}{}\n",
       row_of(selects ? Routine::topk_rows : Routine::sort_rows).name, to_text(keys.dtype), keys.lane_bits(),
       keys.largest, sort.values.has_value(), sort.indices.has_value(), sort.input_indices ? "elements" : "positions",
-      row_dims(sort).size(), few.first, few.end, few.merges, few.partitions, elements_in_registers(sort, spec.isa),
+      dims_of(sort).size(), few.first, few.end, few.merges, few.partitions, elements_in_registers(sort, spec.isa),
       !fits, fits ? 0 : workgroup_key_bytes(sort, spec), column_bytes(sort, spec), counts_bytes(sort, spec),
-      results_text(sort),
-      selects ? fmt::format("{} found {} samples {}", selection_of(sort, spec.isa).to_text(), selection.most,
-                            may_filter_whole_rows(sort))
+      sort.k == sort.input.type.shape[sort.axis], writes_sorted(sort),
+      selects ? fmt::format(" short {} to {} long {} found {} samples {}", chosen.short_few.first, chosen.short_few.end,
+                            chosen.has_long_rows, selection.capacity, chosen.filters_whole_rows)
               : "");
   std::optional<RowLoad> load;
   if (sort.load) {
@@ -392,12 +277,10 @@ Result<PlannedKernel> plan_rows_work(const SortDescriptor& sort, const TargetSpe
     MILLRACE_TRY_ASSIGN(load, plan_row_load(*sort.load, sort.axis, spec.isa));
     if (selects) {
       const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
-      const FewRange short_few = selection_of(sort, spec.isa).short_few;
-      const std::int64_t most_elements =
-          short_few.first < short_few.end ? sort.input.type.shape[sort.axis].upper_bound() : 0;  // of a short row
-      add_slot("computed",
-               selection.computed - selection.end + TopkRowsMemory::computed_bytes(most_elements, element_bytes));
-      planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
+      const bool may_be_short = chosen.short_few.first < chosen.short_few.end;
+      const std::int64_t max_elements = may_be_short ? sort.input.type.shape[sort.axis].upper_bound() : 0;
+      add_slot(planned, "computed",
+               selection.computed - selection.end + TopkRowsMemory::computed_bytes(max_elements, element_bytes));
     }
     add_row_load(planned, *load);
   }

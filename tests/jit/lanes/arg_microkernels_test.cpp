@@ -9,7 +9,6 @@
 #include "hal/host/routines/arg_rows.h"
 #include "hal/host/routines/routine.h"
 #include "hal/host/routines/row_pair_walk.h"
-#include "jit/lanes/evaluate_lanes.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/jit/lanes/row_values.h"
 
@@ -32,24 +31,29 @@ std::int64_t expected_index(const std::vector<T>& row, bool smallest) {
 
 class ArgFunctions {
  public:
-  ArgFunctions(IsaLevel isa, const ArgLanes& lanes)
-      : lanes_(lanes),
-        chunk_(chunk_elements(isa, lanes)),
-        few_{find_in_few_function(isa, lanes)},
-        survey_{survey_chunks_function(isa, lanes)},
-        again_{find_in_chunks_function(isa, lanes)} {}
+  ArgFunctions(IsaLevel isa, const ArgLanes& lanes) : lanes_(lanes) {
+    KeptLanes kept;
+    ArgRowsParameters p{};
+    append_arg(p, kept.sink(isa), lanes);
+    chunk_ = p.chunk_elements;
+    few_.emplace(kept[p.find_in_few]);
+    survey_.emplace(kept[p.survey_chunks]);
+    again_.emplace(kept[p.find_in_chunks]);
+  }
 
   std::int64_t chunk() const { return chunk_; }
-  std::int64_t few(const std::byte* row, std::int64_t n, bool emitted) const { return few_.run({at(row), n}, emitted); }
+  std::int64_t few(const std::byte* row, std::int64_t n, bool emitted) const {
+    return few_->run({at(row), n}, emitted);
+  }
   std::int64_t chunks(const std::byte* row, std::int64_t n, bool emitted) const {
     const std::int64_t last = n - chunk_;
     FoundInLanes found;
-    survey_.run({at(row), n, at(row + last * static_cast<std::int64_t>(size_bytes(lanes_.dtype))), last, at(&found)},
-                emitted);
-    return again_.run({at(row), at(&found)}, emitted);
+    survey_->run({at(row), n, at(row + last * static_cast<std::int64_t>(size_bytes(lanes_.dtype))), last, at(&found)},
+                 emitted);
+    return again_->run({at(row), at(&found)}, emitted);
   }
   std::size_t code_bytes() const {
-    return few_.code.size_bytes() + survey_.code.size_bytes() + again_.code.size_bytes();
+    return few_->code.size_bytes() + survey_->code.size_bytes() + again_->code.size_bytes();
   }
 
  private:
@@ -65,7 +69,7 @@ class ArgFunctions {
 
   ArgLanes lanes_;
   std::int64_t chunk_;
-  Function few_, survey_, again_;
+  std::optional<Function> few_, survey_, again_;
 };
 
 template <class T>
@@ -90,7 +94,7 @@ void check_dtype(IsaLevel isa, DType dtype) {
     CAPTURE(smallest);
     const ArgFunctions functions(isa, {dtype, smallest});
     CHECK(functions.code_bytes() <= 8 << 10);
-    const std::int64_t lanes = num_lanes_of(isa, ArgLanes{dtype}.lane_bits());
+    const std::int64_t lanes = num_lanes_of(isa, size_bytes(dtype) == 8 ? 64 : 32);
     for (const RowValues values : test::kAllRowValues) {
       CAPTURE(static_cast<int>(values));
       for (const std::int64_t n : test::sizes_around(lanes, functions.chunk())) {
@@ -147,24 +151,17 @@ TEST_CASE("zeros of both signs are equal, and a NaN of either sign is found firs
 
 /// Calls the routine with lanes that hold few places.
 std::vector<std::int64_t> indices_by_routine(IsaLevel isa, const std::vector<std::int16_t>& data, std::int64_t rows) {
-  const ArgLanes lanes = {DType::kI16};
-  const LaneCode few(find_in_few_function(isa, lanes)), survey(survey_chunks_function(isa, lanes)),
-      again(find_in_chunks_function(isa, lanes));
-  const std::byte* const code = few.data();
-  const ArgRowsParameters p = {.element_bytes = 2,
-                               .num_other_dims = 1,
-                               .has_input_indices = 0,
-                               .has_values = 0,
-                               .chunk_elements = chunk_elements(isa, lanes),
-                               .most_at_once = 1000,
-                               .find_in_few = {0},
-                               .survey_chunks = {survey.data() - code},
-                               .find_in_chunks = {again.data() - code}};
+  MappedLanes lanes;
+  ArgRowsParameters p{};
+  p.element_bytes = 2;
+  p.num_other_dims = 1;
+  append_arg(p, lanes.sink(isa), {DType::kI16});
+  p.max_at_once = 1000;
   std::vector<std::int64_t> indices(static_cast<std::size_t>(rows), -1);
   void* const buffers[] = {const_cast<std::int16_t*>(data.data()), indices.data()};
   const std::int64_t n = static_cast<std::int64_t>(data.size()) / rows, sizes[] = {n, 1, 0, 0, rows, n, 1};
   const KernelArgs args = {nullptr, nullptr, buffers, sizes};
-  arg_rows(code, call_of(Routine::arg_rows, p).parameters, &args, 0, static_cast<std::uint32_t>(rows));
+  arg_rows(nullptr, call_of(Routine::arg_rows, p).parameters, &args, 0, static_cast<std::uint32_t>(rows));
   return indices;
 }
 

@@ -8,8 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "jit/lanes/byte_microkernels.h"
-#include "jit/lanes/evaluate_lanes.h"
-#include "jit/xbyak/sort_kernel.h"
+#include "jit/xbyak/row_kernels.h"
 #include "tests/jit/algorithms/sort/sort_cases.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
@@ -37,7 +36,7 @@ TEST_CASE("sorts of many bytes need the features, where the target has both, and
   struct Case {
     std::string_view spec;
     DType dtype = DType::kU8;
-    std::int64_t n = ByteCounter::kFewest;
+    std::int64_t n = ByteCounter::kMinBytes;
     bool wants_indices = false;
   };
   constexpr std::string_view kBoth = "cpu:avx512+vbmi2+vpopcntdq";
@@ -57,7 +56,7 @@ TEST_CASE("sorts of many bytes need the features, where the target has both, and
   check({kBoth}, kBoth);
   check({kBoth, DType::kI8}, kBoth);
   check({kBoth, DType::kBool}, kBoth);
-  check({kBoth, DType::kU8, ByteCounter::kFewest - 1}, "cpu:avx512");
+  check({kBoth, DType::kU8, ByteCounter::kMinBytes - 1}, "cpu:avx512");
   check({.spec = kBoth, .wants_indices = true}, "cpu:avx512");
   check({kBoth, DType::kF16}, "cpu:avx512");
   for (const std::string_view spec : {"cpu:avx2", "cpu:avx512"}) check({spec}, spec);
@@ -66,7 +65,8 @@ TEST_CASE("sorts of many bytes need the features, where the target has both, and
 
 TEST_CASE("a piece of bytes is split by the upper two bits") {
   constexpr std::size_t kBuckets = ByteCounter::kNumBuckets, kPiece = ByteCounter::kPieceBytes;
-  const LaneFunction split = split_bytes_function(IsaLevel::kAvx512);
+  KeptLanes lanes;
+  const LaneFunction split = lanes[append_byte_counter(lanes.sink(IsaLevel::kAvx512)).split];
   const bool is_emitted = has_byte_microkernels(TargetSpec::parse("cpu").value());
   std::mt19937_64 random(5);
   for (unsigned kind = 0; kind < kNumKinds; ++kind) {
@@ -102,8 +102,9 @@ TEST_CASE("a piece of bytes is split by the upper two bits") {
 
 TEST_CASE("the products of bits of a block are counted like its bytes") {
   constexpr std::int64_t kBlocks = 3, kLanes = 16;
-  const LaneFunction make = make_bit_products_function(IsaLevel::kAvx512);
-  const LaneFunction count = count_bit_products_function(IsaLevel::kAvx512);
+  KeptLanes lanes;
+  const ByteCounterCode counter = append_byte_counter(lanes.sink(IsaLevel::kAvx512));
+  const LaneFunction &make = lanes[counter.make_products], &count = lanes[counter.count_products];
   const bool is_emitted = has_byte_microkernels(TargetSpec::parse("cpu").value());
   std::mt19937_64 random(3);
   for (unsigned kind = 0; kind < kNumKinds; ++kind) {
@@ -135,10 +136,8 @@ TEST_CASE("the products of bits of a block are counted like its bytes") {
 
 TEST_CASE("rows of bytes are counted by lanes like by a histogram") {
   if (!has_byte_microkernels(TargetSpec::parse("cpu").value())) return;
-  const LaneCode split(split_bytes_function(IsaLevel::kAvx512));
-  const LaneCode make(make_bit_products_function(IsaLevel::kAvx512));
-  const LaneCode count(count_bit_products_function(IsaLevel::kAvx512));
-  const ByteCounterCode code = {split.as<SplitBytes>(), make.as<MakeBitProducts>(), count.as<CountBitProducts>()};
+  MappedLanes lanes;
+  const ByteCounterCode code = append_byte_counter(lanes.sink(IsaLevel::kAvx512));
   std::mt19937_64 random(4);
   std::vector<std::size_t> sizes = {0, 1, 63, 64, 65, 511, 512, 513, 16383, 16384, 16385, 16384 + 511, 100'000};
   for (int i = 0; i < 20; ++i) sizes.push_back(random() % 70'000);
@@ -153,7 +152,7 @@ TEST_CASE("rows of bytes are counted by lanes like by a histogram") {
       std::array<std::uint32_t, 256> expected{}, counts;
       for (const std::uint8_t byte : bytes) ++expected[byte];
       const GuardedMemory memory(ByteCounter::kMemoryBytes, GuardedMemory::Side::kEnd);
-      ByteCounter(code, memory.data()).count({row.data(), n}, counts);
+      ByteCounter(nullptr, code, memory.data()).count({row.data(), n}, counts);
       CHECK(counts == expected);
     }
   }

@@ -8,10 +8,9 @@
 
 #include <doctest/doctest.h>
 
-#include "jit/lanes/evaluate_lanes.h"
 #include "jit/lanes/sort_memory.h"
 #include "jit/lanes/transpose_microkernel.h"
-#include "jit/xbyak/sort_kernel.h"
+#include "jit/xbyak/row_kernels.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
 
@@ -20,6 +19,8 @@ namespace {
 
 using test::GuardedMemory;
 using Arguments = std::array<std::int64_t, kMaxLaneArguments>;
+
+constexpr DType kOfEachSize[] = {DType::kU8, DType::kBF16, DType::kF32, DType::kI64};
 
 std::vector<std::byte> random_bytes(std::size_t size, std::uint32_t seed) {
   std::mt19937 random(seed);
@@ -54,13 +55,15 @@ void check_tiles(std::size_t tile, std::size_t element_bytes, std::size_t count,
 
 TEST_CASE("whole tiles are transposed, by code and by evaluation, and nothing beside them is touched") {
   for (const IsaLevel isa : host_lane_levels()) {
-    for (const std::uint8_t element_bytes : {1, 2, 4, 8}) {
-      const LaneFunction function = transpose_tiles_function(isa, element_bytes);
+    for (const DType dtype : kOfEachSize) {
+      KeptLanes lanes;
+      const TileCode tiles = append_tiles(lanes.sink(isa), dtype);
+      const LaneFunction& function = lanes[tiles.transpose];
       const LaneCode code(function);
-      const auto tile = static_cast<std::size_t>(transpose_tile_of(isa, element_bytes));
+      const std::size_t tile = static_cast<std::size_t>(tiles.side), element_bytes = size_bytes(dtype);
       for (const std::size_t count : {std::size_t{0}, tile - 1, tile, tile + 1, 3 * tile}) {
         CAPTURE(to_text(isa));
-        CAPTURE(int{element_bytes});
+        CAPTURE(element_bytes);
         CAPTURE(count);
         check_tiles(tile, element_bytes, count,
                     [&](const Arguments& arguments) { evaluate_lanes(function, arguments); });
@@ -96,16 +99,17 @@ void check_round_trip(const RowsTensor& tensor, std::int64_t columns, std::int64
 
 TEST_CASE("rows go through a block and back, whatever their number and length are") {
   for (const IsaLevel isa : host_lane_levels()) {
-    for (const std::uint8_t element_bytes : {1, 2, 4, 8}) {
-      const LaneCode code(transpose_tiles_function(isa, element_bytes));
+    for (const DType dtype : kOfEachSize) {
+      MappedLanes lanes;
+      const TileCode tiles = append_tiles(lanes.sink(isa), dtype);
       for (const std::int64_t columns : {2, 3, 8, 16, 17, 64, 67}) {
         for (const std::int64_t length : {0, 1, 7, 16, 17, 63, 64, 65, 200}) {
           for (const std::int64_t count : {std::int64_t{1}, std::min<std::int64_t>(columns, 8), columns}) {
-            check_round_trip({.element_bytes = element_bytes,
+            check_round_trip({.element_bytes = static_cast<std::int64_t>(size_bytes(dtype)),
                               .length = length,
                               .axis_stride = columns,
-                              .transpose = code.as<TransposeTiles>(),
-                              .tile = transpose_tile_of(isa, element_bytes)},
+                              .transpose = tiles.transpose.at(nullptr),
+                              .tile = tiles.side},
                              columns, count);
           }
         }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generated code of lane functions against their evaluation on the host.
-#include "jit/xbyak/emit_lanes.h"
-
 #include <cstring>
 #include <random>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "jit/lanes/evaluate_lanes.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
 

@@ -7,9 +7,8 @@
 #include <doctest/doctest.h>
 
 #include "hal/cpu/code_loader.h"
-#include "hal/host/routines/microkernel.h"
-#include "jit/lanes/lane_function.h"
-#include "jit/xbyak/emit_lanes.h"
+#include "jit/lanes/microkernel_sink.h"
+#include "jit/xbyak/lane_assembler.h"
 
 namespace millrace {
 
@@ -50,6 +49,38 @@ class LaneCode {
  private:
   MappedCode code_;
   std::size_t size_bytes_ = 0;
+};
+
+/// Keeps the lanes of microkernels.
+class KeptLanes {
+ public:
+  MicrokernelSink sink(IsaLevel isa) {
+    return {isa, [this](const LaneFunction& function) {
+              functions_.push_back(function);
+              return std::ssize(functions_);  // 0 stays for what is absent
+            }};
+  }
+  template <class Function>
+  const LaneFunction& operator[](Microkernel<Function> microkernel) const {
+    REQUIRE(microkernel.offset > 0);
+    return functions_[static_cast<std::size_t>(microkernel.offset) - 1];
+  }
+
+ private:
+  std::vector<LaneFunction> functions_;
+};
+
+/// Maps the code of microkernels. Offsets are addresses: they count from a null entry.
+class MappedLanes {
+ public:
+  MicrokernelSink sink(IsaLevel isa, const CoreTuning& tuning = host_tuning()) {
+    return {isa, [this, tuning](const LaneFunction& function) {
+              return reinterpret_cast<std::int64_t>(codes_.emplace_back(function, tuning).data());
+            }};
+  }
+
+ private:
+  std::vector<LaneCode> codes_;
 };
 
 /// The levels with lanes that this host executes.

@@ -9,7 +9,6 @@
 #include <doctest/doctest.h>
 
 #include "hal/host/routines/row_loader.h"
-#include "jit/lanes/evaluate_lanes.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/support/in_turn.h"

@@ -5,7 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include "jit/lanes/evaluate_lanes.h"
 #include "jit/lanes/sort_microkernels.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
@@ -36,7 +35,10 @@ GuardedMemory random_row(DType dtype, std::int64_t n, bool has_special, std::mt1
 template <class Key>
 void check_partition(IsaLevel isa, const LaneKeys& lanes) {
   constexpr std::int64_t kFirst = 1000;
-  const LaneFunction make = make_keys_function(isa, lanes), split = partition_elements_function(isa, lanes);
+  KeptLanes kept;
+  SortRowsParameters p{};
+  append_sort(p, kept.sink(isa), lanes, {.keys = true, .splits = true});
+  const LaneFunction &make = kept[p.make_keys], &split = kept[p.partition_elements];
   const LaneCode code(split);
   std::mt19937_64 random(7);
   for (const std::int64_t n : {0, 1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 100, 1000}) {

@@ -6,7 +6,6 @@
 
 #include <doctest/doctest.h>
 
-#include "jit/lanes/evaluate_lanes.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/support/in_turn.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <random>
 #include <string_view>
 #include <type_traits>
@@ -14,8 +13,6 @@
 
 #include <doctest/doctest.h>
 
-#include "hal/host/routines/sort_rows.h"
-#include "jit/lanes/evaluate_lanes.h"
 #include "jit/lanes/select_microkernels.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
@@ -50,24 +47,35 @@ struct Evaluated<kNumber, std::byte* (*)(Arguments...)> {
   }
 };
 
-/// A function of lanes as code, or evaluated where the host does not execute its level.
+/// Replaces the number of a function that was kept by the address of what evaluates it.
 template <int kNumber, class Function>
-class CheckedMicrokernel {
- public:
-  CheckedMicrokernel(IsaLevel isa, LaneFunction function) {
-    if (executes(isa)) {
-      code_.emplace(function);
-    } else {
-      Evaluation::function = std::move(function);
-    }
-  }
-  Function get() const { return code_ ? code_->template as<Function>() : Function{{&Evaluation::call}}; }
-
- private:
+void evaluate(const KeptLanes& kept, Microkernel<Function>& microkernel) {
   using Evaluation = Evaluated<kNumber, typename Function::Pointer>;
+  Evaluation::function = kept[microkernel];
+  microkernel.offset = reinterpret_cast<std::int64_t>(&Evaluation::call);
+}
 
-  std::optional<LaneCode> code_;
-};
+/// The functions for a level, from a null entry: as code, or evaluated where the host does not execute the level.
+RowSelectorCode selector_of(IsaLevel isa, const LaneKeys& keys, MappedLanes& mapped) {
+  TopkRowsParameters p{};
+  if (executes(isa)) {
+    append_selection(p, mapped.sink(isa), keys, {});
+    return p.selector;
+  }
+  KeptLanes kept;
+  append_selection(p, kept.sink(isa), keys, {});
+  evaluate<0>(kept, p.selector.find_minima);
+  evaluate<1>(kept, p.selector.find_column_minima);
+  evaluate<2>(kept, p.selector.fold_minima);
+  evaluate<3>(kept, p.selector.fold_four_minima);
+  evaluate<4>(kept, p.selector.match_minima);
+  evaluate<5>(kept, p.selector.list_chunks);
+  evaluate<6>(kept, p.selector.find_passing);
+  evaluate<7>(kept, p.selector.match_elements);
+  evaluate<8>(kept, p.selector.filter_row);
+  evaluate<9>(kept, p.selector.filter_whole_row);
+  return p.selector;
+}
 
 /// Where the elements of a row are computed, but with nothing to do.
 template <class Key>
@@ -83,18 +91,7 @@ template <class Key>
 class Selection {
  public:
   explicit Selection(IsaLevel isa)
-      : isa_(isa),
-        minima_(isa, find_minima_function(isa, kKeys)),
-        column_minima_(isa, find_column_minima_function(isa, kKeys)),
-        fold_(isa, fold_minima_function(isa, kBits)),
-        fold_four_(isa, fold_four_minima_function(isa, kBits)),
-        match_minima_(isa, match_minima_function(isa, kBits)),
-        list_chunks_(isa, list_chunks_function(isa, kBits)),
-        passing_(isa, find_passing_function(isa, kKeys)),
-        match_elements_(isa, match_elements_function(isa, kKeys)),
-        filter_(isa, filter_row_function(isa, kKeys)),
-        filter_whole_(isa, filter_whole_row_function(isa, kKeys)),
-        sorter_(executes(isa) ? isa : host_lane_levels().front(), kBits) {}
+      : code_(selector_of(isa, kKeys, mapped_)), sorter_(executes(isa) ? isa : host_lane_levels().front(), kBits) {}
 
   struct Outcome {
     std::vector<Key> numbers;
@@ -103,23 +100,12 @@ class Selection {
   };
   Outcome select(const std::vector<Key>& row, std::int64_t k, Elements kind = Elements::kInMemory) {
     using Selector = RowSelector<Key>;
-    const RowSelectorCode code = {.find_minima = minima_.get(),
-                                  .find_column_minima = column_minima_.get(),
-                                  .fold_minima = fold_.get(),
-                                  .fold_four_minima = fold_four_.get(),
-                                  .match_minima = match_minima_.get(),
-                                  .list_chunks = list_chunks_.get(),
-                                  .find_passing = passing_.get(),
-                                  .match_elements = match_elements_.get(),
-                                  .filter_row = filter_.get(),
-                                  .filter_whole_row = filter_whole_.get(),
-                                  .num_lanes = num_lanes_of(isa_, kBits)};
     const auto guarded = [](std::int64_t bytes) {
       return GuardedMemory(static_cast<std::size_t>(bytes), GuardedMemory::Side::kEnd);
     };
     const GuardedMemory minima = guarded(Selector::kMinimaBytes), groups = guarded(Selector::kMinimaBytes),
                         other = guarded(Selector::kMinimaBytes), passing = guarded(Selector::kPassingBytes),
-                        found = guarded(Selector::most_found(k) * static_cast<std::int64_t>(sizeof(Key))),
+                        found = guarded(Selector::max_found(k) * static_cast<std::int64_t>(sizeof(Key))),
                         fixed = guarded(SortRowsParameters::kFixedBytes),
                         elements = guarded(static_cast<std::int64_t>(row.size() * sizeof(Key))),
                         piece = guarded(RowLoader::kPieceBytes), some = guarded(RowLoader::kSomeBytes);
@@ -131,7 +117,7 @@ class Selection {
                 [&](Key a, Key b) { return row[at(a)] != row[at(b)] ? row[at(a)] < row[at(b)] : a < b; });
       return row[at(numbers[k - 1])];
     };
-    Selector selector(code, sorter_.code(), {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes},
+    Selector selector(nullptr, code_, sorter_.code(), {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes},
                       {as_keys(minima), as_keys(groups), as_keys(other), as_keys(passing), as_keys(found)},
                       {[](Key key) { return KeyRun<Key>{key, key}; }, reduce});
     RowLoadParameters parameters{};
@@ -152,21 +138,12 @@ class Selection {
 
  private:
   static constexpr int kBits = 8 * sizeof(Key);
-  static constexpr CoarseKeys kKeys = {sizeof(Key) == 8 ? DType::kI64 : DType::kI32, false};
+  static constexpr LaneKeys kKeys = {.dtype = sizeof(Key) == 8 ? DType::kI64 : DType::kI32, .with_index = true};
   static Key* as_keys(const GuardedMemory& memory) { return reinterpret_cast<Key*>(memory.data()); }
   static std::size_t at(Key number) { return static_cast<std::size_t>(number); }
 
-  IsaLevel isa_;
-  CheckedMicrokernel<0, FindMinima> minima_;
-  CheckedMicrokernel<1, FindColumnMinima> column_minima_;
-  CheckedMicrokernel<2, FoldMinima> fold_;
-  CheckedMicrokernel<3, FoldFourMinima> fold_four_;
-  CheckedMicrokernel<4, MatchMinima> match_minima_;
-  CheckedMicrokernel<5, ListChunks> list_chunks_;
-  CheckedMicrokernel<6, FilterKeys> passing_;
-  CheckedMicrokernel<7, MatchElements> match_elements_;
-  CheckedMicrokernel<8, FilterKeys> filter_;
-  CheckedMicrokernel<9, FilterKeys> filter_whole_;
+  MappedLanes mapped_;
+  RowSelectorCode code_;
   SorterCode sorter_;
 };
 

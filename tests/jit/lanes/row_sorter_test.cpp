@@ -76,7 +76,7 @@ std::int64_t check_sort(const RowSorterCode& code, const std::vector<Key>& input
   const GuardedMemory keys(bytes, GuardedMemory::Side::kEnd), other(bytes, GuardedMemory::Side::kEnd);
   const GuardedMemory fixed(SortRowsParameters::kFixedBytes, GuardedMemory::Side::kEnd);
   std::copy(input.begin(), input.end(), reinterpret_cast<Key*>(keys.data()));
-  RowSorter<Key> sorter(code, {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes}, parts);
+  RowSorter<Key> sorter(nullptr, code, {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes}, parts);
   sorter.sort(reinterpret_cast<Key*>(keys.data()), reinterpret_cast<Key*>(other.data()),
               static_cast<std::int64_t>(input.size()), wanted);
   std::vector<Key> expected = input;
@@ -103,7 +103,7 @@ void check_written(const SorterCode& code, const std::vector<Key>& input, std::i
   const GuardedMemory fixed(SortRowsParameters::kFixedBytes, GuardedMemory::Side::kEnd);
   const GuardedMemory results(static_cast<std::size_t>(wanted) * sizeof(Key), GuardedMemory::Side::kEnd);
   std::copy(input.begin(), input.end(), reinterpret_cast<Key*>(keys.data()));
-  RowSorter<Key> sorter(code.code(), {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes});
+  RowSorter<Key> sorter(nullptr, code.code(), {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes});
   const auto n = static_cast<std::int64_t>(input.size());
   const SplitKeys<Key> all = {reinterpret_cast<Key*>(keys.data()), reinterpret_cast<Key*>(other.data()), n, n};
   sorter.sort_to(all, wanted, code.writer(), results.data());
@@ -155,7 +155,7 @@ void check_written_indices(const SorterCode& code, const std::vector<Lane>& inpu
   const GuardedMemory fixed(SortRowsParameters::kFixedBytes, GuardedMemory::Side::kEnd);
   const GuardedMemory results(static_cast<std::size_t>(wanted) * sizeof(std::int64_t), GuardedMemory::Side::kEnd);
   std::copy(input.begin(), input.end(), reinterpret_cast<Lane*>(keys.data()));
-  RowSorter<Lane> sorter(code.code(), {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes},
+  RowSorter<Lane> sorter(nullptr, code.code(), {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes},
                          KeyParts::kAboveIndex);
   const auto n = static_cast<std::int64_t>(input.size());
   const SplitKeys<Lane> all = {reinterpret_cast<Lane*>(keys.data()), reinterpret_cast<Lane*>(other.data()), n, n};
@@ -209,9 +209,9 @@ std::vector<Key> sampling_killer(const RowSorterCode& code, std::int64_t n) {
   for (std::size_t i = 0; i < left.size(); ++i) left[i] = static_cast<std::int64_t>(i);
   std::vector<Key> keys(left.size(), -1);
   Key next = 0;
-  while (static_cast<std::int64_t>(left.size()) > code.most_short()) {
+  while (static_cast<std::int64_t>(left.size()) > code.max_short()) {
     const auto count = static_cast<std::int64_t>(left.size());
-    const std::int64_t num_vectors = std::min<std::int64_t>(count < 4096 ? 32 : 128, code.most_few()) / code.num_lanes;
+    const std::int64_t num_vectors = std::min<std::int64_t>(count < 4096 ? 32 : 128, code.max_few()) / code.num_lanes;
     const std::int64_t stride = count / num_vectors;
     std::vector<bool> is_sampled(left.size(), false);
     for (std::int64_t i = 0; i < num_vectors; ++i) {
@@ -274,7 +274,7 @@ void check_division(const RowSorterCode& code, const std::vector<Key>& input, co
   const std::size_t bytes = input.size() * sizeof(Key);
   const GuardedMemory keys(bytes, GuardedMemory::Side::kEnd), other(bytes, GuardedMemory::Side::kEnd);
   const GuardedMemory to(bytes, GuardedMemory::Side::kEnd);
-  RowSorter<Key> sorter(code, {nullptr, nullptr});
+  RowSorter<Key> sorter(nullptr, code, {nullptr, nullptr});
   std::vector<std::uint32_t> starts(cuts.size() + 2, 77);
   SplitKeys<Key> split = {reinterpret_cast<Key*>(keys.data()), reinterpret_cast<Key*>(other.data()),
                           static_cast<std::int64_t>(input.size()), 0};
@@ -354,14 +354,12 @@ TEST_CASE("the functions of a sort stay below 16 KiB") {
   std::size_t bytes = 0;
   for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     for (const int lane_bits : {32, 64}) {
-      bytes = std::max(bytes, LaneCode(exchange_halves_function(isa, lane_bits)).size_bytes());
-      bytes = std::max(bytes, LaneCode(merge_bitonic_function(isa, lane_bits)).size_bytes());
-      for (std::size_t i = 0; i < RowSorterCode::kNumFew; ++i) {
-        bytes = std::max(bytes, LaneCode(sort_few_function(isa, lane_bits, 1 << i)).size_bytes());
-      }
-      for (const int num_vectors : RowSorterCode::kMergedVectors) {
-        bytes = std::max(bytes, LaneCode(merge_few_function(isa, lane_bits, num_vectors)).size_bytes());
-      }
+      append_sorter({isa,
+                     [&](const LaneFunction& function) {
+                       bytes = std::max(bytes, LaneCode(function).size_bytes());
+                       return std::int64_t{1};
+                     }},
+                    lane_bits);
     }
   }
   CHECK(bytes < 16 << 10);

@@ -8,7 +8,6 @@
 
 #include "hal/host/routines/routine.h"
 #include "hal/host/routines/scan_rows.h"
-#include "jit/lanes/evaluate_lanes.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/jit/lanes/row_values.h"
 #include "tests/support/in_turn.h"
@@ -72,10 +71,23 @@ bool are_same(const std::vector<T>& a, const std::vector<T>& b) {
   return std::ranges::equal(a, b, is_same);
 }
 
+/// What a step scans with, or what it totals with.
+LaneFunction function_of(IsaLevel isa, const ScanLanes& scan, ScanRowsStep step,
+                         Microkernel<ScanElements> ScanRowsParameters::* field) {
+  KeptLanes lanes;
+  ScanRowsParameters p{};
+  p.step = step;
+  append_scan(p, lanes.sink(isa), scan);
+  return lanes[p.*field];
+}
+LaneFunction scan_function(IsaLevel isa, const ScanLanes& scan) {
+  return function_of(isa, scan, ScanRowsStep::kRows, &ScanRowsParameters::scan);
+}
+
 class ScanFunction {
  public:
-  ScanFunction(IsaLevel isa, const ScanLanes& scan, bool streams = false)
-      : scan_(scan), function_(scan_function(isa, scan, streams)), code_(function_) {}
+  ScanFunction(IsaLevel isa, const ScanLanes& scan)
+      : scan_(scan), function_(scan_function(isa, scan)), code_(function_) {}
 
   template <class T>
   std::vector<T> run(const std::vector<T>& row, GuardedMemory::Side side, bool emitted) const {
@@ -194,7 +206,7 @@ TEST_CASE("the base is added to the results of a block, and not to its total") {
   for (const IsaLevel isa : host_lane_levels()) {
     for (const int form : {0, 1, 2, 3}) {
       const ScanLanes scan = {DType::kF32, ReductionKind::kSum, (form & 1) != 0, (form & 2) != 0, true};
-      const LaneFunction function = scan_function(isa, scan, false);
+      const LaneFunction function = scan_function(isa, scan);
       const LaneCode code(function);
       for (const std::int64_t n : {0, 1, 100, 517}) {
         const std::vector<float> row(static_cast<std::size_t>(n), 1);
@@ -232,14 +244,15 @@ T total_of(IsaLevel isa, const ScanLanes& scan, const std::vector<T>& row, std::
   std::size_t number = 0;
   for (const std::vector<T>& part : {std::vector<T>(row.begin(), first), std::vector<T>(first, row.end()), {}}) {
     const GuardedMemory from = test::guarded_row(part, GuardedMemory::Side::kEnd);
-    const std::int64_t total = run(scan_total_function(isa, scan, false),
+    const std::int64_t total = run(function_of(isa, scan, ScanRowsStep::kTotals, &ScanRowsParameters::total),
                                    {at(from.data()), 0, static_cast<std::int64_t>(part.size()), scan_identity(scan)});
     std::memcpy(totals.data() + number++ * bytes, &total, bytes);
   }
-  const std::int64_t total = run(scan_total_function(isa, scan, true), {at(totals.data()), 0, 3, scan_identity(scan)});
+  const std::int64_t total = run(function_of(isa, scan, ScanRowsStep::kParts, &ScanRowsParameters::total),
+                                 {at(totals.data()), 0, 3, scan_identity(scan)});
   const std::vector<T> next(1);
   const GuardedMemory from = test::guarded_row(next, GuardedMemory::Side::kEnd);
-  run(scan_function(isa, {scan.dtype, scan.kind, true}, false), {at(from.data()), at(result.data()), 1, total});
+  run(scan_function(isa, {scan.dtype, scan.kind, true}), {at(from.data()), at(result.data()), 1, total});
   T value;
   std::memcpy(&value, result.data(), sizeof(T));
   return value;
@@ -274,23 +287,15 @@ TEST_CASE("the total of totals is the last result of a scan, in every dtype") {
 template <class T>
 std::vector<T> scanned_by_routine(IsaLevel isa, const ScanLanes& scan, const std::vector<T>& row,
                                   std::size_t first_result, std::int64_t stream_from_bytes) {
-  const LaneCode plain(scan_function(isa, scan, false)), stream(scan_function(isa, scan, true));
-  const std::byte* const code = plain.data();
+  MappedLanes lanes;
+  ScanRowsParameters p{};
+  p.block_elements = scan.is_block ? num_lanes_of(isa, scan.lane_bits()) : 0;
+  p.sums_per_level = 3;
+  p.stream_from_bytes = stream_from_bytes;
+  append_scan(p, lanes.sink(isa), scan);
+  CHECK(p.vector_bytes == (isa == IsaLevel::kAvx512 ? 64 : 32));
+  CHECK(p.stream.offset != 0);
   const auto n = static_cast<std::int64_t>(row.size());
-  const ScanRowsParameters p = {.element_bytes = sizeof(T),
-                                .vector_bytes = isa == IsaLevel::kAvx512 ? 64 : 32,
-                                .num_other_dims = 0,
-                                .is_reverse = scan.reverse,
-                                .identity = scan_identity(scan),
-                                .scan = {0},
-                                .step = ScanRowsStep::kRows,
-                                .total_bytes = scan.lane_bits() / 8,
-                                .total = {0},
-                                .block_elements = scan.is_block ? num_lanes_of(isa, scan.lane_bits()) : 0,
-                                .sums_per_level = 3,
-                                .stream_from_bytes = stream_from_bytes,
-                                .stream = {stream.data() - code},
-                                .load = {}};
   const GuardedMemory from = test::guarded_row(row, GuardedMemory::Side::kEnd);
   const GuardedMemory to((row.size() + 64) * sizeof(T), GuardedMemory::Side::kStart);  // at a page's start
   const std::span<T> results(reinterpret_cast<T*>(to.data()), row.size() + 64);
@@ -298,7 +303,7 @@ std::vector<T> scanned_by_routine(IsaLevel isa, const ScanLanes& scan, const std
   void* const buffers[] = {from.data(), results.data()};
   const std::int64_t sizes[] = {n, 1, 0, static_cast<std::int64_t>(first_result)};
   const KernelArgs args = {nullptr, nullptr, buffers, sizes};
-  scan_rows(code, call_of(Routine::scan_rows, p).parameters, &args, 0, 1);
+  scan_rows(nullptr, call_of(Routine::scan_rows, p).parameters, &args, 0, 1);
   const auto first = results.begin() + static_cast<std::ptrdiff_t>(first_result), last = first + n;
   CHECK(std::ranges::count(results, static_cast<T>(99)) >= 64);
   CHECK(std::all_of(results.begin(), first, [](T value) { return value == static_cast<T>(99); }));
@@ -332,7 +337,6 @@ void check_streams(IsaLevel isa, DType dtype) {
   std::mt19937_64 random(1);
   for (const int form : {0, 1, 2, 3}) {
     const ScanLanes scan = {dtype, ReductionKind::kMax, (form & 1) != 0, (form & 2) != 0};
-    REQUIRE(can_stream(scan));
     for (const std::int64_t n : {1, 3, 15, 16, 17, 40, 500}) {
       const std::vector<T> row = test::make_row<T>(RowValues::kRandom, n, random);
       const std::vector<T> expected = expected_scan(scan, row);
@@ -351,8 +355,12 @@ TEST_CASE("the routine streams results wherever they begin") {
     check_streams<float>(isa, DType::kF32);
     check_streams<std::int64_t>(isa, DType::kI64);
   }
-  CHECK(!can_stream({DType::kBF16}));
-  CHECK(!can_stream({DType::kU8}));
+  for (const DType dtype : {DType::kBF16, DType::kU8}) {
+    KeptLanes lanes;
+    ScanRowsParameters p{};
+    append_scan(p, lanes.sink(IsaLevel::kAvx2), {dtype});
+    CHECK(p.stream.offset == 0);
+  }
 }
 
 }  // namespace

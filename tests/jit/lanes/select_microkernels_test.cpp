@@ -6,14 +6,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "hal/host/routines/row_selector.h"
 #include "jit/lanes/body_lanes.h"
-#include "jit/lanes/evaluate_lanes.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/reference/numbers.h"
 
@@ -32,6 +32,27 @@ void run(IsaLevel isa, const LaneFunction& function, const std::array<std::int64
          const Check& check) {
   check(evaluate_lanes(function, arguments));
   if (std::ranges::count(host_lane_levels(), isa) > 0) check(LaneCode(function).run(arguments));
+}
+
+/// The functions for keys of elements, and what a RowSelector calls them.
+struct SelectorLanes {
+  KeptLanes lanes;
+  RowSelectorCode code;
+};
+const SelectorLanes& selector_of(IsaLevel isa, const CoarseKeys& keys) {
+  static std::map<std::tuple<IsaLevel, DType, bool>, SelectorLanes> all;
+  const auto [found, is_new] = all.try_emplace({isa, keys.dtype, keys.largest});
+  if (is_new) {
+    TopkRowsParameters p{};
+    append_selection(p, found->second.lanes.sink(isa), {keys.dtype, keys.largest, true}, {});
+    found->second.code = p.selector;
+  }
+  return found->second;
+}
+template <class Function>
+const LaneFunction& function_of(IsaLevel isa, const CoarseKeys& keys, Microkernel<Function> RowSelectorCode::* field) {
+  const SelectorLanes& selector = selector_of(isa, keys);
+  return selector.lanes[selector.code.*field];
 }
 
 /// A row of whole chunks that has every kind of element, many of them more than once.
@@ -90,7 +111,8 @@ struct KeyedRow {
       same.insert(same.end(), element, element + size_bytes(keys.dtype));
     }
     std::int64_t minima[16] = {};
-    evaluate_lanes(find_minima_function(isa, keys), {address_of(same.data()), address_of(minima), kVectors * lanes});
+    evaluate_lanes(function_of(isa, keys, &RowSelectorCode::find_minima),
+                   {address_of(same.data()), address_of(minima), kVectors * lanes});
     if (keys.lane_bits() == 64) return minima[0];
     std::int32_t key;
     std::memcpy(&key, minima, sizeof(key));
@@ -122,7 +144,7 @@ void for_each_limit(const Check& check) {
     for (const DType dtype : kArithmetic) {
       for (const bool largest : {false, true}) {
         const KeyedRow row(isa, {dtype, largest}, 3, random);
-        for (int turn = 0; turn < 20; ++turn) {
+        for (int repeat = 0; repeat < 20; ++repeat) {
           const auto i = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(row.size()));
           CAPTURE(to_text(isa));
           CAPTURE(to_text(dtype));
@@ -146,7 +168,7 @@ TEST_CASE("elements up to a limit are those that are not beyond it in the order 
     }
     std::vector<std::byte> masks(64);
     const std::int64_t pitch = row.lanes * static_cast<std::int64_t>(size_bytes(row.keys.dtype));
-    run(isa, match_elements_function(isa, row.keys),
+    run(isa, function_of(isa, row.keys, &RowSelectorCode::match_elements),
         {address_of(row.memory.data()), address_of(masks.data()), 2 * row.lanes, address_of(steps.data()), limit,
          pitch},
         [&](std::int64_t) {
@@ -174,7 +196,7 @@ TEST_CASE("groups that reach a limit are those with an element that does") {
       }
       if (passes) expected.push_back(100 + group);
     }
-    run(isa, find_passing_function(isa, row.keys),
+    run(isa, function_of(isa, row.keys, &RowSelectorCode::find_passing),
         {address_of(row.memory.data()), address_of(numbers.data()), row.size(), 100, limit}, [&](std::int64_t end) {
           const std::int64_t lane_bytes = row.keys.lane_bits() / 8;
           std::vector<std::int64_t> found;
@@ -196,7 +218,7 @@ TEST_CASE("a group's least key is up to a limit where an element of the group is
         bool is_up_to = false;
         for (std::int64_t i = 0; i < kVectors; ++i) {
           const std::int64_t vector = has_columns ? i * row.num_chunks + chunk : chunk * kVectors + i;
-          const std::int64_t lane = group % row.lanes ^ (turns ? RowSelectorCode::turn_of(static_cast<int>(i)) : 0);
+          const std::int64_t lane = group % row.lanes ^ (turns ? RowSelectorCode::lane_xor(static_cast<int>(i)) : 0);
           is_up_to = is_up_to || row.is_at_most(vector * row.lanes + lane, number);
         }
         num_wrong += (lane_at(minima, group, row.keys.lane_bits()) <= limit) != is_up_to ? 1 : 0;
@@ -205,10 +227,10 @@ TEST_CASE("a group's least key is up to a limit where an element of the group is
     };
     std::vector<std::int64_t> minima(static_cast<std::size_t>(row.num_chunks * row.lanes));
     const std::int64_t from = address_of(row.memory.data()), to = address_of(minima.data());
-    run(isa, find_minima_function(isa, row.keys), {from, to, row.size()},
+    run(isa, function_of(isa, row.keys, &RowSelectorCode::find_minima), {from, to, row.size()},
         [&](std::int64_t) { check(minima, true, false); });
     const std::int64_t vector_bytes = row.lanes * static_cast<std::int64_t>(size_bytes(row.keys.dtype));
-    run(isa, find_column_minima_function(isa, row.keys),
+    run(isa, function_of(isa, row.keys, &RowSelectorCode::find_column_minima),
         {from, to, row.num_chunks * row.lanes, row.num_chunks * vector_bytes},
         [&](std::int64_t) { check(minima, true, true); });
     ComputedElements same;
@@ -218,7 +240,10 @@ TEST_CASE("a group's least key is up to a limit where an element of the group is
     same.body = b.finish();
     same.dtype = row.keys.dtype;
     if (!compute_elements_function(isa, same).ok() || lane_bits_of(same.body).value() != row.keys.lane_bits()) return;
-    run(isa, find_computed_minima_function(isa, row.keys, same), {to, row.size(), from},
+    KeptLanes lanes;
+    TopkRowsParameters p{};
+    append_selection(p, lanes.sink(isa), {row.keys.dtype, row.keys.largest, true}, {.computed = &same});
+    run(isa, lanes[p.selector.find_computed_minima], {to, row.size(), from},
         [&](std::int64_t) { check(minima, false, false); });
   });
 }
@@ -227,6 +252,7 @@ TEST_CASE("chunks are listed that have a least key up to the limit") {
   std::mt19937_64 random(9);
   for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     for (const int lane_bits : {32, 64}) {
+      const CoarseKeys keys = {lane_bits == 64 ? DType::kI64 : DType::kI32};
       const std::int64_t lanes = num_lanes_of(isa, lane_bits), mask_bytes = mask_bytes_of(static_cast<int>(lanes));
       for (const std::int64_t num_chunks : {1, 3, 4, 7, 8, 9, 31, 100, 512}) {
         CAPTURE(to_text(isa));
@@ -241,7 +267,7 @@ TEST_CASE("chunks are listed that have a least key up to the limit") {
           std::memcpy(&as_lanes[i * bytes], &minima[i], bytes);
         }
         std::vector<std::byte> masks(static_cast<std::size_t>(num_chunks * mask_bytes));
-        run(isa, match_minima_function(isa, lane_bits),
+        run(isa, function_of(isa, keys, &RowSelectorCode::match_minima),
             {address_of(as_lanes.data()), address_of(masks.data()), num_chunks * lanes, 0}, [&](std::int64_t) {
               std::int64_t num_wrong = 0;
               for (std::int64_t i = 0; i < num_chunks * lanes; ++i) {
@@ -255,7 +281,7 @@ TEST_CASE("chunks are listed that have a least key up to the limit") {
           const auto first = minima.begin() + chunk * lanes;
           if (*std::min_element(first, first + lanes) <= 0) expected.push_back(chunk);
         }
-        run(isa, list_chunks_function(isa, lane_bits),
+        run(isa, function_of(isa, keys, &RowSelectorCode::list_chunks),
             {address_of(masks.data()), address_of(numbers.data()), num_chunks}, [&](std::int64_t end) {
               std::vector<std::int64_t> found;
               for (std::int64_t i = 0; i < (end - address_of(numbers.data())) / (lane_bits / 8); ++i) {

@@ -13,7 +13,6 @@
 #include "jit/lanes/select_microkernels.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
-#include "tests/jit/lanes/sorter_code.h"
 
 namespace millrace {
 namespace {
@@ -27,27 +26,21 @@ class ShortSelection {
   using Selector = ShortSelector<Key>;
 
   explicit ShortSelection(IsaLevel isa)
-      : filter_(filter_row_function(isa, kKeys)),
-        sorter_(isa, kBits),
-        minima_(Selector::kMinimaBytes, GuardedMemory::Side::kEnd),
-        found_(Selector::kMostNumbers * sizeof(Key), GuardedMemory::Side::kEnd),
-        others_(Selector::kMostNumbers * sizeof(Key), GuardedMemory::Side::kEnd) {
-    for (int i = 0; i < static_cast<int>(RowSorterCode::kNumFew); ++i) {
-      group_minima_.emplace_back(find_group_minima_function(isa, kKeys, 1 << i));
-      code_.find_group_minima[static_cast<std::size_t>(i)] = group_minima_.back().as<FindGroupMinima>();
-    }
-    code_.sort_few = sorter_.code().sort_few;
-    code_.filter_row = filter_.as<FilterKeys>();
-    code_.num_lanes = num_lanes_of(isa, kBits);
+      : minima_(Selector::kMinimaBytes, GuardedMemory::Side::kEnd),
+        found_(Selector::kMaxNumbers * sizeof(Key), GuardedMemory::Side::kEnd),
+        others_(Selector::kMaxNumbers * sizeof(Key), GuardedMemory::Side::kEnd) {
+    const FewRange few = {.merges = false, .partitions = false};
+    append_selection(parameters_, lanes_.sink(isa), kKeys, {.short_few = few, .has_long_rows = false});
   }
 
-  std::int64_t num_lanes() const { return code_.num_lanes; }
+  std::int64_t num_lanes() const { return parameters_.selector.num_lanes; }
 
   /// The numbers found of each row.
   std::vector<std::vector<Key>> select(const std::vector<std::vector<Key>>& rows, std::int64_t k) {
     const std::size_t row_bytes = rows[0].size() * sizeof(Key);
     const GuardedMemory elements(rows.size() * row_bytes, GuardedMemory::Side::kEnd);
-    Selector selector(code_, {as_keys(minima_), as_keys(others_)}, static_cast<std::int64_t>(rows[0].size()), k);
+    Selector selector(nullptr, parameters_.selector, parameters_.sorter, {as_keys(minima_), as_keys(others_)},
+                      static_cast<std::int64_t>(rows[0].size()), k);
     const auto at = [&](std::size_t i) { return elements.data() + i * row_bytes; };
     for (std::size_t i = 0; i < rows.size(); ++i) {
       std::ranges::copy(rows[i], reinterpret_cast<Key*>(at(i)));
@@ -64,15 +57,12 @@ class ShortSelection {
   }
 
  private:
-  static constexpr int kBits = 8 * sizeof(Key);
-  static constexpr CoarseKeys kKeys = {sizeof(Key) == 8 ? DType::kI64 : DType::kI32, false};
+  static constexpr LaneKeys kKeys = {.dtype = sizeof(Key) == 8 ? DType::kI64 : DType::kI32, .with_index = true};
   static Key* as_keys(const GuardedMemory& memory) { return reinterpret_cast<Key*>(memory.data()); }
 
-  LaneCode filter_;
-  std::vector<LaneCode> group_minima_;
-  SorterCode sorter_;
+  MappedLanes lanes_;
   GuardedMemory minima_, found_, others_;
-  ShortSelectorCode code_{};
+  TopkRowsParameters parameters_{};
 };
 
 struct Pattern {

@@ -9,9 +9,8 @@
 
 #include <doctest/doctest.h>
 
-#include "hal/host/routines/row_sorter.h"
-#include "jit/lanes/evaluate_lanes.h"
-#include "jit/lanes/merge_microkernels.h"
+#include "jit/lanes/sort_microkernels.h"
+#include "tests/jit/lanes/lane_code.h"
 
 namespace millrace {
 namespace {
@@ -115,7 +114,9 @@ TEST_CASE("bits of lanes are regrouped as rarely as replacing the bit of the las
       CHECK(std::ranges::count(sort.instructions, LaneOp::kExchange, &LaneInstruction::op) == 0);
     }
     // Halves are merged one after the other.
-    CHECK(regroupings(merge_few_function(c.isa, c.lane_bits, 32), 32) == c.to_merge);
+    KeptLanes lanes;
+    const RowSorterCode code = append_sorter(lanes.sink(c.isa), c.lane_bits);
+    CHECK(regroupings(lanes[code.merge_few[1]], 32) == c.to_merge);
   }
 }
 
@@ -123,8 +124,11 @@ TEST_CASE("bits of lanes are regrouped as rarely as replacing the bit of the las
 template <class Key>
 void check_merges(int step) {
   for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
-    for (const int num_vectors : RowSorterCode::kMergedVectors) {
-      const LaneFunction function = merge_few_function(isa, 8 * sizeof(Key), num_vectors);
+    KeptLanes lanes;
+    const RowSorterCode code = append_sorter(lanes.sink(isa), 8 * sizeof(Key));
+    for (std::size_t i = 0; i < RowSorterCode::kNumMerges; ++i) {
+      const int num_vectors = RowSorterCode::kMergedVectors[i];
+      const LaneFunction& function = lanes[code.merge_few[i]];
       const auto first = std::size_t{16} * static_cast<std::size_t>(function.num_lanes);
       const auto most = static_cast<std::size_t>(function.num_lanes * num_vectors);
       CAPTURE(most);
@@ -152,8 +156,9 @@ void check_merges(int step) {
 template <class Key>
 void check_long_merges(unsigned step) {
   for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
-    const LaneFunction exchange = exchange_halves_function(isa, 8 * sizeof(Key));
-    const LaneFunction merge = merge_bitonic_function(isa, 8 * sizeof(Key));
+    KeptLanes lanes;
+    const RowSorterCode code = append_sorter(lanes.sink(isa), 8 * sizeof(Key));
+    const LaneFunction &exchange = lanes[code.exchange_halves], &merge = lanes[code.merge_bitonic];
     const auto half = std::size_t{32} * static_cast<std::size_t>(merge.num_lanes);
     std::mt19937 random(7);
     int num_wrong = 0;

@@ -9,7 +9,7 @@
 #include "hal/cpu/code_loader.h"
 #include "hal/host/routines/gemm_f32.h"
 #include "hal/host/routines/routine.h"
-#include "jit/xbyak/gemm_image.h"
+#include "jit/xbyak/gemm_kernel.h"
 #include "millrace/jit/memory_plan.h"
 #include "tests/jit/xbyak/gemm_harness.h"
 

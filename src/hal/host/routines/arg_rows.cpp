@@ -11,22 +11,20 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMostElementBytes = 8;
+constexpr std::int64_t kMaxElementBytes = 8;
 class ArgSearch {
  public:
   ArgSearch(const void* code, const ArgRowsParameters& p, const KernelArgs& args)
-      : p_(p),
-        walk_(args, p.num_other_dims),
-        parts_(walk_.parts()),
-        find_in_few_(p.find_in_few.at(code)),
-        survey_chunks_(p.survey_chunks.at(code)),
-        find_in_chunks_(p.find_in_chunks.at(code)) {}
+      : code_(code), p_(p), walk_(args, p.num_other_dims), parts_(walk_.parts()) {}
 
   void run(std::uint32_t first_group, std::uint32_t end_group) {
     if (parts_.parts > 1 || p_.has_input_indices != 0 || p_.has_values != 0)
       return find_in_parts(first_group, end_group);
-    if (walk_.n() >= p_.chunk_elements && walk_.n() <= p_.most_at_once) return find_in_turn(first_group, end_group);
-    for (; first_group < end_group; ++first_group) find_alone(first_group);
+    if (walk_.n() >= p_.chunk_elements && walk_.n() <= p_.max_at_once) return find_interleaved(first_group, end_group);
+    for (; first_group < end_group; ++first_group) {
+      walk_.find_row(first_group);
+      write(walk_.result(sizeof(std::int64_t)), find(walk_.input(p_.element_bytes), walk_.n()));
+    }
   }
 
  private:
@@ -34,14 +32,14 @@ class ArgSearch {
 
   void survey(const std::byte* row, std::int64_t count, FoundInLanes& found) const {
     const std::int64_t last = count - p_.chunk_elements;
-    survey_chunks_(row, count, at(row, last), last, &found);
+    p_.survey_chunks.at(code_)(row, count, at(row, last), last, &found);
   }
   std::int64_t find_again(const std::byte* row, const FoundInLanes& found) const {
-    return find_in_chunks_(row, &found);
+    return p_.find_in_chunks.at(code_)(row, &found);
   }
 
   /// Looks at a row again once the next is surveyed, so that the latency is hidden by reading.
-  void find_in_turn(std::uint32_t first_row, std::uint32_t end_row) {
+  void find_interleaved(std::uint32_t first_row, std::uint32_t end_row) {
     struct Surveyed {
       FoundInLanes found;
       const std::byte* row;
@@ -61,11 +59,6 @@ class ArgSearch {
       if (row > first_row) finish(row - 1);
     }
     if (first_row < end_row) finish(end_row - 1);
-  }
-
-  void find_alone(std::uint32_t row_number) {
-    walk_.find_row(row_number);
-    write(walk_.result(sizeof(std::int64_t)), find(walk_.input(p_.element_bytes), walk_.n()));
   }
 
   /// Finds in parts of rows, or with results that are not positions alone.
@@ -93,23 +86,23 @@ class ArgSearch {
 
   /// Finds in rows that are short, or so long that lanes do not hold all places.
   std::int64_t find(const std::byte* row, std::int64_t n) const {
-    std::int64_t best = find_at_once(row, std::min(n, p_.most_at_once));
-    for (std::int64_t start = p_.most_at_once; start < n; start += p_.most_at_once) {
-      const std::int64_t count = std::min(n - start, p_.most_at_once);
+    std::int64_t best = find_at_once(row, std::min(n, p_.max_at_once));
+    for (std::int64_t start = p_.max_at_once; start < n; start += p_.max_at_once) {
+      const std::int64_t count = std::min(n - start, p_.max_at_once);
       best = better_of(row, best, start + find_at_once(at(row, start), count));
     }
     return best;
   }
 
   std::int64_t find_at_once(const std::byte* row, std::int64_t count) const {
-    if (count < p_.chunk_elements) return find_in_few_(row, count);
+    if (count < p_.chunk_elements) return p_.find_in_few.at(code_)(row, count);
     FoundInLanes found;
     survey(row, count, found);
     return find_again(row, found);
   }
 
   std::int64_t better_of(const std::byte* row, std::int64_t first, std::int64_t second) const {
-    std::byte both[2 * kMostElementBytes];
+    std::byte both[2 * kMaxElementBytes];
     const auto bytes = static_cast<std::size_t>(p_.element_bytes);
     std::memcpy(both, at(row, first), bytes);
     std::memcpy(both + bytes, at(row, second), bytes);
@@ -118,12 +111,10 @@ class ArgSearch {
 
   static void write(std::byte* result, std::int64_t index) { std::memcpy(result, &index, sizeof(index)); }
 
+  const void* code_;
   const ArgRowsParameters& p_;
   RowPairWalk walk_;
   RowParts parts_;
-  FindInFew find_in_few_;
-  SurveyChunks survey_chunks_;
-  FindInChunks find_in_chunks_;
 };
 
 }  // namespace

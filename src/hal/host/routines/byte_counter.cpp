@@ -37,13 +37,13 @@ void ByteCounter::count(std::span<const std::byte> bytes, std::span<std::uint32_
 
 void ByteCounter::place_buckets(const std::byte* row) {
   const auto offset = reinterpret_cast<std::uintptr_t>(row) / kVectorBytes * kVectorBytes + kStreamBytes / 2;
-  std::byte* const least = memory_ + kBuckets;
-  buckets_ = least + (offset - reinterpret_cast<std::uintptr_t>(least)) % kStreamBytes;
+  std::byte* const first = memory_ + kBuckets;
+  buckets_ = first + (offset - reinterpret_cast<std::uintptr_t>(first)) % kStreamBytes;
   for (std::size_t i = 0; i < kNumBuckets; ++i) ends_[i] = bucket(i);
 }
 
 void ByteCounter::count_piece(const std::byte* piece) {
-  code_.split(piece, kPieceBytes, ends_.data());
+  code_.split.at(entry_)(piece, kPieceBytes, ends_.data());
   for (std::size_t i = 0; i < kNumBuckets; ++i) {
     const std::int64_t num_blocks = size_of(i) / kBlockBytes, rest = size_of(i) % kBlockBytes;
     count_blocks(i, num_blocks);
@@ -58,10 +58,10 @@ void ByteCounter::count_blocks(std::size_t bucket_number, std::int64_t num_block
   std::byte* const products = memory_;
   while (num_blocks > 0) {
     const std::int64_t some = std::min(num_blocks, kChunkBlocks);
-    code_.make_products(from, products, some * kVectorsPerBlock * kLanes);
+    code_.make_products.at(entry_)(from, products, some * kVectorsPerBlock * kLanes);
     for (std::int64_t upper = 0; upper < kProductsOfThree; upper += kUpperAtOnce) {
-      code_.count_products(products, products + upper * kVectorBytes, some * kLanes,
-                           counts_of(bucket_number) + upper * kProductsOfThree * kVectorBytes);
+      code_.count_products.at(entry_)(products, products + upper * kVectorBytes, some * kLanes,
+                                      counts_of(bucket_number) + upper * kProductsOfThree * kVectorBytes);
     }
     from += some * kBlockBytes;
     num_blocks -= some;

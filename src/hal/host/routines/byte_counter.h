@@ -12,9 +12,9 @@ namespace millrace {
 
 /// Microkernels for targets that compress bytes and count bits.
 struct ByteCounterCode {
-  SplitBytes split;
-  MakeBitProducts make_products;
-  CountBitProducts count_products;
+  Microkernel<SplitBytes> split;
+  Microkernel<MakeBitProducts> make_products;
+  Microkernel<CountBitProducts> count_products;
 };
 
 /// Counts bytes by their bits. A histogram takes a store for each byte, about one a cycle. Here a row is split into
@@ -33,10 +33,11 @@ class ByteCounter {
   /// apart, each as fast as a bucket grows, and buckets begin half a page from where streams do.
   static constexpr std::int64_t kStreamBytes = 4096, kNumStreams = 4, kPieceBytes = kNumStreams * kStreamBytes;
   /// From here on, the memory of a row's keys holds a counter's, and it takes less time than a histogram.
-  static constexpr std::int64_t kFewest = 17408;
+  static constexpr std::int64_t kMinBytes = 17408;
 
   /// `memory` has kMemoryBytes.
-  ByteCounter(const ByteCounterCode& code, std::byte* memory) : code_(code), memory_(aligned(memory)) {}
+  ByteCounter(const void* entry, const ByteCounterCode& code, std::byte* memory)
+      : entry_(entry), code_(code), memory_(aligned(memory)) {}
 
   /// Writes how many of the bytes there are of each pattern, for fewer than 2^32 bytes.
   void count(std::span<const std::byte> bytes, std::span<std::uint32_t, 256> counts);
@@ -68,6 +69,7 @@ class ByteCounter {
     return memory_ + kCounts + static_cast<std::int64_t>(bucket) * kCountBytes;
   }
 
+  const void* entry_;
   const ByteCounterCode& code_;
   std::byte* memory_;
   std::byte* buckets_ = nullptr;

@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-/// How coarse keys compare: integers that are cheap to make of elements (CoarseKeys of src/jit/lanes/coarse_keys.h).
+/// How coarse keys compare: integers that are cheap to make of elements (CoarseKeys of src/jit/lanes/sort_keys.h).
 template <class Key>
 class CoarseOrder {
  public:

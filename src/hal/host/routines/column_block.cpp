@@ -50,15 +50,15 @@ void transpose(const std::byte* from, std::byte* to, const Matrix& m, const Rows
 }  // namespace
 
 ColumnBlock::ColumnBlock(std::byte* memory, std::int64_t memory_bytes, const Tensors& tensors) : tensors_(tensors) {
-  std::int64_t column_bytes = 0, most = most_columns(tensors[0].element_bytes);
+  std::int64_t column_bytes = 0, max_now = max_columns(tensors[0].element_bytes);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!is_strided(i)) continue;
     column_bytes += pitch_of(i);
-    if (tensors[i].column_stride != 1) most = 1;
+    if (tensors[i].column_stride != 1) max_now = 1;
   }
   if (column_bytes == 0 || column_bytes > memory_bytes) return;
   num_columns_ = std::min(
-      most, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(memory_bytes / column_bytes))));
+      max_now, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(memory_bytes / column_bytes))));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     rows_[i] = memory;
     if (is_strided(i)) memory += num_columns_ * pitch_of(i);

@@ -9,6 +9,12 @@
 
 namespace millrace {
 
+/// The microkernel for elements of one size, and those on each side of its tiles.
+struct TileCode {
+  Microkernel<TransposeTiles> transpose;
+  std::int64_t side;
+};
+
 /// Rows of one tensor.
 struct RowsTensor {
   std::int64_t element_bytes = 0;
@@ -25,8 +31,8 @@ struct RowsTensor {
 /// and is read and written once for all of them. Here rows are contiguous.
 class ColumnBlock {
  public:
-  static constexpr std::size_t kMostTensors = 3;
-  using Tensors = std::array<RowsTensor, kMostTensors>;
+  static constexpr std::size_t kMaxTensors = 3;
+  using Tensors = std::array<RowsTensor, kMaxTensors>;
 
   /// The bytes from row to row. Rows of a power of two would share the sets of the L1 cache.
   static constexpr std::int64_t pitch_bytes(std::int64_t length, std::int64_t element_bytes) {
@@ -37,7 +43,7 @@ class ColumnBlock {
     return ((bytes / kLineBytes - 1) * kLineBytes - 1) / element_bytes;
   }
   /// One row for each element of a line.
-  static constexpr std::int64_t most_columns(std::int64_t element_bytes) { return kLineBytes / element_bytes; }
+  static constexpr std::int64_t max_columns(std::int64_t element_bytes) { return kLineBytes / element_bytes; }
 
   /// Rows that are contiguous stay where they are, and so do those of results, the tensors behind the first one, that
   /// do not interleave. The first tensor's elements decide how many rows there are.
@@ -66,7 +72,7 @@ class ColumnBlock {
   }
 
   Tensors tensors_;
-  std::array<std::byte*, kMostTensors> rows_{};
+  std::array<std::byte*, kMaxTensors> rows_{};
   std::int64_t num_columns_ = 0;
 };
 

@@ -17,23 +17,23 @@ Element read(const std::byte* from) {
 }  // namespace
 
 bool CountingSort::takes(std::int64_t element_bytes, std::int64_t n) {
-  return element_bytes <= 2 && n >= fewest(element_bytes) && n <= kMostElements;
+  return element_bytes <= 2 && n >= min_elements(element_bytes) && n <= kMaxElements;
 }
 
 void CountingSort::count(const StridedElements& elements) {
   // The memory is that of a row's keys, twice.
   constexpr std::int64_t kKeyBytes = 2 * sizeof(std::int32_t);
-  static_assert(table_bytes(1) <= kKeyBytes * fewest(1) && table_bytes(2) <= kKeyBytes * fewest(2));
-  static_assert(table_bytes(1) + ByteCounter::kMemoryBytes <= kKeyBytes * ByteCounter::kFewest);
+  static_assert(table_bytes(1) <= kKeyBytes * min_elements(1) && table_bytes(2) <= kKeyBytes * min_elements(2));
+  static_assert(table_bytes(1) + ByteCounter::kMemoryBytes <= kKeyBytes * ByteCounter::kMinBytes);
   element_bytes_ == 1 ? count_bytes(elements) : count_as<std::uint16_t>(elements);
 }
 
 void CountingSort::count_bytes(const StridedElements& elements) {
-  if (code_ == nullptr || elements.stride != 1 || elements.count < ByteCounter::kFewest) {
+  if (code_ == nullptr || elements.stride != 1 || elements.count < ByteCounter::kMinBytes) {
     return count_as<std::uint8_t>(elements);
   }
   constexpr std::size_t kNumPatterns = num_patterns(1);
-  ByteCounter counter(*code_, reinterpret_cast<std::byte*>(tables_) + table_bytes(1));
+  ByteCounter counter(entry_, *code_, reinterpret_cast<std::byte*>(tables_) + table_bytes(1));
   counter.count({elements.data, static_cast<std::size_t>(elements.count)},
                 std::span<std::uint32_t, kNumPatterns>(tables_, kNumPatterns));
 }

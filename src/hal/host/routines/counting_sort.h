@@ -33,18 +33,18 @@ struct StridedResults {
 class CountingSort {
  public:
   /// `memory` has table_bytes(), and behind them a ByteCounter's if there is code for one, which may be null.
-  CountingSort(std::int64_t element_bytes, std::byte* memory, const ByteCounterCode* code)
-      : element_bytes_(element_bytes), tables_(reinterpret_cast<std::uint32_t*>(memory)), code_(code) {}
+  CountingSort(std::int64_t element_bytes, std::byte* memory, const void* entry, const ByteCounterCode* code)
+      : element_bytes_(element_bytes), tables_(reinterpret_cast<std::uint32_t*>(memory)), entry_(entry), code_(code) {}
 
   static constexpr std::int64_t table_bytes(std::int64_t element_bytes) {
     return num_tables(element_bytes) * num_patterns(element_bytes) * std::int64_t{sizeof(std::uint32_t)};
   }
   /// Whether a row is long enough to be worth it, and short enough to be counted.
   static bool takes(std::int64_t element_bytes, std::int64_t n);
-  static constexpr std::int64_t kMostElements = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::int64_t kMaxElements = std::numeric_limits<std::uint32_t>::max();
   /// The keys, twice, in whose memory rows of any length that it takes are counted, and shorter ones are sorted.
-  static constexpr std::int64_t most_keys(std::int64_t element_bytes) {
-    return std::max(fewest(element_bytes), element_bytes == 1 ? ByteCounter::kFewest : 0);
+  static constexpr std::int64_t max_keys(std::int64_t element_bytes) {
+    return std::max(min_elements(element_bytes), element_bytes == 1 ? ByteCounter::kMinBytes : 0);
   }
 
   void count(const StridedElements&);
@@ -60,7 +60,7 @@ class CountingSort {
     return std::int64_t{1} << (8 * element_bytes);
   }
   /// With fewer elements, going through the patterns takes longer than sorting by vectors.
-  static constexpr std::int64_t fewest(std::int64_t element_bytes) { return 2 * num_patterns(element_bytes); }
+  static constexpr std::int64_t min_elements(std::int64_t element_bytes) { return 2 * num_patterns(element_bytes); }
   /// Equal neighbours are counted in different tables, so that an addition need not wait for the one before.
   static constexpr std::int64_t num_tables(std::int64_t element_bytes) { return element_bytes == 1 ? 4 : 2; }
 
@@ -74,6 +74,7 @@ class CountingSort {
 
   std::int64_t element_bytes_;
   std::uint32_t* tables_;  // the first has the sums once all is counted
+  const void* entry_;
   const ByteCounterCode* code_;
 };
 

@@ -21,8 +21,7 @@ class LongRow {
         p_(p),
         args_(args),
         sizes_(args.sizes + SortRowsSizes::kDims + p.num_other_dims * std::int64_t{SortRowsSizes::kPerDim}),
-        sorter_code_(walk_.sorter_code(p.sorter, p.num_lanes)),
-        sorter_(sorter_code_, walk_.sorter_memory(),
+        sorter_(code, p.sorter, walk_.sorter_memory(),
                 p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole) {}
 
   /// Chooses the cuts of a row.
@@ -168,10 +167,10 @@ class LongRow {
     for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) to = std::ranges::copy(piece_of(bucket, chunk), to).out;
   }
   void prefetch_piece(std::int64_t bucket, std::int64_t chunk) const {
-    constexpr std::ptrdiff_t kMostBytes = 4096;  // hardware goes on with longer ones
+    constexpr std::ptrdiff_t kMaxBytes = 4096;  // hardware goes on with longer ones
     if (chunk >= num_chunks()) return;
     const std::span<const Key> piece = piece_of(bucket, chunk);
-    prefetch_to_read(piece.data(), std::min(std::ssize(piece) * std::ptrdiff_t{sizeof(Key)}, kMostBytes));
+    prefetch_to_read(piece.data(), std::min(std::ssize(piece) * std::ptrdiff_t{sizeof(Key)}, kMaxBytes));
   }
   /// Splits them while they are copied. Returns how many are in the lower part.
   std::int64_t split_bucket(std::int64_t bucket, Key* low, Key* high) {
@@ -201,7 +200,7 @@ class LongRow {
     return *reinterpret_cast<std::int64_t*>(scratch(LongSortScratch::kCuts) + row_ * LongSort::kCutBytes);
   }
   Key* cuts_of_row() const { return reinterpret_cast<Key*>(&num_cuts_of_row() + 1); }
-  Key* pivots_of_row() const { return cuts_of_row() + LongSort::kMostBuckets - 1; }
+  Key* pivots_of_row() const { return cuts_of_row() + LongSort::kMaxBuckets - 1; }
   std::span<const Key> cuts() const { return {cuts_of_row(), static_cast<std::size_t>(num_cuts_of_row())}; }
   std::uint32_t* starts_of_chunk(std::int64_t chunk) const {
     return reinterpret_cast<std::uint32_t*>(scratch(LongSortScratch::kStarts)) +
@@ -218,28 +217,23 @@ class LongRow {
   const SortRowsParameters& p_;
   const KernelArgs& args_;
   const std::int64_t* sizes_;
-  RowSorterCode sorter_code_;
   RowSorter<Key> sorter_;
   std::int64_t row_ = 0;
 };
 
-static_assert((1 + (LongSort::kMostBuckets - 1) + LongSort::kMostBuckets) * 8 <= LongSort::kCutBytes);
-static_assert(LongSort::kMostBuckets * LongSort::kSamplesPerBucket * 3 * 8 <= 2 * LongSort::kPartBytes);
-
-template <class Key, class Run>
-void run_groups(const void* code, const SortRowsParameters& p, const KernelArgs& args, std::uint32_t first_group,
-                std::uint32_t end_group, const Run& run) {
-  LongRow<Key> row(code, p, args);
-  for (std::uint32_t group = first_group; group < end_group; ++group) run(row, group);
-}
+static_assert((1 + (LongSort::kMaxBuckets - 1) + LongSort::kMaxBuckets) * 8 <= LongSort::kCutBytes);
+static_assert(LongSort::kMaxBuckets * LongSort::kSamplesPerBucket * 3 * 8 <= 2 * LongSort::kPartBytes);
 
 /// Calls run(row, group) for each group, with a LongRow.
 template <class Run>
 void for_groups(const void* code, std::span<const std::int64_t> parameters, const KernelArgs* args,
                 std::uint32_t first_group, std::uint32_t end_group, const Run& run) {
   const auto& p = parameters_of<SortRowsParameters>(parameters);
-  p.key_bytes == 8 ? run_groups<std::int64_t>(code, p, *args, first_group, end_group, run)
-                   : run_groups<std::int32_t>(code, p, *args, first_group, end_group, run);
+  const auto run_all = [&]<class Key>(Key) {
+    LongRow<Key> row(code, p, *args);
+    for (std::uint32_t group = first_group; group < end_group; ++group) run(row, group);
+  };
+  p.key_bytes == 8 ? run_all(std::int64_t{}) : run_all(std::int32_t{});
 }
 
 }  // namespace

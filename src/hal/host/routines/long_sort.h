@@ -18,20 +18,20 @@ namespace millrace {
 // Source: Frazer & McKellar, "Samplesort: a sampling approach to minimal storage tree sorting", JACM 17(3), 1970.
 
 struct LongSort {
-  /// The least keys of a chunk, and the mean keys of a bucket. With more, a thread that the system stops within one
-  /// holds up the others for longer. With fewer there are more and shorter pieces to gather. Keys above an index are
-  /// sorted by digits, whose tables cost more in a small bucket.
+  /// The minimum of keys in a chunk, and the mean of keys in a bucket. With more, a thread that the system stops within
+  /// one holds up the others for longer. With fewer there are more and shorter pieces to gather. Keys above an index
+  /// are sorted by digits, whose tables cost more in a small bucket.
   static constexpr std::int64_t part_keys(bool with_index) { return with_index ? 48 << 10 : 32 << 10; }
   /// A short row has chunks of part_keys(). A longer one has kFewChunks, and the chunks grow with the row. Once they
   /// reach kPartBytes, their number grows instead. A part of workgroup memory has kPartBytes, which is also the largest
   /// bucket that is sorted there.
   static constexpr std::int64_t kPartBytes = 1536 << 10, kFewChunks = 32;
-  static constexpr std::int64_t kMostBuckets = 512;
+  static constexpr std::int64_t kMaxBuckets = 512;
   /// So many that few buckets are half as large again as the mean.
   static constexpr std::int64_t kSamplesPerBucket = 32;
   static constexpr std::int64_t kWorkgroupBytes = SortRowsParameters::kFixedBytes + 2 * kPartBytes;
   /// Per row: the number of cuts, the cuts, and the pivots that split buckets at first, all of them keys.
-  static constexpr std::int64_t kCutBytes = 2 * kMostBuckets * 8;
+  static constexpr std::int64_t kCutBytes = 2 * kMaxBuckets * 8;
   /// Per chunk, beside the start of every bucket and the end of the last: whether a key lost bits.
   static constexpr std::int64_t kStartsBesideBuckets = 2;
 

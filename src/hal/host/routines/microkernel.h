@@ -43,11 +43,4 @@ static_assert(std::is_trivially_copyable_v<Microkernel<SortFew>> && std::is_stan
 template <class Function, std::size_t kCount>
 using Microkernels = std::array<Microkernel<Function>, kCount>;
 
-template <class Function, std::size_t kCount>
-std::array<Function, kCount> all_at(const void* code, const Microkernels<Function, kCount>& microkernels) {
-  std::array<Function, kCount> functions;
-  for (std::size_t i = 0; i < kCount; ++i) functions[i] = microkernels[i].at(code);
-  return functions;
-}
-
 }  // namespace millrace

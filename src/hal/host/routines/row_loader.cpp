@@ -4,19 +4,15 @@
 #include <algorithm>
 
 #include "hal/host/routines/element_copies.h"
+#include "hal/host/routines/prefetch.h"
+#include "hal/host/routines/row_offsets.h"
 
 namespace millrace {
 
 void RowLoader::go_to(std::int64_t row, std::int64_t first) {
-  std::array<std::int64_t, kMostRowSources> offsets{};
-  std::copy_n(sizes_ + RowLoadSizes::kOffsets, num_sources(), offsets.begin());
-  for (std::int64_t dim = p_.num_dims; dim-- > 0;) {
-    const std::int64_t* sizes = sizes_ + RowLoadSizes::extent_of(p_.num_sources, dim);
-    // Most rows are those of a matrix, which need no division.
-    const std::int64_t position = dim > 0 ? row % sizes[0] : row;
-    if (dim > 0) row /= sizes[0];
-    for (std::size_t i = 0; i < num_sources(); ++i) offsets[i] += position * sizes[1 + i];
-  }
+  std::array<std::int64_t, kMaxRowSources> offsets{};
+  find_row(row, sizes_ + RowLoadSizes::kOffsets, sizes_ + RowLoadSizes::extent_of(p_.num_sources, 0), p_.num_dims,
+           num_sources(), offsets.data());
   for (std::size_t i = 0; i < num_sources(); ++i) {
     const void* const buffer = buffers_[p_.buffers[i]];
     row_[i] = static_cast<const std::byte*>(buffer) + offsets[i] * p_.element_bytes[i];
@@ -42,10 +38,8 @@ template void RowLoader::compute_some(const std::uint32_t*, std::int64_t, std::b
 template void RowLoader::compute_some(const std::uint64_t*, std::int64_t, std::byte*, std::byte*) const;
 
 void RowLoader::prefetch(std::int64_t count) const {
-  constexpr std::int64_t kLineBytes = 64;
   for (std::size_t i = 0; i < num_sources(); ++i) {
-    const std::int64_t bytes = p_.is_spread[i] != 0 ? 1 : count * p_.element_bytes[i];
-    for (std::int64_t at = 0; at < bytes; at += kLineBytes) __builtin_prefetch(row_[i] + at);
+    prefetch_to_read(row_[i], p_.is_spread[i] != 0 ? 1 : count * p_.element_bytes[i]);
   }
 }
 

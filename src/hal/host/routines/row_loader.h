@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-/// The loads that compute an element, at most.
-inline constexpr std::size_t kMostRowSources = 4;
+/// The maximum of loads that compute an element.
+inline constexpr std::size_t kMaxRowSources = 4;
 
 /// How rows are computed from the operands, which are the first buffers, while they are read. All i64.
 struct RowLoadParameters {
@@ -20,8 +20,8 @@ struct RowLoadParameters {
   std::int64_t computed_bytes;  // of an element; 0: rows are in memory, and nothing here is used
   std::int64_t num_sources, num_dims;
   std::int64_t first_size;  // where the size arguments begin that RowLoadSizes describes
-  std::int64_t buffers[kMostRowSources], element_bytes[kMostRowSources];
-  std::int64_t is_spread[kMostRowSources];  // one element for the whole row
+  std::int64_t buffers[kMaxRowSources], element_bytes[kMaxRowSources];
+  std::int64_t is_spread[kMaxRowSources];  // one element for the whole row
 };
 
 /// The size arguments: the offset of each source, and then per dim of the rows, outermost first, its extent and the
@@ -40,7 +40,7 @@ class RowLoader {
   static constexpr std::int64_t kPieceBytes = 8 << 10;
   /// The room that compute_some needs.
   static constexpr std::int64_t kSomeAtOnce = 64;
-  static constexpr std::int64_t kSomeBytes = std::int64_t{kMostRowSources} * kSomeAtOnce * 8;
+  static constexpr std::int64_t kSomeBytes = std::int64_t{kMaxRowSources} * kSomeAtOnce * 8;
 
   RowLoader(const void* code, const RowLoadParameters& p, const KernelArgs& args)
       : p_(p), sizes_(args.sizes + p.first_size), buffers_(args.buffers), compute_(p.compute.at(code)) {}
@@ -69,7 +69,7 @@ class RowLoader {
   void prefetch(std::int64_t count) const;
 
  private:
-  using Places = std::array<const std::byte*, kMostRowSources>;
+  using Places = std::array<const std::byte*, kMaxRowSources>;
 
   Places at(std::int64_t number) const {
     Places places = row_;

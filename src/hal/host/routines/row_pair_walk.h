@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hal/host/routines/row_offsets.h"
 #include "hal/host/routines/row_parts.h"
 #include "millrace/hal/host_kernel.h"
 
@@ -36,15 +37,8 @@ class RowPairWalk {
   }
 
   void find_row(std::int64_t row) {
-    offsets_ = {args_.sizes[RowPairSizes::kOffsets], args_.sizes[RowPairSizes::kOffsets + 1]};
-    for (std::int64_t dim = num_other_dims_; dim-- > 0;) {
-      const std::int64_t* sizes = args_.sizes + RowPairSizes::kDims + dim * std::int64_t{RowPairSizes::kPerDim};
-      // Most rows are those of a matrix, which need no division.
-      const std::int64_t position = dim > 0 ? row % sizes[0] : row;
-      if (dim > 0) row /= sizes[0];
-      offsets_[0] += position * sizes[1];
-      offsets_[1] += position * sizes[2];
-    }
+    millrace::find_row(row, args_.sizes + RowPairSizes::kOffsets, args_.sizes + RowPairSizes::kDims, num_other_dims_,
+                       offsets_.size(), offsets_.data());
   }
   /// The row in a buffer that is laid out like the input, or like the result.
   std::byte* input(std::int64_t element_bytes, std::size_t buffer = 0) const {

@@ -24,8 +24,8 @@ class RowReader {
   std::int64_t element_bytes() const { return element_bytes_; }
   /// What computes the elements, or null.
   const RowLoader* loader() const { return loader_; }
-  /// The elements that one call of read() gives, at most; a power of two if there is a limit.
-  std::int64_t most_at_once() const {
+  /// The maximum of elements that one call of read() gives; a power of two if there is a limit.
+  std::int64_t max_at_once() const {
     return loader_ == nullptr ? std::numeric_limits<std::int64_t>::max() : RowLoader::kPieceBytes / element_bytes_;
   }
   /// The elements from `first` on, valid until the next call.
@@ -35,7 +35,7 @@ class RowReader {
     return piece_;
   }
   /// Computes pieces of the row one behind the other, `size` elements each, given their numbers from element `first`
-  /// on. Valid until the next call. Precondition: there is a loader, and they are at most most_at_once().
+  /// on. Valid until the next call. Precondition: there is a loader, and they are at most max_at_once().
   template <class Key>
   const std::byte* read_pieces(const Key* numbers, std::int64_t count, std::int64_t first, std::int64_t size) const {
     for (std::int64_t i = 0; i < count; ++i) {

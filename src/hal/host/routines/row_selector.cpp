@@ -15,11 +15,11 @@ namespace {
 /// With so many groups per result, about an eighth more elements than k have keys up to the k-th group's: k * k / 2 per
 /// group. Sorting twice as many groups takes longer than that saves.
 constexpr std::int64_t kGroupsPerResult = 4;
-constexpr std::int64_t kFewestGroups = 128;
+constexpr std::int64_t kMinGroups = 128;
 
 /// Vectors of a sample. Shorter rows beside k have no limit at first: most of their groups have one of the first k.
 constexpr std::int64_t kSampledVectors = 1024;
-constexpr std::int64_t kFewestSampledTimesK = 64;
+constexpr std::int64_t kMinSampledTimesK = 64;
 /// For a limit that groups improve: fewer, and as many elements for vectors of any width.
 constexpr std::int64_t kSampledElementsOfLongRow = 1024;
 /// Elements of a sample that are neighbours: a line of 32-bit ones.
@@ -76,7 +76,7 @@ void for_each_match(const std::byte* bits, std::int64_t first, std::int64_t vect
 template <class Key>
 std::int64_t RowSelector<Key>::select(const RowReader& row, std::int64_t n, std::int64_t k) {
   start(k);
-  return k > kMostByGroups ? select_by_sample(row, n) : select_by_groups(row, n);
+  return k > kMaxByGroups ? select_by_sample(row, n) : select_by_groups(row, n);
 }
 
 template <class Key>
@@ -90,14 +90,14 @@ void RowSelector<Key>::start(std::int64_t k) {
 
 template <class Key>
 std::int64_t RowSelector<Key>::select_by_groups(const RowReader& row, std::int64_t n) {
-  if (n > kBlock && n >= kFewestSampledTimesK * k_) {
+  if (n > kBlock && n >= kMinSampledTimesK * k_) {
     // Where a long row ascends, the limit of one block is none for the next.
     const std::int64_t num_groups = sample(row, n, kSampledElementsOfLongRow / code_.num_lanes),
                        wanted = wanted_of_sample(num_groups, n);
     sorter_.sort(memory_.minima, memory_.other, num_groups, num_groups);
     if (wanted < num_groups) set_limit(memory_.minima[wanted]);
     const std::int64_t passing_of_block = wanted * (kBlock / RowSelectorCode::kVectorsPerChunk) / num_groups;
-    const bool is_limit_good = row.loader() == nullptr && has_limit_ && passing_of_block <= kMostGroupsAtOnce * 3 / 4;
+    const bool is_limit_good = row.loader() == nullptr && has_limit_ && passing_of_block <= kMaxGroupsAtOnce * 3 / 4;
     is_limit_good ? find_in_long_row(row, n) : find_in_blocks(row, n);
     if (num_found_ >= k_) return num_found_;
     start(k_);
@@ -136,11 +136,11 @@ void RowSelector<Key>::find_in_long_row(const RowReader& row, std::int64_t n) {
   for (std::int64_t start = 0; start < whole && !is_complete_; start += kBlock) {
     const std::int64_t count = std::min(kBlock, whole - start);
     const Block block = block_at(start, count, false);
-    const std::byte* const end = code_.find_passing(row.read(start, count), memory_.passing, count, 0, limit_);
+    const std::byte* const end = at(code_.find_passing)(row.read(start, count), memory_.passing, count, 0, limit_);
     const std::int64_t num_groups = reinterpret_cast<const Key*>(end) - memory_.passing;
     elements_read_ += count;
-    if (num_groups <= kMostGroupsAtOnce) {
-      MILLRACE_CHECK(append_passing(row, block, join_groups(num_groups), start, kMostAtOnce));
+    if (num_groups <= kMaxGroupsAtOnce) {
+      MILLRACE_CHECK(append_passing(row, block, join_groups(num_groups), start, kMaxAtOnce));
       update_limit();
     } else {
       // The limit is of no use here.
@@ -156,7 +156,7 @@ void RowSelector<Key>::find_in_long_row(const RowReader& row, std::int64_t n) {
 template <class Key>
 std::int64_t RowSelector<Key>::select_by_sample(const RowReader& row, std::int64_t n) {
   std::int64_t num_groups = 0, wanted = 0;
-  if (n >= kFewestSampledTimesK * k_) {
+  if (n >= kMinSampledTimesK * k_) {
     num_groups = sample(row, n, kSampledVectors);
     wanted = wanted_of_sample(num_groups, n);
     sorter_.sort(memory_.minima, memory_.other, num_groups, num_groups);
@@ -196,7 +196,7 @@ std::int64_t RowSelector<Key>::sample(const RowReader& row, std::int64_t n, std:
         std::memcpy(chunks + (j * kVectors + i) * bytes, from, static_cast<std::size_t>(bytes));
       }
     }
-    code_.find_minima(chunks, memory_.minima + chunk * code_.num_lanes, vectors_together * code_.chunk());
+    at(code_.find_minima)(chunks, memory_.minima + chunk * code_.num_lanes, vectors_together * code_.chunk());
   }
   elements_read_ += num_vectors * code_.num_lanes;
   return num_chunks * code_.num_lanes;
@@ -206,19 +206,19 @@ template <class Key>
 void RowSelector<Key>::find_minima(const RowReader& row, const Block& block) {
   const std::int64_t count = block.num_chunks * code_.chunk();
   elements_read_ += count;
-  if (row.loader() != nullptr && code_.find_computed_minima.pointer != nullptr) {
-    return row.loader()->compute_by(code_.find_computed_minima, block.start, count, memory_.minima);
+  if (row.loader() != nullptr && code_.find_computed_minima.offset != 0) {
+    return row.loader()->compute_by(at(code_.find_computed_minima), block.start, count, memory_.minima);
   }
   if (block.has_columns) {
     const std::int64_t pitch = block.vector_step * code_.num_lanes;
-    code_.find_column_minima(row.read(block.start, count), memory_.minima, pitch, pitch * row.element_bytes());
+    at(code_.find_column_minima)(row.read(block.start, count), memory_.minima, pitch, pitch * row.element_bytes());
     return;
   }
-  const std::int64_t most = row.most_at_once();
-  for (std::int64_t first = 0; first < count; first += most) {
-    const std::int64_t num_now = std::min(most, count - first);
-    code_.find_minima(row.read(block.start + first, num_now),
-                      memory_.minima + first / RowSelectorCode::kVectorsPerChunk, num_now);
+  const std::int64_t max = row.max_at_once();
+  for (std::int64_t first = 0; first < count; first += max) {
+    const std::int64_t num_now = std::min(max, count - first);
+    at(code_.find_minima)(row.read(block.start + first, num_now),
+                          memory_.minima + first / RowSelectorCode::kVectorsPerChunk, num_now);
   }
 }
 
@@ -232,8 +232,8 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, b
   }
   // Nothing of a block of columns is found yet, because it is a whole row: there is room for many. Where many elements
   // are equal, they would be read for nothing; a few chunks are read sooner than their groups are counted.
-  const std::int64_t most_groups = block.has_columns ? std::max(kMostGroupsAtOnce, many_found(k_)) : kMostGroupsAtOnce;
-  const bool may_be_few = num_passing <= kChunksAtOnce || count_passing_groups(block) <= most_groups;
+  const std::int64_t max_groups = block.has_columns ? std::max(kMaxGroupsAtOnce, many_found(k_)) : kMaxGroupsAtOnce;
+  const bool may_be_few = num_passing <= kChunksAtOnce || count_passing_groups(block) <= max_groups;
   if (may_be_few && find_at_once(row, block, num_passing, block.start)) return;
   if (block.has_columns) return find_in_columns(row, block);
   std::int64_t next_chunk = 0;  // those before it are done
@@ -255,8 +255,8 @@ template <class Key>
 bool RowSelector<Key>::find_at_once(const RowReader& row, const Block& block, std::int64_t num_passing,
                                     std::int64_t first) {
   // The last chunk's are written before it is known that they are too many.
-  const std::int64_t most = most_found(k_) - kVectorSpare - num_found_ - code_.chunk();
-  if (!has_limit_ || !append_passing(row, block, num_passing, first, most)) return false;
+  const std::int64_t max = max_found(k_) - kVectorSpare - num_found_ - code_.chunk();
+  if (!has_limit_ || !append_passing(row, block, num_passing, first, max)) return false;
   update_limit();
   return true;
 }
@@ -273,7 +273,7 @@ void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block)
     done += code_.chunk();
     if (limit == limit_ || is_complete_ || done < next_try) continue;
     const std::int64_t num_passing = find_passing(block);
-    if (count_passing_groups(block) <= kMostGroupsAtOnce && find_at_once(row, block, num_passing, block.start + done)) {
+    if (count_passing_groups(block) <= kMaxGroupsAtOnce && find_at_once(row, block, num_passing, block.start + done)) {
       return;
     }
     next_try = done + num_groups;
@@ -282,24 +282,24 @@ void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block)
 
 template <class Key>
 bool RowSelector<Key>::append_passing(const RowReader& row, const Block& block, std::int64_t num_passing,
-                                      std::int64_t first, std::int64_t most) {
-  return code_.mask_bytes() > 1 ? append_chunks<16>(row, block, num_passing, first, most)
-                                : append_chunks<8>(row, block, num_passing, first, most);
+                                      std::int64_t first, std::int64_t max) {
+  return code_.mask_bytes() > 1 ? append_chunks<16>(row, block, num_passing, first, max)
+                                : append_chunks<8>(row, block, num_passing, first, max);
 }
 
 template <class Key>
 template <int kBits>
 bool RowSelector<Key>::append_chunks(const RowReader& row, const Block& block, std::int64_t num_chunks,
-                                     std::int64_t first, std::int64_t most) {
+                                     std::int64_t first, std::int64_t max) {
   const std::int64_t vector_step = block.vector_step * code_.num_lanes, pitch_bytes = vector_step * row.element_bytes(),
-                     most_now = std::min(kChunksAtOnce, row.most_at_once() / code_.chunk());
+                     max_now = std::min(kChunksAtOnce, row.max_at_once() / code_.chunk());
   Key* end = end_of_found();
   std::int64_t num_matches = 0;
-  for (std::int64_t done = 0; done < num_chunks; done += most_now) {
+  for (std::int64_t done = 0; done < num_chunks; done += max_now) {
     const Key* const chunks = memory_.passing + done;
-    const std::int64_t num_now = std::min(num_chunks - done, most_now);
+    const std::int64_t num_now = std::min(num_chunks - done, max_now);
     const std::byte* const elements = make_steps(row, block, chunks, num_now);
-    code_.match_elements(elements, memory_.groups, num_now * code_.num_lanes, memory_.other, limit_, pitch_bytes);
+    at(code_.match_elements)(elements, memory_.groups, num_now * code_.num_lanes, memory_.other, limit_, pitch_bytes);
     elements_read_ += num_now * code_.chunk();
     const auto* bits = reinterpret_cast<const std::byte*>(memory_.groups);
     for (std::int64_t i = 0; i < num_now; ++i, bits += RowSelectorCode::kVectorsPerChunk * kBits / 8) {
@@ -309,7 +309,7 @@ bool RowSelector<Key>::append_chunks(const RowReader& row, const Block& block, s
         end += number >= first ? 1 : 0;
         ++num_matches;
       });
-      if (num_matches > most) return false;
+      if (num_matches > max) return false;
     }
   }
   count_found(end);
@@ -363,20 +363,20 @@ void RowSelector<Key>::exclude_run() {
 template <class Key>
 void RowSelector<Key>::tighten(std::int64_t num_groups) {
   if (num_groups < k_) return;
-  const std::int64_t wanted = std::max(k_ * kGroupsPerResult, kFewestGroups);
+  const std::int64_t wanted = std::max(k_ * kGroupsPerResult, kMinGroups);
   const Key* minima = memory_.minima;
   // Joins groups from far apart: where the row ascends, its first keys are in neighbours.
   while (num_groups / 4 >= wanted) {
     const std::int64_t quarter = num_groups / 4 / code_.num_lanes * code_.num_lanes, rest = num_groups - 4 * quarter;
-    code_.fold_four_minima(minima, minima + quarter, minima + 2 * quarter, minima + 3 * quarter, memory_.groups,
-                           quarter);
+    at(code_.fold_four_minima)(minima, minima + quarter, minima + 2 * quarter, minima + 3 * quarter, memory_.groups,
+                               quarter);
     std::copy_n(minima + 4 * quarter, rest, memory_.groups + quarter);
     minima = memory_.groups;
     num_groups = quarter + rest;
   }
   if (num_groups / 2 >= wanted) {
     const std::int64_t half = num_groups / 2 / code_.num_lanes * code_.num_lanes, rest = num_groups - 2 * half;
-    code_.fold_minima(minima, minima + half, memory_.groups, half);
+    at(code_.fold_minima)(minima, minima + half, memory_.groups, half);
     std::copy_n(minima + 2 * half, rest, memory_.groups + half);
     minima = memory_.groups;
     num_groups = half + rest;
@@ -389,8 +389,8 @@ void RowSelector<Key>::tighten(std::int64_t num_groups) {
 
 template <class Key>
 std::int64_t RowSelector<Key>::find_passing(const Block& block) {
-  code_.match_minima(memory_.minima, memory_.groups, block.num_chunks * code_.num_lanes, limit_);
-  const std::byte* const end = code_.list_chunks(memory_.groups, memory_.passing, block.num_chunks);
+  at(code_.match_minima)(memory_.minima, memory_.groups, block.num_chunks * code_.num_lanes, limit_);
+  const std::byte* const end = at(code_.list_chunks)(memory_.groups, memory_.passing, block.num_chunks);
   return reinterpret_cast<const Key*>(end) - memory_.passing;
 }
 
@@ -400,9 +400,10 @@ std::int64_t RowSelector<Key>::count_passing_groups(const Block& block) const {
 }
 
 template <class Key>
-void RowSelector<Key>::find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter) {
+void RowSelector<Key>::find_elements(const RowReader& row, std::int64_t first, std::int64_t count,
+                                     Microkernel<FilterKeys> filter) {
   elements_read_ += count;
-  count_found(reinterpret_cast<Key*>(filter(row.read(first, count), end_of_found(), count, first, limit_)));
+  count_found(reinterpret_cast<Key*>(at(filter)(row.read(first, count), end_of_found(), count, first, limit_)));
   update_limit();
 }
 

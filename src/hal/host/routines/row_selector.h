@@ -12,26 +12,28 @@
 
 namespace millrace {
 
-/// Microkernels for the keys of one dtype.
+/// Microkernels for the keys of one dtype. Where k and the rows' length are known, those that they do not need are
+/// absent.
 struct RowSelectorCode {
   static constexpr int kVectorsPerChunk = 8;
-  /// The element of vector i in a group is in the lane `group's lane ^ turn_of(i)`: where the first elements of a row
-  /// are in one lane, they are in kTurns groups of each chunk. Computed elements keep their lanes, and so do
+  /// The element of vector i in a group is in the lane `group's lane ^ lane_xor(i)`: where the first elements of a row
+  /// are in one lane, they are in kLaneOrders groups of each chunk. Computed elements keep their lanes, and so do
   /// those that find_passing looks at.
-  static constexpr int kTurns = 4;
-  static constexpr int turn_of(int i) { return i % kTurns; }
-  FindMinima find_minima;
-  FindColumnMinima find_column_minima;
-  FoldMinima fold_minima;
-  FoldFourMinima fold_four_minima;
-  MatchMinima match_minima;
-  ListChunks list_chunks;
-  FilterKeys find_passing;  // the numbers of the groups of whole chunks that have a key up to the limit
-  MatchElements match_elements;
-  FilterKeys filter_row;        // of chunks here and there
-  FilterKeys filter_whole_row;  // of pieces that follow each other
+  static constexpr int kLaneOrders = 4;
+  static constexpr int lane_xor(int i) { return i % kLaneOrders; }
   std::int64_t num_lanes;
-  ComputeElements find_computed_minima = {};  // of elements that are computed, instead of find_minima; may be absent
+  Microkernel<FilterKeys> filter_row;        // of chunks here and there, or of short rows
+  Microkernel<FilterKeys> filter_whole_row;  // of pieces that follow each other
+  Microkernels<FindGroupMinima, RowSorterCode::kNumFew> find_group_minima;  // of short rows, as 1, 2, 4, ... vectors
+  Microkernel<FindMinima> find_minima;                                      // of others, and what follows
+  Microkernel<ComputeElements> find_computed_minima;  // instead, of elements that are computed; or offset 0
+  Microkernel<FindColumnMinima> find_column_minima;
+  Microkernel<FoldMinima> fold_minima;
+  Microkernel<FoldFourMinima> fold_four_minima;
+  Microkernel<MatchMinima> match_minima;
+  Microkernel<ListChunks> list_chunks;
+  Microkernel<FilterKeys> find_passing;  // the numbers of the groups of whole chunks that have a key up to the limit
+  Microkernel<MatchElements> match_elements;
 
   std::int64_t chunk() const { return num_lanes * kVectorsPerChunk; }
   /// The bits of a vector's or a chunk's lanes.
@@ -45,39 +47,39 @@ struct KeyRun {
 };
 
 /// Finds a few elements of a row that have the first k among them, in one pass over memory. For small k, the row is
-/// read in blocks that stay in the L2 cache. The least keys of groups of elements give a limit: if k groups have a key
-/// up to it, elements beyond it are not among the first k. A row of more blocks has a small sample's limit before. Only
-/// chunks that have a key up to the limit are read again. For large k, a larger sample gives a limit that few more than
-/// k elements are likely to reach. If fewer than k reach a sample's limit, the row is read once more. Once k elements
-/// up to the limit are found, later ones that equal it come too late. Where many are found, the k-th of them becomes
-/// the limit.
+/// read in blocks that stay in the L2 cache. The minimum keys of groups of elements give a limit: if k groups have a
+/// key up to it, elements beyond it are not among the first k. A row of more blocks has a small sample's limit before.
+/// Only chunks that have a key up to the limit are read again. For large k, a larger sample gives a limit that few more
+/// than k elements are likely to reach. If fewer than k reach a sample's limit, the row is read once more. Once k
+/// elements up to the limit are found, later ones that equal it come too late. Where many are found, the k-th of them
+/// becomes the limit.
 template <class Key>
 class RowSelector {
  public:
   static constexpr std::int64_t kBlock = (128 << 10) / static_cast<std::int64_t>(sizeof(Key));  // elements
   static constexpr std::int64_t kMinimaBytes = (128 << 10) / RowSelectorCode::kVectorsPerChunk;
   /// The largest k for which groups give the limit.
-  static constexpr std::int64_t kMostByGroups = 1024;
+  static constexpr std::int64_t kMaxByGroups = 1024;
   /// The elements that are read at once where a sample gives the limit.
   static constexpr std::int64_t kPiece = 1024;
   /// There is room for a vector behind what is appended or read in part, because vectors are written and read whole.
   static constexpr std::int64_t kVectorSpare = 16;
   /// The elements of so many groups passing are found at once, for which there is room.
-  static constexpr std::int64_t kMostGroupsAtOnce = 256;
-  static constexpr std::int64_t kMostAtOnce = kMostGroupsAtOnce * RowSelectorCode::kVectorsPerChunk;
+  static constexpr std::int64_t kMaxGroupsAtOnce = 256;
+  static constexpr std::int64_t kMaxAtOnce = kMaxGroupsAtOnce * RowSelectorCode::kVectorsPerChunk;
   static constexpr std::int64_t kPassingBytes = kMinimaBytes + kVectorSpare * static_cast<std::int64_t>(sizeof(Key));
   /// With more elements found than this, sorting them for a better limit takes less time than finding as many again.
   static constexpr std::int64_t many_found(std::int64_t k) { return 2 * k + 128; }
   /// The room for elements found.
-  static constexpr std::int64_t most_found(std::int64_t k) { return many_found(k) + kMostAtOnce + kVectorSpare; }
-  static_assert(kMostAtOnce >= kPiece);
+  static constexpr std::int64_t max_found(std::int64_t k) { return many_found(k) + kMaxAtOnce + kVectorSpare; }
+  static_assert(kMaxAtOnce >= kPiece);
 
   struct Memory {
     Key* minima;   // kMinimaBytes: of the block's groups
     Key* groups;   // kMinimaBytes: of groups joined, or which groups and elements of chunks are up to the limit
     Key* other;    // kMinimaBytes: keys while they are sorted, or steps to chunks
     Key* passing;  // kPassingBytes: the numbers of groups or of their chunks, or elements of a sample
-    Key* found;    // most_found() of the greatest k
+    Key* found;    // max_found() of the greatest k
   };
 
   /// How the caller's elements compare beyond their keys.
@@ -88,9 +90,9 @@ class RowSelector {
     std::function<Key(Key* found, std::int64_t num_found)> reduce;
   };
 
-  RowSelector(const RowSelectorCode& code, const RowSorterCode& sorter, const RowSorterMemory& sorter_memory,
-              const Memory& memory, Order order)
-      : code_(code), sorter_(sorter, sorter_memory), memory_(memory), order_(std::move(order)) {}
+  RowSelector(const void* entry, const RowSelectorCode& code, const RowSorterCode& sorter,
+              const RowSorterMemory& sorter_memory, const Memory& memory, Order order)
+      : entry_(entry), code_(code), sorter_(entry, sorter, sorter_memory), memory_(memory), order_(std::move(order)) {}
 
   /// Finds the elements of a row, and writes their numbers. Returns how many there are: at least k.
   std::int64_t select(const RowReader& row, std::int64_t n, std::int64_t k);
@@ -99,6 +101,10 @@ class RowSelector {
   std::int64_t elements_read() const { return elements_read_; }
 
  private:
+  template <class Function>
+  Function at(Microkernel<Function> microkernel) const {
+    return microkernel.at(entry_);
+  }
   void start(std::int64_t k);
   std::int64_t select_by_groups(const RowReader& row, std::int64_t n);
   void find_in_blocks(const RowReader& row, std::int64_t n);
@@ -138,19 +144,19 @@ class RowSelector {
   /// Finds the elements of a block of columns that has many groups passing.
   void find_in_columns(const RowReader& row, const Block& block);
   /// Appends the elements of the chunks passing, but those before element `first`. False if the chunks have more than
-  /// `most` up to the limit, and then none is appended.
+  /// `max` up to the limit, and then none is appended.
   bool append_passing(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first,
-                      std::int64_t most);
+                      std::int64_t max);
   /// The same with kBits for a vector.
   template <int kBits>
   bool append_chunks(const RowReader& row, const Block& block, std::int64_t num_chunks, std::int64_t first,
-                     std::int64_t most);
+                     std::int64_t max);
   /// Writes the steps to chunks for match_elements, and returns what they begin from. Computed chunks follow each
   /// other.
   const std::byte* make_steps(const RowReader& row, const Block& block, const Key* chunks, std::int64_t num_chunks);
   /// Replaces the numbers of groups passing by those of their chunks, and returns how many these are.
   std::int64_t join_groups(std::int64_t num_groups);
-  void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
+  void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, Microkernel<FilterKeys> filter);
   Key* end_of_found() const { return memory_.found + num_found_; }
   /// Counts what was written behind the elements found, up to their new end.
   void count_found(const Key* end);
@@ -158,6 +164,7 @@ class RowSelector {
   /// Makes the k-th of the elements found the limit.
   void reduce_found();
 
+  const void* entry_;
   const RowSelectorCode& code_;
   RowSorter<Key> sorter_;
   Memory memory_;

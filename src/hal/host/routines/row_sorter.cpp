@@ -19,14 +19,9 @@ constexpr std::int64_t kBadFraction = 8;
 /// The numbers of keys that are sorted by upper digits: with fewer, going through the counts takes longer than
 /// partitions; a million take longer by digits alone than if they are split before. Partitions by wide vectors are
 /// faster for any number.
-constexpr std::int64_t kFewestForDigits = 4096, kMostForDigits = 128 << 10, kWideVectorBytes = 64;
+constexpr std::int64_t kMinForDigits = 4096, kMaxForDigits = 128 << 10, kWideVectorBytes = 64;
 
 }  // namespace
-
-template <class Key>
-void RowSorter<Key>::sort(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, Rest rest) {
-  sort({keys, other, count, count}, wanted, rest);
-}
 
 template <class Key>
 void RowSorter<Key>::sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest rest) {
@@ -38,7 +33,7 @@ void RowSorter<Key>::sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest 
   Part part = low_part(all, keys.num_low);
   if (keys.num_low < keys.count) waiting[num_waiting++] = high_part(all, keys.num_low);
   while (true) {
-    if (part.first >= wanted || part.count <= code_.most_short() || part.bad_splits_left == 0 ||
+    if (part.first >= wanted || part.count <= code_.max_short() || part.bad_splits_left == 0 ||
         (part.first + part.count <= wanted && prefers_digits(part.count))) {
       finish(part, wanted, rest);
       if (num_waiting == 0) return;
@@ -51,7 +46,7 @@ void RowSorter<Key>::sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest 
     const std::int64_t num_low = split(part, code_.partition_less, pivot);
     Part low = low_part(part, num_low), high = high_part(part, num_low);
     if (num_low * kBadFraction < part.count) {
-      // The pivot is among the least keys: those equal to it are in their places once they are split off.
+      // The pivot is among the lowest keys: those equal to it are in their places once they are split off.
       const std::int64_t num_equal = split(high, code_.partition_at_most, pivot);
       write(high.place, high.first, num_equal, wanted);
       high = high_part(high, num_equal);
@@ -70,7 +65,7 @@ template <class Key>
 void RowSorter<Key>::sort_to(const SplitKeys<Key>& keys, std::int64_t wanted, const SortedWriter& writer,
                              std::byte* results) {
   // A short row takes less time than finding that it is one part.
-  if (keys.num_low == keys.count && keys.count > 0 && keys.count <= std::min(wanted, code_.most_short())) {
+  if (keys.num_low == keys.count && keys.count > 0 && keys.count <= std::min(wanted, code_.max_short())) {
     return sort_short(writer, keys.keys, results, keys.count);
   }
   writer_ = &writer;
@@ -85,7 +80,7 @@ void RowSorter<Key>::finish(const Part& part, std::int64_t wanted, Rest rest) {
     if (rest == Rest::kKept && !part.is_in_place) std::copy_n(part.other, part.count, part.place);
     return;
   }
-  if (part.count > code_.most_short()) {
+  if (part.count > code_.max_short()) {
     if (parts_ == KeyParts::kAboveIndex) return sort_by_upper_digits(part, wanted);
     sort_by_all_digits(part);
   } else if (writer_ != nullptr && part.count > 0 && part.first + part.count <= wanted) {
@@ -101,50 +96,41 @@ void RowSorter<Key>::finish(const Part& part, std::int64_t wanted, Rest rest) {
 template <class Key>
 void RowSorter<Key>::write(const Key* keys, std::int64_t first, std::int64_t count, std::int64_t wanted) {
   if (writer_ == nullptr || first >= wanted) return;
-  writer_->write(keys, results_ + first * writer_->result_bytes, std::min(count, wanted - first));
+  at(writer_->write)(keys, results_ + first * writer_->result_bytes, std::min(count, wanted - first));
 }
 
 template <class Key>
 void RowSorter<Key>::sort_few(const Key* from, Key* to, std::int64_t count) {
   keys_read_ += count;
-  code_.sort_few[few_of(count)](from, to, count);
+  at(code_.sort_few[few_of(count)])(from, to, count);
 }
 
 template <class Key>
 template <class Code>
 void RowSorter<Key>::sort_short(const Code& code, Key* from, void* to, std::int64_t count) {
   keys_read_ += count;
-  const std::int64_t few = code_.most_few();
+  const std::int64_t few = code_.max_few();
   if (count <= few) {
-    code.sort_few[few_of(count)](from, to, count);
+    at(code.sort_few[few_of(count)])(from, to, count);
     return;
   }
-  if (count <= code_.most_merged()) {
+  if (count <= code_.max_merged()) {
     sort_few(from, from, few);
     sort_few(from + few, from + few, count - few);
-    code.merge_few[count <= few + few / 2 ? 0 : 1](from, to, count);
+    at(code.merge_few[count <= few + few / 2 ? 0 : 1])(from, to, count);
     return;
   }
   // Four runs, as if there were greatest keys behind the last.
-  const std::int64_t half = code_.most_merged(), more = count - half;
+  const std::int64_t half = code_.max_merged(), more = count - half;
   Key* const keys = reinterpret_cast<Key*>(memory_.sample);
-  std::fill_n(keys + count, code_.most_short() - count, std::numeric_limits<Key>::max());
+  std::fill_n(keys + count, code_.max_short() - count, std::numeric_limits<Key>::max());
   for (std::int64_t i = 0; i < count; i += few) sort_few(from + i, keys + i, std::min(few, count - i));
-  code_.merge_few[1](keys, keys, half);
-  if (more > few) code_.merge_few[more <= few + few / 2 ? 0 : 1](keys + half, keys + half, more);
-  code_.exchange_halves(keys);
-  code_.merge_bitonic(keys);
-  code_.merge_bitonic(keys + half);
+  at(code_.merge_few[1])(keys, keys, half);
+  if (more > few) at(code_.merge_few[more <= few + few / 2 ? 0 : 1])(keys + half, keys + half, more);
+  at(code_.exchange_halves)(keys);
+  at(code_.merge_bitonic)(keys);
+  at(code_.merge_bitonic)(keys + half);
   write_short(code, keys, to, count);
-}
-
-template <class Key>
-void RowSorter<Key>::write_short(const RowSorterCode&, const Key* keys, void* to, std::int64_t count) {
-  std::copy_n(keys, count, static_cast<Key*>(to));
-}
-template <class Key>
-void RowSorter<Key>::write_short(const SortedWriter& writer, const Key* keys, void* to, std::int64_t count) {
-  writer.write(keys, to, count);
 }
 
 template <class Key>
@@ -156,13 +142,13 @@ std::size_t RowSorter<Key>::few_of(std::int64_t count) const {
 template <class Key>
 std::int64_t RowSorter<Key>::split(const Key* from, std::int64_t count, Key pivot, Key* low, Key* high) {
   keys_read_ += count;
-  return reinterpret_cast<const Key*>(code_.partition_less(from, low, high, count, pivot)) - low;
+  return reinterpret_cast<const Key*>(at(code_.partition_less)(from, low, high, count, pivot)) - low;
 }
 
 template <class Key>
-std::int64_t RowSorter<Key>::split(const Part& part, PartitionKeys partition, Key pivot) {
+std::int64_t RowSorter<Key>::split(const Part& part, Microkernel<PartitionKeys> partition, Key pivot) {
   keys_read_ += part.count;
-  const std::byte* end = partition(part.data(), part.place, part.other, part.count, pivot);
+  const std::byte* end = at(partition)(part.data(), part.place, part.other, part.count, pivot);
   return reinterpret_cast<const Key*>(end) - part.place;
 }
 
@@ -195,9 +181,9 @@ void RowSorter<Key>::divide_part(const Part& part, std::span<const Key> cuts, Ke
     starts[1] = static_cast<std::uint32_t>(part.first + num_low);
   } else {
     // What the two splits after this one write.
-    constexpr std::ptrdiff_t kMostBytes = 256 << 10;  // beside what is split, in an L2 cache
+    constexpr std::ptrdiff_t kMaxBytes = 256 << 10;  // beside what is split, in an L2 cache
     const std::ptrdiff_t bytes = part.count * std::ptrdiff_t{sizeof(Key)};
-    if (cuts.size() <= 3) prefetch_to_write(to + part.first, std::min(bytes, kMostBytes));
+    if (cuts.size() <= 3) prefetch_to_write(to + part.first, std::min(bytes, kMaxBytes));
     divide_split(part, split(part, code_.partition_less, middle_of(cuts)), cuts, to, starts);
   }
 }
@@ -215,7 +201,7 @@ typename RowSorter<Key>::Part RowSorter<Key>::high_part(const Part& part, std::i
 template <class Key>
 bool RowSorter<Key>::prefers_digits(std::int64_t count) const {
   const bool are_vectors_narrow = code_.num_lanes * static_cast<std::int64_t>(sizeof(Key)) < kWideVectorBytes;
-  return parts_ == KeyParts::kAboveIndex && are_vectors_narrow && count >= kFewestForDigits && count <= kMostForDigits;
+  return parts_ == KeyParts::kAboveIndex && are_vectors_narrow && count >= kMinForDigits && count <= kMaxForDigits;
 }
 
 template <class Key>
@@ -247,7 +233,7 @@ template <class Key>
 void RowSorter<Key>::sort_by_upper_digits(const Part& part, std::int64_t wanted) {
   static_assert(UpperDigits<Key>::kCountBytes <= RowSorterMemory::kCountBytes);
   UpperDigits<Key> digits(part.data(), part.is_in_place ? part.other : part.place, part.count, memory_.counts);
-  if (writer_ != nullptr && writer_->writes_indices && part.first + part.count <= wanted) {
+  if (writer_ != nullptr && writer_->writes_indices != 0 && part.first + part.count <= wanted) {
     digits.sort_to(reinterpret_cast<std::int64_t*>(results_) + part.first);
   } else {
     if (const Key* const sorted = digits.sort(); sorted != part.place) std::copy_n(sorted, part.count, part.place);

@@ -12,38 +12,30 @@
 
 namespace millrace {
 
-/// Microkernels for keys of one width.
+/// Microkernels for keys of one width. Those that no row needs are absent.
 struct RowSorterCode {
   static constexpr std::size_t kNumFew = 5;          // of 1, 2, 4, 8 and 16 vectors
-  static constexpr int kMergedVectors[] = {24, 32};  // the most of each merge
+  static constexpr int kMergedVectors[] = {24, 32};  // the maximum of each merge
   static constexpr std::size_t kNumMerges = std::size(kMergedVectors);
-  std::array<SortFew, kNumFew> sort_few;
-  std::array<MergeFew, kNumMerges> merge_few;
-  ChangeKeys exchange_halves, merge_bitonic;
-  PartitionKeys partition_less, partition_at_most;
   std::int64_t num_lanes;
-
-  std::int64_t most_few() const { return num_lanes << (kNumFew - 1); }
-  /// The keys that merge_few() merges, and those that the halves' functions merge.
-  std::int64_t most_merged() const { return 2 * most_few(); }
-  std::int64_t most_short() const { return 2 * most_merged(); }
-};
-
-/// The same in an image.
-struct RowSorterOffsets {
-  Microkernels<SortFew, RowSorterCode::kNumFew> sort_few;
-  Microkernels<MergeFew, RowSorterCode::kNumMerges> merge_few;
+  Microkernels<SortFew, kNumFew> sort_few;
+  Microkernels<MergeFew, kNumMerges> merge_few;
   Microkernel<ChangeKeys> exchange_halves, merge_bitonic;
   Microkernel<PartitionKeys> partition_less, partition_at_most;
+
+  std::int64_t max_few() const { return num_lanes << (kNumFew - 1); }
+  /// The keys that merge_few() merges, and those that the halves' functions merge.
+  std::int64_t max_merged() const { return 2 * max_few(); }
+  std::int64_t max_short() const { return 2 * max_merged(); }
 };
 
 /// Microkernels that write results, side by side.
 struct SortedWriter {
-  std::array<SortFew, RowSorterCode::kNumFew> sort_few;       // like RowSorterCode's, to results
-  std::array<MergeFew, RowSorterCode::kNumMerges> merge_few;  // likewise
-  WriteFromKeys write;
+  Microkernels<SortFew, RowSorterCode::kNumFew> sort_few;       // like RowSorterCode's, to results
+  Microkernels<MergeFew, RowSorterCode::kNumMerges> merge_few;  // likewise
+  Microkernel<WriteFromKeys> write;
   std::int64_t result_bytes;
-  bool writes_indices;  // those of keys above an index
+  std::int64_t writes_indices;  // those of keys above an index
 };
 
 /// Keys that are split: the lesser ones are at `keys`, and the others at `other`. Both have room for all.
@@ -56,8 +48,8 @@ struct SplitKeys {
 
 /// Memory beside the keys, per call.
 struct RowSorterMemory {
-  static constexpr std::int64_t kMostVectorBytes = 64;
-  static constexpr std::int64_t kSampleBytes = (4 << (RowSorterCode::kNumFew - 1)) * kMostVectorBytes;
+  static constexpr std::int64_t kMaxVectorBytes = 64;
+  static constexpr std::int64_t kSampleBytes = (4 << (RowSorterCode::kNumFew - 1)) * kMaxVectorBytes;
   static constexpr std::int64_t kCountBytes = 20 << 10;
   std::byte* sample;  // kSampleBytes; also for four runs that are merged
   std::byte* counts;  // kCountBytes
@@ -75,14 +67,17 @@ enum class KeyParts : std::uint8_t { kWhole, kAboveIndex };  // the index: in th
 template <class Key>
 class RowSorter {
  public:
-  RowSorter(const RowSorterCode& code, const RowSorterMemory& memory, KeyParts parts = KeyParts::kWhole)
-      : code_(code), memory_(memory), parts_(parts) {}
+  RowSorter(const void* entry, const RowSorterCode& code, const RowSorterMemory& memory,
+            KeyParts parts = KeyParts::kWhole)
+      : entry_(entry), code_(code), memory_(memory), parts_(parts) {}
 
   /// What is known of the keys behind the first ones that are wanted.
   enum class Rest { kLost, kKept };
 
   /// Sorts `count` keys so that the first `wanted` are in their places. `other` has room for as many.
-  void sort(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, Rest rest = Rest::kLost);
+  void sort(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, Rest rest = Rest::kLost) {
+    sort({keys, other, count, count}, wanted, rest);
+  }
 
   /// The same for keys that are split already.
   void sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest rest = Rest::kLost);
@@ -90,21 +85,21 @@ class RowSorter {
   /// The same, and writes the results of the first `wanted`, each part when it is sorted: a pass less. Keys are lost.
   void sort_to(const SplitKeys<Key>& keys, std::int64_t wanted, const SortedWriter& writer, std::byte* results);
 
-  /// Sorts `count` keys, which are at most RowSorterCode::most_few().
+  /// Sorts `count` keys, which are at most RowSorterCode::max_few().
   void sort_few(const Key* from, Key* to, std::int64_t count);
 
   /// Chooses where to split a row: take(place, to) puts the keys of the vector at this place of the row to `to`.
   template <class Take>
   Key choose_pivot(std::int64_t count, const Take& take) {
-    const std::int64_t wanted_samples = count < kFewestForManySamples ? kFewSamples : kManySamples;
-    const std::size_t few = few_of(std::min(wanted_samples, code_.most_few()));
+    const std::int64_t wanted_samples = count < kMinForManySamples ? kFewSamples : kManySamples;
+    const std::size_t few = few_of(std::min(wanted_samples, code_.max_few()));
     const std::int64_t num_vectors = std::int64_t{1} << few, stride = count / num_vectors;
     Key* const sample = reinterpret_cast<Key*>(memory_.sample);
     for (std::int64_t i = 0; i < num_vectors; ++i) {
       take(i * stride + (stride - code_.num_lanes) / 2, sample + i * code_.num_lanes);
     }
     const std::int64_t num_samples = num_vectors * code_.num_lanes;
-    code_.sort_few[few](sample, sample, num_samples);
+    at(code_.sort_few[few])(sample, sample, num_samples);
     return sample[num_samples / 2];
   }
 
@@ -138,14 +133,22 @@ class RowSorter {
     Key* data() const { return is_in_place ? place : other; }
   };
 
-  static constexpr std::int64_t kFewestForManySamples = 4096, kFewSamples = 32, kManySamples = 128;
+  static constexpr std::int64_t kMinForManySamples = 4096, kFewSamples = 32, kManySamples = 128;
 
+  template <class Function>
+  Function at(Microkernel<Function> microkernel) const {
+    return microkernel.at(entry_);
+  }
   std::size_t few_of(std::int64_t count) const;
-  /// Sorts at most RowSorterCode::most_short() keys, and writes them or their results by `Code`. Keys are lost.
+  /// Sorts at most RowSorterCode::max_short() keys, and writes them or their results by `Code`. Keys are lost.
   template <class Code>
   void sort_short(const Code&, Key* from, void* to, std::int64_t count);
-  static void write_short(const RowSorterCode&, const Key* keys, void* to, std::int64_t count);
-  static void write_short(const SortedWriter&, const Key* keys, void* to, std::int64_t count);
+  void write_short(const RowSorterCode&, const Key* keys, void* to, std::int64_t count) const {
+    std::copy_n(keys, count, static_cast<Key*>(to));
+  }
+  void write_short(const SortedWriter& writer, const Key* keys, void* to, std::int64_t count) const {
+    at(writer.write)(keys, to, count);
+  }
   /// Sorts a part that is not divided further.
   void finish(const Part&, std::int64_t wanted, Rest rest);
   /// Writes the results of keys in their places from `first` on, if results are written.
@@ -155,13 +158,14 @@ class RowSorter {
   /// The same for keys above an index, whose results it writes as well.
   void sort_by_upper_digits(const Part&, std::int64_t wanted);
   /// Splits off the keys that `partition` puts first.
-  std::int64_t split(const Part&, PartitionKeys partition, Key pivot);
+  std::int64_t split(const Part&, Microkernel<PartitionKeys> partition, Key pivot);
   /// The same for a part whose first bucket's start is starts[0], and for one that is not split yet.
   void divide_split(const Part&, std::int64_t num_low, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
   void divide_part(const Part&, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
   static Part low_part(const Part& part, std::int64_t num_low);
   static Part high_part(const Part& part, std::int64_t num_low);
 
+  const void* entry_;
   const RowSorterCode& code_;
   RowSorterMemory memory_;
   KeyParts parts_;

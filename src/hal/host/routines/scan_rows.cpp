@@ -41,15 +41,13 @@ class BlockSum {
 class RowScan {
  public:
   RowScan(const void* code, const ScanRowsParameters& p, const KernelArgs& args)
-      : p_(p),
+      : code_(code),
+        p_(p),
         args_(args),
         loader_(code, p.load, args),
         piece_(static_cast<std::byte*>(args.workgroup_memory)),
         walk_(args, p.num_other_dims),
-        parts_(walk_.parts()),
-        scan_(p.scan.at(code)),
-        stream_(p.stream.at(code)),
-        total_(p.total.at(code)) {}
+        parts_(walk_.parts()) {}
 
   void run(std::uint32_t first_group, std::uint32_t end_group) {
     if (p_.block_elements == 0) return run_with<OneCarry>(first_group, end_group);
@@ -72,7 +70,7 @@ class RowScan {
       const std::int64_t start = p_.is_reverse != 0 ? part.size * p_.element_bytes : 0;
       // Others are not made so by scanning a few elements first, because sums would then round by their address.
       const bool is_aligned = reinterpret_cast<std::uintptr_t>(to + start) % vector_bytes() == 0;
-      const ScanElements scan = may_stream && is_aligned ? stream_ : scan_;
+      const ScanElements scan = (may_stream && is_aligned ? p_.stream : p_.scan).at(code_);
       Carry carry(carry_into<Carry>(part), p_);
       if (loader_.is_used()) {
         loader_.go_to(part.row);
@@ -89,9 +87,9 @@ class RowScan {
   /// last in the order of the scan.
   template <class Carry>
   void scan_computed(ScanElements scan, std::byte* to, Carry& carry) {
-    const std::int64_t most = RowLoader::kPieceBytes / p_.element_bytes, n = walk_.n();
-    for (std::int64_t done = 0; done < n; done += most) {
-      const std::int64_t count = std::min(most, n - done);
+    const std::int64_t max = RowLoader::kPieceBytes / p_.element_bytes, n = walk_.n();
+    for (std::int64_t done = 0; done < n; done += max) {
+      const std::int64_t count = std::min(max, n - done);
       const std::int64_t first = p_.is_reverse != 0 ? n - done - count : done;
       loader_.compute(first, count, piece_);
       scan_blocks(scan, piece_, to + first * p_.element_bytes, count, carry);
@@ -116,7 +114,7 @@ class RowScan {
     Carry carry(p_.identity, p_);
     for (std::int64_t done = 0; done < count; done += block) {
       const std::byte* const first = from + done * element_bytes;
-      carry.end_block(total_(first, nullptr, std::min(block, count - done), p_.identity, first, nullptr));
+      carry.end_block(p_.total.at(code_)(first, nullptr, std::min(block, count - done), p_.identity, first, nullptr));
     }
     return carry.before_block();
   }
@@ -166,13 +164,13 @@ class RowScan {
     return total_of<Carry>(from, end - first, p_.total_bytes);
   }
 
+  const void* code_;
   const ScanRowsParameters& p_;
   const KernelArgs& args_;
   RowLoader loader_;
   std::byte* piece_;  // of a row that is computed
   RowPairWalk walk_;
   RowParts parts_;
-  ScanElements scan_, stream_, total_;
 };
 
 }  // namespace

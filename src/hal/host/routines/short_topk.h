@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hal/host/routines/coarse_order.h"
+#include "hal/host/routines/prefetch.h"
 #include "hal/host/routines/sort_walk.h"
 
 namespace millrace {
@@ -13,21 +14,20 @@ class ShortTopk {
  public:
   struct Memory {
     typename ShortSelector<Key>::Memory selector;
-    Key* numbers;                 // kMostFound
+    Key* numbers;                 // kMaxFound
     std::byte* elements;          // as many of 8 bytes, like the two that follow
     std::int64_t *keys, *sorted;  // the keys found, row by row, and the first k of each row
     std::byte* computed;          // the rows at hand, if they are computed
   };
-  static constexpr std::int64_t kMostFound = 2 * ShortSelector<Key>::kMostNumbers;
+  static constexpr std::int64_t kMaxFound = 2 * ShortSelector<Key>::kMaxNumbers;
 
-  ShortTopk(const ShortSelectorCode& code, MakeNumberedKeys make_keys, const TopkRowsParameters& p,
-            SortWalk<std::int64_t>& walk, const Memory& memory)
+  ShortTopk(const void* code, const TopkRowsParameters& p, SortWalk<std::int64_t>& walk, const Memory& memory)
       : p_(p),
         walk_(walk),
         order_(p),
-        make_keys_(make_keys),
+        make_keys_(p.make_numbered_keys.at(code)),
         memory_(memory),
-        selector_(code, memory.selector, walk.n(), walk.k()) {}
+        selector_(code, p.selector, p.sorter, memory.selector, walk.n(), walk.k()) {}
 
   void run(std::int64_t first_row, std::int64_t end_row) {
     place_next_rows(first_row, end_row);
@@ -97,18 +97,17 @@ class ShortTopk {
       return walk_.loader().prefetch(walk_.n());
     }
     const std::byte* const elements = rows_[next_].inputs[static_cast<std::size_t>(row)];
-    constexpr std::int64_t kLineBytes = 64;
     constexpr auto kNumSteps = static_cast<std::int64_t>(Step::kEnd);
-    const std::int64_t lines = (walk_.n() * p_.sort.element_bytes + kLineBytes - 1) / kLineBytes;
+    const std::int64_t lines = (walk_.n() * p_.sort.element_bytes + kCacheLineBytes - 1) / kCacheLineBytes;
     const auto start_of = [&](Step at) { return lines * static_cast<std::int64_t>(at) / kNumSteps; };
-    const std::int64_t end = start_of(static_cast<Step>(static_cast<int>(step) + 1));
-    for (std::int64_t line = start_of(step); line < end; ++line) __builtin_prefetch(elements + line * kLineBytes);
+    const std::int64_t start = start_of(step), end = start_of(static_cast<Step>(static_cast<int>(step) + 1));
+    prefetch_to_read(elements + start * kCacheLineBytes, (end - start) * kCacheLineBytes);
   }
 
   /// Finds elements of rows from `first` on while there is room, and makes their keys. Returns the end of the rows.
   std::int64_t find_rows(std::int64_t first) {
     std::int64_t num_found = 0, row = first;
-    for (; row < num_rows_ && num_found + ShortSelector<Key>::kMostNumbers <= kMostFound; ++row) {
+    for (; row < num_rows_ && num_found + ShortSelector<Key>::kMaxNumbers <= kMaxFound; ++row) {
       Key* const numbers = memory_.numbers + num_found;
       const std::byte* const elements = input(row);
       count_of(row) = selector_.find(elements, order_.run_of(selector_.bound_of(row)), numbers);

@@ -5,24 +5,17 @@
 #include "hal/host/routines/sort_walk.h"
 
 namespace millrace {
-namespace {
-
-template <class Key>
-void sort_groups(const void* code, const SortRowsParameters& p, const KernelArgs& args, std::uint32_t first_group,
-                 std::uint32_t end_group) {
-  SortWalk<Key> walk(code, p, args);
-  walk.for_blocks(first_group, end_group, [&](std::int64_t first, std::int64_t end) {
-    for (std::int64_t row = first; row < end; ++row) walk.run(row);
-  });
-}
-
-}  // namespace
 
 void sort_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs* args,
                std::uint32_t first_group, std::uint32_t end_group) {
   const auto& p = parameters_of<SortRowsParameters>(parameters);
-  const auto sort = p.key_bytes == 8 ? sort_groups<std::int64_t> : sort_groups<std::int32_t>;
-  sort(code, p, *args, first_group, end_group);
+  const auto sort = [&]<class Key>(Key) {
+    SortWalk<Key> walk(code, p, *args);
+    walk.for_blocks(first_group, end_group, [&](std::int64_t first, std::int64_t end) {
+      for (std::int64_t row = first; row < end; ++row) walk.run(row);
+    });
+  };
+  p.key_bytes == 8 ? sort(std::int64_t{}) : sort(std::int32_t{});
 }
 
 }  // namespace millrace

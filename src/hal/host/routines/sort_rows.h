@@ -26,25 +26,23 @@ struct SortRowsSizes {
 
 /// The RoutineCall::parameters of a sort, all i64.
 struct SortRowsParameters {
-  std::int64_t element_bytes, key_bytes, num_lanes, num_other_dims;
+  std::int64_t element_bytes, key_bytes, num_other_dims;
   std::int64_t has_values, has_indices, is_descending;
   std::int64_t has_input_indices;  // in buffer 1, laid out like the input
   std::int64_t keys_have_index;    // in their lower half
   std::int64_t keys_are_halved;    // 64-bit elements with an index: keys hold the upper half of what orders them
   /// Keys of rows that need no more bytes are in workgroup memory, behind kFixedBytes and the ColumnBlock, others in
-  /// the last buffer if it is scratch. A row has memory for most_keys, twice, unless it is longer than a CountingSort
+  /// the last buffer if it is scratch. A row has memory for max_keys, twice, unless it is longer than a CountingSort
   /// takes: then for all.
-  std::int64_t most_workgroup_key_bytes, uses_scratch, most_keys;
+  std::int64_t max_workgroup_key_bytes, uses_scratch, max_keys;
   /// An element's bits without its sign, and those of infinity, if it is a float; otherwise 0.
   std::int64_t magnitude_bits, infinity_bits;
   std::int64_t is_bool;           // any byte but 0 is true
   std::int64_t inverted_bits;     // of every element, before it is compared as a signed integer
   std::int64_t num_pattern_runs;  // 0 if elements are not counted
   PatternRun pattern_runs[kMaxPatternRuns];
-  std::int64_t counts_bytes;  // whether there is a ByteCounter's code
-  Microkernel<SplitBytes> split_bytes;
-  Microkernel<MakeBitProducts> make_bit_products;
-  Microkernel<CountBitProducts> count_bit_products;
+  std::int64_t counts_bytes;  // whether there is the code for it
+  ByteCounterCode byte_counter;
   /// Whether there is one of the functions that sort in registers, for rows of the one length that is known: values if
   /// keys have no index, otherwise indices.
   std::int64_t sorts_few;
@@ -53,18 +51,15 @@ struct SortRowsParameters {
   Microkernel<PartitionElements> partition_elements;  // offset 0: absent
   Microkernel<MakeKeys> make_keys;
   Microkernel<WriteFromKeys> write_values, write_indices;
-  RowSorterOffsets sorter;
-  /// Whether parts are written as soon as they are sorted, and the functions for it: a SortedWriter of the one result,
-  /// which is contiguous.
+  RowSorterCode sorter;
+  /// Whether parts are written as soon as they are sorted, and the functions for it: of the one result, which is
+  /// contiguous.
   std::int64_t writes_sorted;
-  Microkernels<SortFew, RowSorterCode::kNumFew> sort_few_results;
-  Microkernels<MergeFew, RowSorterCode::kNumMerges> merge_few_results;
+  SortedWriter writer;
   Microkernel<TakeRun> take_zeros, take_nans;  // of floats, for keys without an index
-  /// Workgroup memory for a ColumnBlock, its functions and the elements of their tiles; no bytes if rows stay where
-  /// they are.
+  /// Workgroup memory for a ColumnBlock, and its functions; no bytes if rows stay where they are.
   std::int64_t columns_offset, columns_bytes;
-  Microkernel<TransposeTiles> transpose_elements, transpose_indices;
-  std::int64_t element_tile, index_tile;
+  TileCode element_tiles, index_tiles;
   std::int64_t moves_results;  // into the block, not only the input
   RowLoadParameters load;
 

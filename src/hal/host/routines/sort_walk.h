@@ -7,8 +7,8 @@
 
 #include "hal/host/routines/element_copies.h"
 #include "hal/host/routines/restored_runs.h"
+#include "hal/host/routines/row_offsets.h"
 #include "hal/host/routines/row_parts.h"
-#include "hal/host/routines/row_places.h"
 #include "hal/host/routines/sort_rows.h"
 
 namespace millrace {
@@ -26,11 +26,8 @@ class SortWalk {
         args_(args),
         n_(args.sizes[SortRowsSizes::kN]),
         k_(args.sizes[SortRowsSizes::kK]),
-        places_(args.sizes, p.num_other_dims),
         loader_(code, p.load, args),
-        sorter_code_(sorter_code(p.sorter, p.num_lanes)),
-        sorter_(sorter_code_, sorter_memory(), parts),
-        writer_(sorted_writer()),
+        sorter_(code, p.sorter, sorter_memory(), parts),
         columns_(workgroup_memory() + p.columns_offset, p.columns_bytes, tensors()) {}
 
   std::int64_t n() const { return n_; }
@@ -43,10 +40,11 @@ class SortWalk {
   void for_blocks(std::int64_t first, std::int64_t end, const RunRows& run_rows) {
     if (columns_.num_columns() == 0) return run_rows(first, end);
     while (first < end) {
-      const std::int64_t extent = places_.num_columns(), column = first % extent;
+      const std::int64_t extent = p_.num_other_dims == 0 ? 1 : columns_dim()[0], column = first % extent;
       const std::int64_t next_block = first + columns_.num_columns() - column % columns_.num_columns();
       block_ = {first, std::min({end, next_block, first + extent - column})};
-      const Place first_place = places_.of(first);
+      Place first_place;
+      find_in_tensors(first, first_place);
       go_to(first_place);
       if (columns_.moves(0)) columns_.read(0, base(0) + offset_bytes(0), block_.end - first);
       run_rows(first, block_.end);
@@ -64,9 +62,9 @@ class SortWalk {
     // In place: what a vector copies from single stores waits until these are done, and rows no longer overlap.
     find_place(row, offsets_);
     start_row();
-    const std::int64_t num_keys = 2 * (n_ > CountingSort::kMostElements ? n_ : std::min(n_, p_.most_keys));
+    const std::int64_t num_keys = 2 * (n_ > CountingSort::kMaxElements ? n_ : std::min(n_, p_.max_keys));
     Key* const keys =
-        num_keys * std::int64_t{sizeof(Key)} > p_.most_workgroup_key_bytes
+        num_keys * std::int64_t{sizeof(Key)} > p_.max_workgroup_key_bytes
             ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * num_keys
             : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes + p_.columns_bytes);
     StridedElements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
@@ -81,7 +79,7 @@ class SortWalk {
     }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
     SplitKeys<Key> split = {keys, keys + n_, n_, n_};
-    const bool splits = n_ >= kFewestSplitAtFirst && p_.partition_elements.offset != 0 && is_contiguous(elements) &&
+    const bool splits = n_ >= kMinSplitAtFirst && p_.partition_elements.offset != 0 && is_contiguous(elements) &&
                         !(k_ == n_ && sorter_.prefers_digits(n_));
     const bool has_lost_bits =
         splits ? split_elements(elements, choose_pivot(elements), 0, split) : make_keys(elements, keys, keys + n_, 0);
@@ -98,14 +96,15 @@ class SortWalk {
     }
   }
 
-  using Place = RowPlaces::Place;
+  /// Where a row is in each tensor, in elements.
+  using Place = std::array<std::int64_t, kNumSortTensors>;
   Place place_of(std::int64_t row) const {
     Place offsets;
     find_place(row, offsets);
     return offsets;
   }
   void find_place(std::int64_t row, Place& offsets) const {
-    places_.find(row, offsets);
+    find_in_tensors(row, offsets);
     if (columns_.num_columns() == 0) return;
     for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) {
       if (columns_.moves(tensor)) {
@@ -193,12 +192,12 @@ class SortWalk {
       return write_results(elements, split.keys, has_lost_bits);
     }
     const SortTensor result = p_.has_values != 0 ? SortTensor::kValues : SortTensor::kIndices;
-    sorter_.sort_to(split, k_, writer_, place(result));
+    sorter_.sort_to(split, k_, p_.writer, place(result));
   }
 
   /// The same as sort_keys, leaving the first k keys of a few at `sorted`, where up to `count` keys are written.
   void sort_keys_to(const StridedElements& elements, Key* keys, Key* other, std::int64_t count, Key* sorted) {
-    if (p_.keys_are_halved == 0 && count <= sorter_code_.most_few()) return sorter_.sort_few(keys, sorted, count);
+    if (p_.keys_are_halved == 0 && count <= p_.sorter.max_few()) return sorter_.sort_few(keys, sorted, count);
     sort_keys(elements, keys, other, count);
     std::copy_n(keys, k_, sorted);
   }
@@ -259,33 +258,12 @@ class SortWalk {
   Function at(Microkernel<Function> microkernel) const {
     return microkernel.at(code_);
   }
-  template <class Function, std::size_t kCount>
-  std::array<Function, kCount> at(const Microkernels<Function, kCount>& microkernels) const {
-    return all_at(code_, microkernels);
-  }
-  RowSorterCode sorter_code(const RowSorterOffsets& offsets, std::int64_t num_lanes) const {
-    return {.sort_few = at(offsets.sort_few),
-            .merge_few = at(offsets.merge_few),
-            .exchange_halves = at(offsets.exchange_halves),
-            .merge_bitonic = at(offsets.merge_bitonic),
-            .partition_less = at(offsets.partition_less),
-            .partition_at_most = at(offsets.partition_at_most),
-            .num_lanes = num_lanes};
-  }
 
  private:
   /// From so many on, elements are read by the first partition; below, keys are in the cache anyway.
-  static constexpr std::int64_t kFewestSplitAtFirst = 4096;
+  static constexpr std::int64_t kMinSplitAtFirst = 4096;
   static constexpr std::size_t kIndicesTensor = static_cast<std::size_t>(SortTensor::kIndices);
 
-  SortedWriter sorted_writer() const {
-    const bool writes_values = p_.has_values != 0;
-    return {.sort_few = at(p_.sort_few_results),
-            .merge_few = at(p_.merge_few_results),
-            .write = at(writes_values ? p_.write_values : p_.write_indices),
-            .result_bytes = writes_values ? p_.element_bytes : static_cast<std::int64_t>(sizeof(std::int64_t)),
-            .writes_indices = !writes_values};
-  }
   std::int64_t element_bytes(std::size_t tensor) const {
     return tensor == kIndicesTensor ? static_cast<std::int64_t>(sizeof(std::int64_t)) : p_.element_bytes;
   }
@@ -302,15 +280,24 @@ class SortWalk {
       const bool is_moved[] = {true, p_.moves_results != 0 && p_.has_values != 0,
                                p_.moves_results != 0 && p_.has_indices != 0};
       if (!is_moved[tensor]) continue;
-      const bool is_index = tensor == kIndicesTensor;
+      const TileCode& tiles = tensor == kIndicesTensor ? p_.index_tiles : p_.element_tiles;
       tensors[tensor] = {.element_bytes = element_bytes(tensor),
                          .length = tensor == 0 ? n_ : k_,
                          .axis_stride = args_.sizes[SortRowsSizes::kAxisStrides + tensor],
-                         .column_stride = places_.column_stride(tensor),
-                         .transpose = at(is_index ? p_.transpose_indices : p_.transpose_elements),
-                         .tile = is_index ? p_.index_tile : p_.element_tile};
+                         .column_stride = p_.num_other_dims == 0 ? 1 : columns_dim()[1 + tensor],
+                         .transpose = at(tiles.transpose),
+                         .tile = tiles.side};
     }
     return tensors;
+  }
+
+  void find_in_tensors(std::int64_t row, Place& offsets) const {
+    find_row(row, args_.sizes + SortRowsSizes::kOffsets, args_.sizes + SortRowsSizes::kDims, p_.num_other_dims,
+             kNumSortTensors, offsets.data());
+  }
+  /// The innermost dim that numbers rows: its extent, and each tensor's stride.
+  const std::int64_t* columns_dim() const {
+    return args_.sizes + SortRowsSizes::kDims + (p_.num_other_dims - 1) * std::int64_t{SortRowsSizes::kPerDim};
   }
 
   static bool is_contiguous(const StridedElements& elements) {
@@ -334,7 +321,7 @@ class SortWalk {
   /// A key that splits contiguous elements.
   Key choose_pivot(const StridedElements& elements) {
     return sorter_.choose_pivot(elements.count, [&](std::int64_t place, Key* to) {
-      make_keys({elements.data + place * p_.element_bytes, 1, p_.num_lanes}, to, nullptr, place);
+      make_keys({elements.data + place * p_.element_bytes, 1, p_.sorter.num_lanes}, to, nullptr, place);
     });
   }
   static std::byte* bytes_of(Key* keys) { return reinterpret_cast<std::byte*>(keys); }
@@ -363,9 +350,9 @@ class SortWalk {
       return;
     }
     std::byte* const few = sorter_memory().sample;
-    const std::int64_t most_few = RowSorterMemory::kSampleBytes / bytes;
-    for (std::int64_t i = 0; i < count; i += most_few) {
-      const std::int64_t num_few = std::min(most_few, count - i);
+    const std::int64_t max_few = RowSorterMemory::kSampleBytes / bytes;
+    for (std::int64_t i = 0; i < count; i += max_few) {
+      const std::int64_t num_few = std::min(max_few, count - i);
       writer(keys + i, few, num_few);
       copy_strided(few, 1, place(tensor) + i * to_stride * bytes, to_stride, num_few, bytes);
     }
@@ -430,9 +417,8 @@ class SortWalk {
   /// Sorts values by counting, in the memory of the keys.
   void count(const StridedElements& elements, Key* keys) const {
     static_assert(sizeof(Key) >= sizeof(std::int32_t));  // of whose memory a CountingSort counts on
-    static_assert(RestoredRuns::kPieceElements <= CountingSort::most_keys(2));
-    const ByteCounterCode code = {at(p_.split_bytes), at(p_.make_bit_products), at(p_.count_bit_products)};
-    CountingSort sort(p_.element_bytes, bytes_of(keys), p_.counts_bytes != 0 ? &code : nullptr);
+    static_assert(RestoredRuns::kPieceElements <= CountingSort::max_keys(2));
+    CountingSort sort(p_.element_bytes, bytes_of(keys), code_, p_.counts_bytes != 0 ? &p_.byte_counter : nullptr);
     sort.count(elements);
     if (p_.is_bool != 0) sort.join_truths();
     const std::span<const PatternRun> runs(p_.pattern_runs, static_cast<std::size_t>(p_.num_pattern_runs));
@@ -450,11 +436,8 @@ class SortWalk {
   const SortRowsParameters& p_;
   const KernelArgs& args_;
   std::int64_t n_, k_;
-  RowPlaces places_;
   RowLoader loader_;
-  RowSorterCode sorter_code_;
   RowSorter<Key> sorter_;
-  SortedWriter writer_;
   ColumnBlock columns_;
   struct Rows {
     std::int64_t first = 0, end = 0;

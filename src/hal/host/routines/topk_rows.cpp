@@ -16,10 +16,9 @@ class TopkWalk {
       : p_(p),
         walk_(code, p.sort, args, KeyParts::kWhole),  // elements are not found in the order of their indices
         order_(p),
-        memory_(p.most_found),
-        sorter_code_(sorter_code()),
-        code_(selector_code()),
-        selector_(code_, sorter_code_, walk_.sorter_memory(),
+        memory_(p.max_found),
+        code_(code),
+        selector_(code, p.selector, p.sorter, walk_.sorter_memory(),
                   {memory<Key>(memory_.minima), memory<Key>(memory_.groups), memory<Key>(memory_.other),
                    memory<Key>(memory_.passing), memory<Key>(memory_.found)},
                   {[this](Key key) { return order_.run_of(key); },
@@ -33,7 +32,7 @@ class TopkWalk {
 
  private:
   void run_rows(std::int64_t first_row, std::int64_t end_row) {
-    if (ShortSelector<Key>::takes(walk_.n(), walk_.k(), p_.coarse_lanes)) return run_short(first_row, end_row);
+    if (ShortSelector<Key>::takes(walk_.n(), walk_.k(), p_.selector.num_lanes)) return run_short(first_row, end_row);
     for (std::int64_t row = first_row; row < end_row; ++row) {
       walk_.go_to(walk_.place_of(row));
       if (walk_.loader().is_used()) walk_.loader().go_to(row);
@@ -62,31 +61,9 @@ class TopkWalk {
   std::int64_t* keys() const { return memory<std::int64_t>(memory_.keys); }
   std::int64_t* other() const { return memory<std::int64_t>(memory_.other); }
   const std::byte* input() const { return walk_.place(SortTensor::kInput); }
-  MakeNumberedKeys make_keys() const { return walk_.at(p_.make_numbered_keys); }
-
-  RowSorterCode sorter_code() const { return walk_.sorter_code(p_.sorter, p_.coarse_lanes); }
-  RowSelectorCode selector_code() const {
-    return {
-        .find_minima = walk_.at(p_.find_minima),
-        .find_column_minima = walk_.at(p_.find_column_minima),
-        .fold_minima = walk_.at(p_.fold_minima),
-        .fold_four_minima = walk_.at(p_.fold_four_minima),
-        .match_minima = walk_.at(p_.match_minima),
-        .list_chunks = walk_.at(p_.list_chunks),
-        .find_passing = walk_.at(p_.find_passing),
-        .match_elements = walk_.at(p_.match_elements),
-        .filter_row = walk_.at(p_.filter_row),
-        .filter_whole_row = walk_.at(p_.filter_whole_row),
-        .num_lanes = p_.coarse_lanes,
-        .find_computed_minima = p_.finds_computed_minima != 0 ? walk_.at(p_.find_computed_minima) : ComputeElements{}};
-  }
-  ShortSelectorCode short_selector_code() const {
-    return {walk_.at(p_.find_group_minima), sorter_code_.sort_few, code_.filter_row, p_.coarse_lanes};
-  }
 
   void run_short(std::int64_t first_row, std::int64_t end_row) {
-    const ShortSelectorCode code = short_selector_code();
-    ShortTopk<Key>(code, make_keys(), p_, walk_,
+    ShortTopk<Key>(code_, p_, walk_,
                    {{memory<Key>(memory_.minima), memory<Key>(memory_.passing)},
                     memory<Key>(memory_.found),
                     memory<std::byte>(memory_.elements),
@@ -106,7 +83,7 @@ class TopkWalk {
   bool sort_found(const Key* numbers, std::int64_t count) {
     auto* const copies = memory<std::byte>(memory_.elements);
     reader().copy(numbers, count, copies);
-    const bool has_lost_bits = make_keys()(copies, numbers, keys(), count) != 0;
+    const bool has_lost_bits = p_.make_numbered_keys.at(code_)(copies, numbers, keys(), count) != 0;
     walk_.sort_keys(elements(), keys(), other(), count);
     return has_lost_bits;
   }
@@ -127,8 +104,7 @@ class TopkWalk {
   SortWalk<std::int64_t> walk_;
   CoarseOrder<Key> order_;
   TopkRowsMemory memory_;
-  RowSorterCode sorter_code_;
-  RowSelectorCode code_;
+  const void* code_;
   RowSelector<Key> selector_;
 };
 

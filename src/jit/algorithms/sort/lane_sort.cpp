@@ -12,18 +12,18 @@ namespace millrace {
 
 SizeExpr margin_of_selected(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  return margin_of_both(margin_of_at_most(n, longest_selected(sort)), most_selected(sort) + 1 - sort.k);
+  return margin_of_both(margin_of_at_most(n, longest_selected(sort)), max_selected(sort) + 1 - sort.k);
 }
 
 std::vector<RequestCase> lane_sort_cases(const KernelRequest& request, const TargetSpec&) {
   const auto& sort = std::get<SortDescriptor>(request);
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  const SizeExpr is_numbered = margin_of_at_most(n, kMostIndexedByLanes);
+  const SizeExpr is_numbered = margin_of_at_most(n, kMaxIndexedByLanes);
   std::vector<RequestCase> cases;
   const std::int64_t longest = longest_selected(sort);
-  const bool is_limited = longest < kMostIndexedByLanes && n.upper_bound() > longest;
+  const bool is_limited = longest < kMaxIndexedByLanes && n.upper_bound() > longest;
   if (sort.k != n && (!sort.k.is_constant() || is_limited)) {
-    const std::int64_t max_k = most_selected(sort).upper_bound();
+    const std::int64_t max_k = max_selected(sort).upper_bound();
     cases.push_back(sort_case(margin_of_selected(sort), sort, {.n = longest, .k = max_k}, "_first"));
   }
   if (leaves_to_heap(sort)) {
@@ -31,12 +31,12 @@ std::vector<RequestCase> lane_sort_cases(const KernelRequest& request, const Tar
     return cases;
   }
   const bool can_be_short = sort.indices.has_value() && size_bytes(sort.input.type.dtype) <= 2;
-  if (can_be_short && !selects_first(sort) && n.upper_bound() > LaneKeys::kMostShortIndices) {
-    const SizeExpr is_short = margin_of_at_most(n, LaneKeys::kMostShortIndices);
-    cases.push_back(sort_case(is_short, sort, {.n = LaneKeys::kMostShortIndices}, "_short"));
+  if (can_be_short && !selects_first(sort) && n.upper_bound() > LaneKeys::kMaxShortIndices) {
+    const SizeExpr is_short = margin_of_at_most(n, LaneKeys::kMaxShortIndices);
+    cases.push_back(sort_case(is_short, sort, {.n = LaneKeys::kMaxShortIndices}, "_short"));
   }
   if (sort.indices || selects_first(sort)) {
-    cases.push_back(sort_case(is_numbered, sort, {.n = kMostIndexedByLanes}, "_lanes"));
+    cases.push_back(sort_case(is_numbered, sort, {.n = kMaxIndexedByLanes}, "_lanes"));
   } else {
     cases.push_back({1, request});
   }

@@ -44,8 +44,8 @@ std::vector<RequestCase> lane_sort_parts_cases(const KernelRequest& request, con
   SizeExpr is_long = margin_of_at_least(n, kMinElements);
   if (sort.k != n) is_long = margin_of_both(is_long, margin_of_not(margin_of_selected(sort)));
   if (!sort.indices) return {sort_case(is_long, sort, {}, "_parts")};
-  const SizeExpr margin = margin_of_both(is_long, margin_of_at_most(n, kMostIndexedByLanes));
-  return {sort_case(margin, sort, {.n = kMostIndexedByLanes}, "_parts")};
+  const SizeExpr margin = margin_of_both(is_long, margin_of_at_most(n, kMaxIndexedByLanes));
+  return {sort_case(margin, sort, {.n = kMaxIndexedByLanes}, "_parts")};
 }
 
 Result<KernelSequence> lower_lane_sort_parts(const KernelRequest& request, const Target& target,
@@ -61,7 +61,7 @@ Result<KernelSequence> lower_lane_sort_parts(const KernelRequest& request, const
   const SizeExpr rows = num_rows(sort.input.type.shape, sort.axis);
   const SizeExpr few_chunks = min(ceil_div(n, LongSort::part_keys(keys.with_index)), LongSort::kFewChunks);
   const SizeExpr num_chunks = max(few_chunks, ceil_div(n, LongSort::kPartBytes / key_bytes));
-  const SizeExpr num_buckets = min(ceil_div(n, LongSort::part_keys(keys.with_index)), LongSort::kMostBuckets);
+  const SizeExpr num_buckets = min(ceil_div(n, LongSort::part_keys(keys.with_index)), LongSort::kMaxBuckets);
   KernelSequence sequence;
   sequence.scratch = {{"cuts", rows * LongSort::kCutBytes},
                       {"starts", rows * num_chunks * (num_buckets + LongSort::kStartsBesideBuckets) * 4},

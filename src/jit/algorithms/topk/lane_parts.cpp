@@ -56,9 +56,9 @@ std::vector<RequestCase> lane_topk_parts_cases(const KernelRequest& request, con
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (sort.k == n) return {};
   const SizeExpr is_long =
-      margin_of_both(n - elements_per_part(sort) * kMinParts + 1, margin_of_at_most(n, kMostIndexedByLanes));
-  const SizeExpr margin = margin_of_both(is_long, margin_of_at_most(sort.k, kMostSelected));
-  return {sort_case(margin, sort, {.n = kMostIndexedByLanes, .k = kMostSelected}, "_long")};
+      margin_of_both(n - elements_per_part(sort) * kMinParts + 1, margin_of_at_most(n, kMaxIndexedByLanes));
+  const SizeExpr margin = margin_of_both(is_long, margin_of_at_most(sort.k, kMaxSelected));
+  return {sort_case(margin, sort, {.n = kMaxIndexedByLanes, .k = kMaxSelected}, "_long")};
 }
 
 Result<KernelSequence> lower_lane_topk_parts(const KernelRequest& request, const Target& target,
@@ -68,7 +68,7 @@ Result<KernelSequence> lower_lane_topk_parts(const KernelRequest& request, const
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (!selects_first(sort)) {
     return unimplemented(fmt::format("the first {} of rows of {} elements, takes up to {} of long contiguous rows",
-                                     sort.k.to_text(), n.to_text(), kMostSelected));
+                                     sort.k.to_text(), n.to_text(), kMaxSelected));
   }
   const SizeExpr min_elements = elements_per_part(sort) * kMinParts;
   if (options.force_algorithm.empty() && (n - min_elements).upper_bound() < 0) {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jit/lanes/lane_function.h"
+#include "millrace/base/dtype.h"
+
+namespace millrace {
+
+/// The lanes that hold an element: as wide as it, but at least 32 bits.
+inline int lane_bits_of(DType dtype) { return size_bytes(dtype) == 8 ? 64 : 32; }
+/// The greatest integer of a lane.
+inline std::int64_t max_lane(int lane_bits) { return std::numeric_limits<std::int64_t>::max() >> (64 - lane_bits); }
+
+/// How a load extends an element, so that integers order in a lane as they do in their dtype.
+LaneElement element_of(DType);
+/// The bits of a float without its sign, and those of infinity.
+std::int64_t magnitude_of(DType);
+std::int64_t infinity_of(DType);
+/// What is inverted so that elements order like signed lanes: the highest bit of wide unsigned ones; otherwise 0.
+std::int64_t inverted_sign_of(DType);
+
+/// Inverts these bits, which may be none.
+LaneValue invert_bits(LaneBuilder&, LaneValue, std::int64_t bits);
+/// Inverts the bits below the sign of negative floats, from bits to keys and back, and then all bits if `inverts_all`.
+LaneValue invert_negative(LaneBuilder&, LaneValue, DType, bool inverts_all = false);
+/// 0 or 1 for a byte that may have any bits.
+LaneValue true_is_one(LaneBuilder&, LaneValue);
+/// The f32 of a 16-bit float in the lower bits. Other dtypes stay.
+LaneValue widen_float(LaneBuilder&, LaneValue, DType);
+/// An f32 rounded to a 16-bit float, to nearest, ties to even; see narrow_bf16.
+LaneValue narrow_float(LaneBuilder&, LaneValue, DType);
+
+}  // namespace millrace
