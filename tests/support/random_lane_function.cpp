@@ -13,8 +13,8 @@ RandomLaneFunction::RandomLaneFunction(IsaLevel isa, std::uint32_t seed, int lan
     if (can_draw(static_cast<LaneOp>(op))) ops_.push_back(static_cast<LaneOp>(op));
   }
   for (int i = 0; i < kNumInputs; ++i) vectors_.push_back(b_.load(0, i * 64, random_element()));
-  vectors_.push_back(b_.numbers());
-  vectors_.push_back(b_.broadcast(2));
+  if (!has_bytes()) vectors_.push_back(b_.numbers());
+  if (!has_bytes()) vectors_.push_back(b_.broadcast(2));
   masks_.push_back(b_.binary(LaneOp::kLess, vectors_[0], vectors_[1]));
   add_some();
   if (below(3) == 0) add_loop();
@@ -22,6 +22,7 @@ RandomLaneFunction::RandomLaneFunction(IsaLevel isa, std::uint32_t seed, int lan
 }
 
 LaneElement RandomLaneFunction::random_element() {
+  if (has_bytes()) return b_.lane_element();
   const auto bytes = std::min(1u << below(4), static_cast<std::uint32_t>(b_.lane_bits() / 8));
   return {static_cast<std::uint8_t>(bytes), below(2) == 0};
 }
@@ -32,7 +33,7 @@ LaneValue RandomLaneFunction::any_float() {
   return below(2) == 0 ? bits : b_.unary(LaneOp::kShiftLeft, bits, b_.lane_bits() - 9);
 }
 
-/// AVX-512 has any; AVX2 those that sorts and transposes need.
+/// AVX-512 has any; AVX2 those of has_code_in_256_bits().
 BitOrder RandomLaneFunction::any_order() {
   const int n = b_.num_lanes(), num_bits = std::countr_zero(static_cast<unsigned>(n));
   if (n * b_.lane_bits() == 512) {
@@ -65,6 +66,7 @@ std::int64_t RandomLaneFunction::any_immediate(std::uint32_t fields) {
 bool RandomLaneFunction::can_draw(LaneOp op) const {
   if (info_of(op).result == LaneResult::kNone || op == LaneOp::kVariable || op == LaneOp::kCompress) return false;
   if (uses(op, lane_table::kPointer | lane_table::kInteger)) return op == LaneOp::kLoad;
+  if (has_bytes() && !has_trait(op, lane_table::kBytes)) return false;
   if (has_trait(op, lane_table::kOnly32) && b_.lane_bits() != 32) return false;
   if (has_trait(op, lane_table::kOnlyAvx512) && b_.isa() != IsaLevel::kAvx512) return false;
   return !has_trait(op, lane_table::kNeedsVpopcnt) || counts_bits_;
@@ -99,20 +101,37 @@ void RandomLaneFunction::add(LaneOp op) {
 void RandomLaneFunction::add_some() {
   for (std::uint32_t left = 1 + below(60); left > 0; --left) {
     add(ops_[below(static_cast<std::uint32_t>(ops_.size()))]);
+    if (below(16) == 0) change_integer();
+  }
+}
+
+/// Argument 2, which is an integer to the code even where the op is meant for pointers.
+void RandomLaneFunction::change_integer() {
+  const auto imm = static_cast<std::int64_t>(below(2001)) - 1000;
+  switch (below(has_bytes() ? 3 : 4)) {
+    case 0:
+      return b_.load_pointer(2, 0, static_cast<std::int32_t>(8 * below(kNumInputs * 64 / 8)));
+    case 1:
+      return b_.advance(2, imm);
+    case 2:
+      return b_.advance_by_argument(2, 3, imm);
+    default:
+      return b_.advance_by(2, any_vector(), imm);
   }
 }
 
 /// Values that are made in a loop are lost behind it, except for a variable.
 void RandomLaneFunction::add_loop() {
   num_iterations_ = below(kMaxIterations + 1);
-  const LaneValue variable = b_.variable(any_vector());
+  const LaneValue variable = has_bytes() ? any_vector() : b_.variable(any_vector());
   const std::size_t num_vectors = vectors_.size(), num_masks = masks_.size();
   b_.for_blocks(3, 1, [&] {
     vectors_.push_back(b_.load(0, kNumInputs * 64, b_.lane_element()));
     vectors_.push_back(variable);
     add_some();
-    if (below(2) == 0) b_.append(4, any_vector(), any_mask(), true);
-    b_.assign(variable, any_vector());
+    // What is unspecified behind the last append is not compared.
+    if (below(2) == 0) b_.append(4, any_vector(), has_bytes() ? all_lanes() : any_mask(), !has_bytes());
+    if (!has_bytes()) b_.assign(variable, any_vector());
     if (below(2) == 0) b_.advance(0, b_.num_lanes() * b_.lane_bits() / 8);
   });
   vectors_.resize(num_vectors);
@@ -120,18 +139,34 @@ void RandomLaneFunction::add_loop() {
   vectors_.push_back(variable);
 }
 
+/// Each append writes over what is unspecified behind the one before.
+void RandomLaneFunction::append_bytes() {
+  for (const LaneValue vector : vectors_) {
+    const bool is_last = vector == vectors_.back();
+    b_.append(1, vector, is_last || below(4) == 0 ? all_lanes() : any_mask(), false);
+    output_bytes_ += 64;
+  }
+  function_ = b_.finish_with(2);
+}
+
 void RandomLaneFunction::finish() {
+  if (has_bytes()) return append_bytes();
   std::int32_t offset = 0;
   const std::uint32_t one_of = below(2) == 0 ? 1 : 5;
   for (const LaneValue vector : vectors_) {
     if (vector != vectors_.back() && below(one_of) != 0) continue;
-    b_.store(1, offset, random_element(), vector, below(4) == 0 ? any_mask() : kNoLaneValue);
+    if (below(8) == 0) {
+      b_.stream(1, offset, vector);
+    } else {
+      b_.store(1, offset, random_element(), vector, below(4) == 0 ? any_mask() : kNoLaneValue);
+    }
     offset += 64;
   }
   for (const std::int32_t last = offset + 64; offset < last; offset += b_.mask_bytes()) {
     if (below(4) == 0) b_.store_mask(1, offset, any_mask());
   }
-  output_bytes_ = static_cast<std::size_t>(offset);
+  if (below(2) == 0) b_.store_pointer(2, 1, offset - 64);
+  output_bytes_ = static_cast<std::size_t>((offset + 63) / 64 * 64);
   switch (below(4)) {
     case 0:
       function_ = b_.finish_with_any(any_vector());

@@ -10,9 +10,9 @@
 namespace millrace::test {
 
 /// A function of random operations, drawn from the table of lane ops. It reads vectors at argument 0, perhaps in a loop
-/// that as many vectors as argument 3 says keep going, appends lanes at argument 4, and stores values at argument 1:
-/// all of them, which live until then, so that long functions spill, or some, so that registers are reused. Argument 2
-/// is any integer.
+/// that as many vectors as argument 3 says keep going, appends lanes at argument 4, and stores values at argument 1,
+/// which is aligned to a vector: all of them, which live until then, so that long functions spill, or some, so that
+/// registers are reused. Argument 2 is any integer. Lanes of 8 bits have few ops, and are appended instead of stored.
 class RandomLaneFunction {
  public:
   static constexpr int kNumInputs = 4, kMaxIterations = 3;
@@ -33,11 +33,15 @@ class RandomLaneFunction {
   LaneValue any_float();
   /// A few at a time, because masks do not spill.
   LaneValue any_mask() { return masks_.back(); }
+  bool has_bytes() const { return b_.lane_bits() == 8; }
+  LaneValue all_lanes() { return b_.binary(LaneOp::kAtMost, vectors_[0], vectors_[0]); }
   BitOrder any_order();
   std::int64_t any_immediate(std::uint32_t fields);
   bool can_draw(LaneOp) const;
   void add(LaneOp);
   void add_some();
+  void change_integer();
+  void append_bytes();
   void add_loop();
   void finish();
 

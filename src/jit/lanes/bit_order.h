@@ -75,4 +75,12 @@ class BitOrder {
   std::int64_t digits_ = 0;  // in each four bits, the bit at a place; place 0 lowest
 };
 
+/// The orders that AVX2 has code for: those that sorts and transposes need.
+constexpr bool has_code_in_256_bits(BitOrder order, int lane_bits) {
+  const int n = 256 / lane_bits, block_bit = lane_bits == 64 ? 1 : 2;
+  const bool moves_pairs = order == BitOrder::rotated_up(n, 0, 2) || order == BitOrder::rotated_down(n, 0, 2);
+  return order == BitOrder::interleaved(n) || order == BitOrder::exchanged(n, block_bit) ||
+         order == BitOrder::exchanged(n, block_bit - 1) || (lane_bits == 32 && moves_pairs);
+}
+
 }  // namespace millrace

@@ -132,8 +132,8 @@ std::string to_text(const LaneFunction&);
 Result<LaneFunction> parse_lane_function(std::string_view text, std::string_view name);
 /// Whether each instruction has the fields of its op, in their ranges; values are made before they are read, and not in
 /// a block that was left; blocks do not nest; and the last instruction, and no other, returns. The error has a line for
-/// each problem: "%7 = less: b is a mask, takes a vector". What it does not see ends emission: more masks at once than
-/// AVX-512 has registers for, and orders of lanes that AVX2 has no code for.
+/// each problem: "%7 = less: b is a mask, takes a vector". AVX-512 has registers for a few masks at once, and AVX2 has
+/// code for a few orders of lanes.
 Status verify(const LaneFunction&);
 
 /// Computes a function on the host, without code: the reference of tests. Arguments are pointers and integers; an

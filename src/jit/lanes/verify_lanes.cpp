@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "jit/lanes/lane_function.h"
+#include "jit/lanes/linear_scan.h"
 
 namespace millrace {
 namespace {
@@ -29,12 +29,14 @@ class LaneVerifier {
     for (at_ = 0; at_ < f_.instructions.size(); ++at_) check_instruction();
     if (is_in_block_) fail("the block has no end");
     if (f_.instructions.empty() || !is_return(f_.instructions.back().op)) fail("the last instruction does not return");
+    if (problems_.empty()) check_masks();
     if (problems_.empty()) return {};
     problems_.pop_back();
     return invalid_argument(problems_);
   }
 
  private:
+  bool has_256_bits() const { return f_.num_lanes * f_.lane_bits == 256; }
   const LaneInstruction& instruction() const { return f_.instructions[at_]; }
 
   void check_vectors() {
@@ -67,8 +69,7 @@ class LaneVerifier {
   void check_vector_traits(LaneOp op) {
     if (f_.lane_bits == 8 && !has_trait(op, lane_table::kBytes)) fail("takes no lanes of 8 bits");
     if (f_.lane_bits == 64 && has_trait(op, lane_table::kOnly32)) fail("takes no lanes of 64 bits");
-    if (f_.lane_bits * f_.num_lanes == 256 && has_trait(op, lane_table::kOnlyAvx512))
-      fail("takes no vectors of 256 bits");
+    if (has_256_bits() && has_trait(op, lane_table::kOnlyAvx512)) fail("takes no vectors of 256 bits");
   }
 
   bool is_value(LaneValue value) const { return value >= 0 && static_cast<std::size_t>(value) < at_; }
@@ -120,8 +121,16 @@ class LaneVerifier {
     if (uses(i.op, lane_table::kLaneSetImm) && n < 64) check_range(i.imm, 0, (std::int64_t{1} << n) - 1);
     if (uses(i.op, lane_table::kStepImm)) check_range(i.imm, -kMaxStep, kMaxStep);
     if (uses(i.op, lane_table::kCountImm)) check_range(i.imm, 1, std::int64_t{1} << 20);
-    if (uses(i.op, lane_table::kOrderImm) && !is_order(i.imm))
-      fail(fmt::format("{:#x} is no order of the lanes' bits", i.imm));
+    if (!uses(i.op, lane_table::kOrderImm)) return;
+    if (!is_order(i.imm)) return fail(fmt::format("{:#x} is no order of the lanes' bits", i.imm));
+    if (has_256_bits() && !has_code_in_256_bits(BitOrder(i.imm), f_.lane_bits)) {
+      fail(fmt::format("vectors of 256 bits have no code for the order {:#x}", i.imm));
+    }
+  }
+  /// Masks do not spill; AVX2 has them in vectors.
+  void check_masks() {
+    if (has_256_bits() || LanePlaces(f_, LaneValueClass::kMask, kNumMaskRegisters).num_slots() == 0) return;
+    fail(fmt::format("more masks at once than AVX-512 has registers for; it has {}", kNumMaskRegisters));
   }
   void check_range(std::int64_t imm, std::int64_t first, std::int64_t last) {
     if (imm < first || imm > last) fail(fmt::format("the immediate is {}, takes {} to {}", imm, first, last));

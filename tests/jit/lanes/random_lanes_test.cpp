@@ -45,7 +45,8 @@ struct LaneRun {
 void check_random_function(IsaLevel isa, std::uint32_t seed) {
   std::mt19937 values(seed);
   const bool is_wide = values() % 2 == 0, has_one_minimum_port = values() % 2 == 0;
-  const RandomLaneFunction random(isa, seed, is_wide ? 64 : 32, host_cpu_features().vpopcntdq);
+  const bool is_byte = isa == IsaLevel::kAvx512 && host_cpu_features().vbmi2 && values() % 8 == 0;
+  const RandomLaneFunction random(isa, seed, is_byte ? 8 : is_wide ? 64 : 32, host_cpu_features().vpopcntdq);
   const LaneFunction& function = random.function();
   INFO("seed ", seed, "\n", to_text(function));
   const LaneCode code(function, {.has_one_minimum_port = has_one_minimum_port});
