@@ -14,6 +14,7 @@
 #include "jit/lanes/lane_function.h"
 #include "tests/support/kernel_round_trip.h"
 #include "tests/support/run_kernel.h"
+#include "tests/support/run_lanes.h"
 
 namespace millrace::test {
 namespace {
@@ -187,7 +188,12 @@ class SectionTest {
       fail(1, fmt::format("the text reads back as\n{}", to_text(*again)));
     }
     for (const Directive& directive : section_.directives) {
-      if (directive.word != "verify" && directive.word != "error") {
+      if (directive.word == "run" && problems_.empty()) {
+        TextReader text(path_, directive.text);
+        if (const std::string problem = lane_run_problem(*function, text); !problem.empty()) {
+          fail(directive.line, problem);
+        }
+      } else if (directive.word != "verify" && directive.word != "error") {
         fail(directive.line, fmt::format("'{}' is not for lane functions", directive.word));
       }
     }

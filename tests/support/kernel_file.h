@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that are texts: tests/jit/**/*.kernel. A file holds one kernel, or several with a line "// ---" between them.
 // The kernel's text begins with the word that says its kind: loop_kernel, kernel, or lanes for a lane function, which
-// takes the first two directives. Comments in it are directives; they stand on their own lines or behind the line that
-// they are about:
+// takes the first three directives. Comments in it are directives; they stand on their own lines or behind the line
+// that they are about:
 //
 //     // verify
 //         The kernel verifies, and its text reads back. So does every kernel without an `error`; this says that
@@ -15,6 +15,8 @@
 //         generator on every ISA level of the host and on a simulated GPU; a machine kernel on the former, or, if its
 //         workgroups have several threads, on the latter. A buffer on the right alone begins with zeros.
 //         "-> y = [1], error: out of range" expects that the run fails, with this in its code or message.
+//     // run: arg0 = i32[1, 2, 3], arg2 = 3 -> arg1 = i32[2, 4, 6], returns arg1+12
+//         The same for a lane function, which is evaluated, and runs as code if the host has its level: run_lanes.h.
 //     // plan <target>: <text>
 //         The memory plan and the mapping for the target contain the text, or the refusal does.
 //     // must-contain <target>: <text>
