@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that every algorithm needs.
+// Checks of sort and scan requests that every algorithm makes before it lowers one.
 #include <fmt/format.h>
 
 #include "hal/host/routines/row_parts.h"
@@ -19,10 +19,11 @@ std::size_t num_results(const SortDescriptor& sort) {
 Status check_sort(const SortDescriptor& sort) {
   MILLRACE_TRY(check_sort_of_parts(sort));
   if (!sort.parts.is(1)) {
-    return unimplemented(fmt::format("sort '{}': rows in {} parts, takes whole rows", sort.name, sort.parts.to_text()));
+    return unimplemented(
+        fmt::format("sort '{}': rows in {} parts, takes only whole rows", sort.name, sort.parts.to_text()));
   }
   if (!sort.input_indices) return {};
-  return unimplemented(fmt::format("sort '{}': elements come with indices, takes their positions", sort.name));
+  return unimplemented(fmt::format("sort '{}': elements come with indices, takes only elements without", sort.name));
 }
 
 Status check_sort_of_parts(const SortDescriptor& sort) {
@@ -31,7 +32,7 @@ Status check_sort_of_parts(const SortDescriptor& sort) {
   if (sort.axis >= shape.rank()) {
     return refuse(fmt::format("axis {}, expected less than {}", sort.axis, shape.rank()));
   }
-  if (!sort.values && !sort.indices) return refuse("neither values nor indices are wanted");
+  if (!sort.values && !sort.indices) return refuse("neither values nor indices are requested");
   Shape expected = shape;
   expected[sort.axis] = sort.parts * sort.k;
   const auto check_result = [&](const std::optional<KernelTensor>& result, DType dtype) -> Status {
@@ -72,7 +73,7 @@ Status check_scan(const ScanDescriptor& scan) {
   if (scan.result.type != type) {
     return refuse(fmt::format("the result is {}, expected {}", scan.result.type.to_text(), type.to_text()));
   }
-  if (scan.step != ScanStep::kRows) return refuse("a step of a scan, expected all of one");
+  if (scan.step != ScanStep::kRows) return refuse("a step of a scan, expected a whole scan");
   if (type.dtype == DType::kBool) return refuse("bool has no sum or maximum here");
   if (gives_index(scan.kind)) return refuse("an index, expected a reduction to a value");
   return {};

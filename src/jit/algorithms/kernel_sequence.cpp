@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Appends planned kernels to the sequence that an algorithm lowers a request to, and verifies and prints sequences.
 #include <set>
 #include <string_view>
 
@@ -51,7 +52,7 @@ void check_scratch(const KernelSequence& sequence, std::string& broken) {
   std::set<std::string_view> names;
   for (const SequenceScratch& scratch : sequence.scratch) {
     if (names.insert(scratch.name).second) continue;
-    broken += fmt::format("{}sequence '{}': scratch '{}' is there twice, expected names that differ",
+    broken += fmt::format("{}sequence '{}': scratch '{}' occurs twice, expected unique names",
                           broken.empty() ? "" : "\n", sequence.algorithm, scratch.name);
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Loops over the rows along one axis, for kernels with one thread per row (scans, scatters, sorts of short rows).
 #include "jit/algorithms/line_walk.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// The dim before the last one that is longest, as far as extents are known; of equals, the one furthest in.
+/// The longest dim before the last one, as far as extents are known; among equals, the innermost.
 std::size_t longest_before_last(const Shape& shape) {
   std::size_t longest = shape.rank() - 2;
   for (std::size_t d = longest; d-- > 0;) {
@@ -116,8 +117,8 @@ MachineValue LineWalk::load_each(MemoryHandle memory, const KernelTensor& tensor
   return b_.gather(memory, b_.add(line, b_.mul(positions, step)), mask_or_all(), other);
 }
 
-/// Dims behind the axis have the same place from the end in every tensor: a scatter's updates may have more dims, or
-/// fewer, in the axis' place.
+/// Dims after the axis are counted from the end, which is the same in every tensor: a scatter's updates may have more
+/// or fewer dims in place of the axis.
 const SizeExpr& LineWalk::lane_stride(const Layout& layout) const {
   return layout.strides[layout.strides.size() - (shape_.rank() - lane_dim_)];
 }

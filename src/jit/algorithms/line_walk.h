@@ -11,12 +11,13 @@
 namespace millrace {
 
 /// Traverses the rows along one axis of tensors that have equal shapes except for the axis. A thread takes one row,
-/// together with as many of its neighbours in the last dim as a vector has lanes. If the axis is the last dim, it takes
-/// one row alone, or with its neighbours in the longest other dim, whose elements are gathered and scattered.
+/// together with as many of its neighbours in the last dim as a vector has lanes. If the axis is the last dim, the
+/// thread takes one row alone, or, if `gathers` is set, neighbouring rows in the longest other dim, whose elements are
+/// gathered and scattered.
 class LineWalk {
  public:
   struct Threads {
-    std::uint32_t lanes = 1;  // at most: no more than the dim of the neighbours needs
+    std::uint32_t lanes = 1;  // upper limit; fewer if the dim of the neighbours is shorter
     std::uint32_t workgroup_size = 1;
     bool gathers = false;  // whether rows along the last dim are taken together
   };
@@ -34,13 +35,13 @@ class LineWalk {
   LinearValue start(const KernelTensor& tensor, const std::function<std::size_t(std::size_t)>& dim_of) const;
   LinearValue start(const KernelTensor& tensor) const;
 
-  /// Where the element number `position` (i64) of the line that begins at `start` stands.
+  /// The offset of element number `position` (i64) of the row that begins at `start`.
   MachineValue element(const KernelTensor& tensor, const LinearValue& start, MachineValue position);
 
-  /// The lanes' elements, as far apart as the last dim's are, from `offset` on.
+  /// One element per lane, from `offset` on, with the stride of the lanes' dim.
   MachineValue load(MemoryHandle memory, const Layout& layout, MachineValue offset);
   void store(MemoryHandle memory, const Layout& layout, MachineValue offset, MachineValue value);
-  /// The elements with numbers of their own: lane l's element number `positions[l]` of the line that begins at `start`.
+  /// A different position per lane: element number `positions[l]` of lane l's row. The rows begin at `start`.
   MachineValue load_each(MemoryHandle memory, const KernelTensor& tensor, const LinearValue& start,
                          MachineValue positions);
 
@@ -48,7 +49,7 @@ class LineWalk {
   bool is_lane_dim(std::size_t d) const { return lanes_ > 1 && d == lane_dim_; }
   /// Finds the row's place, then calls `body`.
   void walk_line(MachineValue line, const std::function<void()>& body);
-  /// Rows along the axis; those that one thread takes together count as one.
+  /// The number of rows along the axis; rows that one thread takes together count as one.
   SizeExpr num_lines() const;
   SizeExpr steps_of(std::size_t d) const { return is_lane_dim(d) ? ceil_div(shape_[d], lanes_) : shape_[d]; }
   const SizeExpr& lane_stride(const Layout&) const;

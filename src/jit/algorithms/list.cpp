@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The ordered list of algorithms, and lower_request(), which asks them in that order and collects their refusals.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -53,8 +54,8 @@ const std::string& name_of_request(const KernelRequest& request) {
   return std::visit([](const auto& kind) -> const std::string& { return kind.name; }, request);
 }
 
-/// Asks an algorithm for a case of a request: to read its load, if it has one and the algorithm can, or else to read
-/// what the load has stored.
+/// Asks an algorithm for one case of a request. If the request has a load that the algorithm does not read, the load is
+/// stored first.
 Result<KernelSequence> lower_case(const Algorithm& algorithm, const KernelRequest& one, const KernelRequest& request,
                                   const Target& target, const LowerOptions& options, std::vector<Refusal>& refusals) {
   const LoopKernel* const load = load_of(request);
@@ -104,8 +105,8 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
     if (!serves(algorithm, target.spec())) {
       if (!forced.empty()) {
         refusals.push_back(
-            {forced, fmt::format("serves {}, {} is none", algorithm.targets == AlgorithmTargets::kGpu ? "GPUs" : "CPUs",
-                                 target.to_text())});
+            {forced, fmt::format("serves {}, {} is not one",
+                                 algorithm.targets == AlgorithmTargets::kGpu ? "GPUs" : "CPUs", target.to_text())});
       }
       continue;
     }

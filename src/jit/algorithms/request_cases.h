@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// The algorithm's cases that may hold; the whole request if none does, or if the algorithm does not tell cases. None
-/// if the algorithm has none for such a request.
+/// The algorithm's cases that may hold; the whole request if none may hold, or if the algorithm has no function for
+/// cases. Empty if that function gives no case for the request.
 std::vector<RequestCase> cases_of(const Algorithm&, const KernelRequest&, const TargetSpec&);
 
 /// Combines the sequences for the cases of one request. In a run, kernels of cases that do not apply have 0 groups, and

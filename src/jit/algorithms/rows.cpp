@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Address arithmetic for the rows of a tensor along one axis.
 #include "jit/algorithms/rows.h"
 
 #include "jit/ir/linear_value.h"

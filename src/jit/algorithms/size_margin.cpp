@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Conditions on sizes that only a run knows, as expressions that algorithms use to share those sizes.
 #include "jit/algorithms/size_margin.h"
 
 #include <bit>
@@ -8,7 +9,7 @@
 namespace millrace {
 
 SizeExpr margin_of_both(const SizeExpr& a, const SizeExpr& b) {
-  // The bounds of a and b alone do not show what they have in common; the bounds of their sum do.
+  // The bounds of a and b alone do not show that they depend on the same size; the bounds of their sum do.
   return (a + b).upper_bound() < 2 ? SizeExpr(0) : min(a, b);
 }
 

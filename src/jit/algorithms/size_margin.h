@@ -10,7 +10,7 @@
 namespace millrace {
 
 // Conditions on sizes that a run binds. A margin is an expression that is at least 1 if its condition holds. The
-// greater of two margins stands for "either condition holds".
+// maximum of two margins means "either condition holds".
 
 inline SizeExpr margin_of_at_most(const SizeExpr& size, std::int64_t bound) { return SizeExpr(bound + 1) - size; }
 inline SizeExpr margin_of_at_least(const SizeExpr& size, std::int64_t bound) { return size - (bound - 1); }
@@ -44,7 +44,7 @@ void for_my_share(MachineBuilder& b, const PowerOfTwo& count, std::uint32_t num_
 
 /// A power of two that depends on sizes.
 struct SizePower {
-  SizeExpr value = 1;  // 0 if there is nothing
+  SizeExpr value = 1;  // 0 for size 0
   SizeExpr bits = 0;   // its logarithm; 0 for value 0
 
   std::uint32_t maximum() const { return 1u << bits.upper_bound(); }

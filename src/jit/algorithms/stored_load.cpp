@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stores the result of a sort's or scan's load to scratch, for algorithms that only read their input from memory.
 #include "jit/algorithms/stored_load.h"
 
 #include <fmt/format.h>
@@ -68,7 +69,7 @@ KernelRequest without_load(KernelRequest request) {
 
 Result<KernelSequence> with_stored_load(const LoopKernel& load, KernelSequence sequence, const Target& target,
                                         const LowerOptions& options) {
-  // The algorithm that a test forces is the sort's.
+  // A forced algorithm is meant for the sort or scan, not for the load.
   LowerOptions any_loop = options;
   any_loop.force_algorithm.clear();
   MILLRACE_TRY_ASSIGN(KernelSequence stored, lower_request(load, target, any_loop));

@@ -12,8 +12,8 @@ const LoopKernel* load_of(const KernelRequest&);
 /// The same request for an input in memory.
 KernelRequest without_load(KernelRequest);
 
-/// The sequence of a request without its load, made that of the request with it: a kernel stores what the load computes
-/// to scratch, which the others read as their input. For algorithms that do not read loads.
+/// Extends the sequence of a request without its load to that of the request with it: a kernel stores the load's result
+/// to scratch, and the others read it as their input. For algorithms that do not read loads.
 Result<KernelSequence> with_stored_load(const LoopKernel& load, KernelSequence, const Target&, const LowerOptions&);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Estimates the bytes that a kernel reads and writes in each buffer, for profiles and cost reports.
 #include "jit/algorithms/traffic.h"
 
 #include "hal/host/routines/long_sort.h"
@@ -14,7 +15,7 @@ namespace {
 
 const BufferTraffic kReadsAll = {std::nullopt, 0}, kWritesAll = {0, std::nullopt};
 
-/// The bytes of an access that no two points share: the rows of a range with gaps, or all of one without.
+/// The bytes that an access touches: only the rows if the range has gaps, otherwise the whole range.
 SizeExpr num_bytes(const ByteRange& touched, const Access& access, const KernelTensor& tensor,
                    std::span<const LoopDim> domain) {
   if (!touched.has_rows()) return touched.length_bytes;
@@ -26,8 +27,8 @@ SizeExpr num_bytes(const ByteRange& touched, const Access& access, const KernelT
   return points;
 }
 
-/// The bytes of an operand that the loads read. A load whose place the data decides reads an element per point of the
-/// domain, and no more than there are.
+/// The bytes of an operand that the loads read. A gather reads one element per point of the domain, but never more
+/// bytes than the operand has.
 std::optional<SizeExpr> read_bytes(const LoopKernel& nest, std::uint32_t operand,
                                    const std::optional<ByteRange>& touched) {
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(nest.operands[operand].type.dtype));
@@ -69,8 +70,8 @@ std::vector<BufferTraffic> traffic_of_access(const std::vector<BufferArgument>& 
   return traffic;
 }
 
-/// Keys above an index that do not hold their element whole need it again. Buckets beyond workgroup memory are rare, so
-/// that the scratch for them does not count.
+/// A key packed with an index may lose bits of its element, which is then read again. Buckets larger than workgroup
+/// memory are rare, so their scratch does not count.
 std::vector<BufferTraffic> traffic_of_long_sort(const LongSortKernel& kernel, const KernelInfo& info) {
   const SortDescriptor& sort = kernel.sort;
   std::vector<BufferTraffic> traffic(info.num_buffers);
@@ -97,7 +98,7 @@ std::vector<BufferTraffic> traffic_of_long_sort(const LongSortKernel& kernel, co
       scratch(LongSortScratch::kCuts) = scratch(LongSortScratch::kStarts) = scratch(LongSortScratch::kChunkKeys) =
           kReadsAll;
       return traffic;
-    case LongSortStep::kRestoreRuns:  // only if a key lost bits, which the starts tell
+    case LongSortStep::kRestoreRuns:  // moves more only if a key lost bits, which the starts say
       scratch(LongSortScratch::kStarts) = kReadsAll;
       return traffic;
   }

@@ -7,7 +7,8 @@
 
 namespace millrace {
 
-/// What a kernel moves of each buffer, as far as its form tells. An algorithm whose data decides corrects it.
+/// The bytes that a kernel reads and writes in each buffer, as far as its form determines them. An algorithm whose
+/// traffic depends on the data corrects the result.
 std::vector<BufferTraffic> traffic_of(const Kernel&, const KernelInfo&);
 
 }  // namespace millrace

@@ -150,14 +150,15 @@ TEST_CASE("parts and indices of elements are taken by lanes alone") {
   sort.input_indices = tensor("given", DType::kI64, {2, 1000});
   for (const std::string algorithm : {"lane_topk_parts", "topk_heap", "radix_sort", "merge_sort"}) {
     CHECK(refusal(sort, algorithm) == "lower 'topk' for cpu:avx2: no algorithm takes it; " + algorithm +
-                                          ": sort 'topk': elements come with indices, takes their positions");
+                                          ": sort 'topk': elements come with indices, takes only elements without");
   }
   sort = topk_of(2, 1000, 10);
   sort.parts = 2;
   sort.values = tensor("values", DType::kF32, {2, 20});
   sort.indices = tensor("indices", DType::kI64, {2, 20});
   CHECK(refusal(sort, "merge_sort") ==
-        "lower 'topk' for cpu:avx2: no algorithm takes it; merge_sort: sort 'topk': rows in 2 parts, takes whole rows");
+        "lower 'topk' for cpu:avx2: no algorithm takes it; merge_sort: sort 'topk': rows in 2 parts, takes only "
+        "whole rows");
   sort = topk_of(2, 1000, 200);
   sort.parts = 2;
   sort.values = tensor("values", DType::kF32, {2, 400});
@@ -169,7 +170,7 @@ TEST_CASE("parts and indices of elements are taken by lanes alone") {
   scan.step = ScanStep::kTotals;
   CHECK(refusal(scan, "lane_scan") ==
         "lower 'scan' for cpu:avx2: no algorithm takes it; lane_scan: scan 'scan': a step "
-        "of a scan, expected all of one");
+        "of a scan, expected a whole scan");
   CHECK(refusal(scan_of(2, 1000), "lane_arg_parts") ==
         "lower 'scan' for cpu:avx2: no algorithm takes it; lane_arg_parts: takes loops, not scans");
 }

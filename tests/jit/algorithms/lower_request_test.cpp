@@ -126,8 +126,8 @@ TEST_CASE("what cannot be lowered is refused with every reason") {
   LoopKernel symbolic = conv_nest({});
   symbolic.domain[1].extent = Dim("i").at_least(1);
   CHECK(lower_request(symbolic, target, forced("loop_pad_first")).status().message() ==
-        "lower 'conv' for cpu:avx2: no algorithm takes it; loop_pad_first: how far axis 1 of 'x' is left is known only "
-        "when it runs");
+        "lower 'conv' for cpu:avx2: no algorithm takes it; loop_pad_first: the padding of axis 1 of 'x' is known only "
+        "at run time");
 }
 
 TEST_CASE("a sequence that binds its buffers wrongly does not verify") {
@@ -149,8 +149,7 @@ TEST_CASE("a sequence that binds its buffers wrongly does not verify") {
   CHECK(verify(broken).message() == "sequence 'loop_direct': no kernel");
   broken = *sequence;
   broken.scratch = {{"keys", 8}, {"counts", 8}, {"keys", 16}};
-  CHECK(verify(broken).message() ==
-        "sequence 'loop_direct': scratch 'keys' is there twice, expected names that differ");
+  CHECK(verify(broken).message() == "sequence 'loop_direct': scratch 'keys' occurs twice, expected unique names");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Cuts a map with a long body into several kernels that pass values on through scratch.
 #include "jit/algorithms/loop/cut_map.h"
 
 #include <map>
@@ -53,7 +54,7 @@ class CutFinder {
     for (unsigned o = 0; o < instruction.num_operands; ++o) f(index_of(instruction.operands[o]));
   }
 
-  /// The end with the fewest values to store, in the last range of what fits.
+  /// The end with the minimum number of values to store, in the last range of the instructions that fit.
   std::size_t find_end(std::size_t begin) const {
     std::int64_t cost = 0, num_stored = 0, min_stored = 0;
     std::set<std::size_t> touched;  // operands already loaded, or read here for the last time

@@ -17,9 +17,9 @@ struct CutMap {
   std::vector<SequenceScratch> scratch;
 };
 
-/// Cuts a map where few values are needed later, so that each piece has at most `max_instructions` of
-/// estimate_instructions, including storing and loading the values it passes on. (A piece has at least one instruction,
-/// whatever its cost.) Results are bit-identical. Precondition: no reductions. O(instructions).
+/// Cuts a map where few values are needed later, so that estimate_instructions of each piece is at most
+/// `max_instructions`, including the stores and loads of the values it passes on. (A piece has at least one
+/// instruction, whatever its cost.) Results are bit-identical. Precondition: no reductions. O(instructions).
 CutMap cut_map(const LoopKernel& map, std::int64_t max_instructions);
 
 }  // namespace millrace

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lowers a loop nest to one kernel. Asked last among the algorithms for loops, because it takes every nest.
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/loop/cut_map.h"
 #include "jit/map/code_estimate.h"
 
 namespace millrace {
 
-/// Makes one kernel from the nest. A map with a long body becomes several: an application's own kernels may be of any
-/// length, while ops are fused only as long as they fit into one kernel. A map in place is not cut, as a piece could
-/// overwrite what another reads; only ops are in place.
+/// Makes one kernel from the nest. A map with a long body becomes several kernels: an application's own kernels may
+/// have any length, while ops are fused only as long as they fit into one kernel. A map in place is not cut, because
+/// one piece could overwrite elements that another reads; only ops are in place.
 Result<KernelSequence> lower_loop_direct(const KernelRequest& request, const Target& target,
                                          const LowerOptions& options) {
   const LoopKernel& kernel = std::get<LoopKernel>(request);

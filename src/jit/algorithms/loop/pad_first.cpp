@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Copies the padded operands of a convolution into scratch first, so that its products need no bounds checks.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// For fewer products, guarded loads cost less than another kernel and a pass over its scratch.
+/// With fewer products, guarded loads cost less than another kernel and its pass over scratch.
 constexpr std::int64_t kWorthPadding = std::int64_t{1} << 18;
 
 LoopKernel without_fills(LoopKernel kernel) {
@@ -43,8 +44,7 @@ Result<Padding> find_padding(const LoopKernel& kernel, const Access& load) {
     }
     const std::optional<IndexRange> range = constant_range(load.indices[axis], kernel.domain);
     if (!range || !extent.is_constant()) {
-      return unimplemented(
-          fmt::format("how far axis {} of '{}' is left is known only when it runs", axis, tensor.name));
+      return unimplemented(fmt::format("the padding of axis {} of '{}' is known only at run time", axis, tensor.name));
     }
     padding.low.push_back(std::max<std::int64_t>(-range->min, 0));
     dims.push_back(std::max(extent.constant(), range->max + 1) + padding.low.back());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Few long reductions: a kernel reduces each part of them, another one the results, so that threads or a GPU share
-// them; a third one reduces what is left where the parts are not even. The parts depend on the sizes and the target
-// alone, so results do not depend on the number of threads.
+// Few long reductions: one kernel reduces each part of a reduction, so that threads or a GPU share it, and another
+// reduces the results. If the parts are uneven, a third kernel reduces the rest. The parts depend only on the sizes and
+// the target, so results do not depend on the number of threads.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -18,28 +18,28 @@ namespace millrace {
 namespace {
 
 /// The rule. A nest with fewer groups than `few_groups` is cut along its longest reduction dim into parts of at least
-/// `part_terms` terms and `part_points` points of that dim, at most as many as `wanted_groups` needs. It stays whole if
-/// only a run knows whether its groups are few.
+/// `part_terms` terms and `part_points` points of that dim, but into no more parts than `wanted_groups` needs. It stays
+/// whole if only a run knows whether it has few groups.
 struct PartsRule {
   std::int64_t few_groups, wanted_groups, part_terms, part_points;
 };
 /// A part takes one core 5 us or more; a call between kernels takes less than 1.
 constexpr PartsRule kCpuRule{
     .few_groups = 16, .wanted_groups = 64, .part_terms = std::int64_t{1} << 16, .part_points = 512};
-/// A workgroup of 256 threads has 16 terms or more for each, and a tile of a product as many steps as its sums take;
-/// large GPUs have 96 compute units and more.
+/// Gives each thread of a workgroup of 256 at least 16 terms, and each tile of a product as many terms as one
+/// accumulator takes. Large GPUs have 96 or more compute units.
 constexpr PartsRule kGpuRule{
     .few_groups = 96, .wanted_groups = 256, .part_terms = std::int64_t{1} << 12, .part_points = 512};
 /// With fewer parts a nest stays whole.
 constexpr std::int64_t kMinParts = 4;
 /// A product with more results has blocks and tiles of its own to share.
 constexpr std::int64_t kMaxProducts = 16;
-/// Whole vectors: only the rest has a remainder.
+/// Keeps vectors whole: only the rest has a remainder.
 constexpr std::int64_t kLengthMultiple = 64;
 
 std::int64_t ceil_div_of(std::int64_t value, std::int64_t unit) { return value / unit + (value % unit != 0); }
 
-/// The groups of the nest as it is, at most.
+/// An upper bound on the groups of the uncut nest.
 std::int64_t num_groups(const LoopKernel& collapsed, const TargetSpec& spec) {
   if (!spec.is_gpu()) return split_nest(collapsed, choose_tiling(collapsed, spec)).num_groups.upper_bound();
   const GpuMapping mapping = choose_gpu_mapping(collapsed, spec);
@@ -53,7 +53,7 @@ std::int64_t num_groups(const LoopKernel& collapsed, const TargetSpec& spec) {
 
 struct PartsPlan {
   ReductionParts parts;
-  SizeExpr margin = 1;  // of the sizes for which it is worth it
+  SizeExpr margin = 1;  // of the sizes for which the split pays off
 };
 
 /// The number of parts nearest to `wanted` that divides `extent`; `wanted` if none is near.
@@ -66,11 +66,11 @@ std::int64_t even_parts(std::int64_t extent, std::int64_t wanted) {
   return wanted;
 }
 
-/// What the rule goes by. Sizes that only a run knows count as their bounds where they are parallel, and as 1 beside
-/// the longest dim.
+/// The quantities that the rule compares. A size that only a run knows counts as its bound in a parallel dim, and as 1
+/// in a reduction dim other than the longest.
 struct Work {
-  std::int64_t points = 1;        // parallel ones, at most
-  std::int64_t terms_beside = 1;  // for each point and each index of the longest dim, at least
+  std::int64_t points = 1;        // an upper bound on the parallel points
+  std::int64_t terms_beside = 1;  // a lower bound, per point and per index of the longest dim
   std::size_t longest = 0;        // reduction dim
 };
 
@@ -94,7 +94,7 @@ Work work_of(const LoopKernel& collapsed) {
   return work;
 }
 
-/// Whether other kernels share such a nest: tiles of a product, and lanes that find an argmin or argmax
+/// Whether threads can share the nest without parts: the tiles of a product, or an argmin or argmax by lanes
 /// (lane_arg_parts.cpp).
 bool is_shared_elsewhere(const LoopKernel& collapsed, const TargetSpec& spec, const Work& work) {
   if (spec.is_gpu()) return false;
@@ -102,8 +102,8 @@ bool is_shared_elsewhere(const LoopKernel& collapsed, const TargetSpec& spec, co
   return spec.isa != IsaLevel::kBaseline && finds_index(collapsed) && match_arg(collapsed).ok();
 }
 
-/// Cuts `extent` points into parts, and a rest if they are not provably even. The rest has a point, so that an argmin
-/// or argmax has an index.
+/// Cuts `extent` points into parts, with a rest unless the parts are provably even. A rest has at least one point, so
+/// that an argmin or argmax has an index.
 ReductionParts cut(std::size_t dim, const SizeExpr& extent, std::int64_t parts, std::int64_t multiple) {
   ReductionParts result{.dim = dim, .parts = parts};
   if (extent.is_constant()) {
@@ -164,7 +164,7 @@ Result<KernelSequence> lower_reduce_parts(const KernelRequest& request, const Ta
   MILLRACE_TRY(verify(kernel));
   const LoopKernel collapsed = collapse_dims(kernel);
   const std::optional<PartsPlan> plan = plan_parts(collapsed, target.spec(), !options.force_algorithm.empty());
-  if (!plan) return unimplemented("no reduction, or one that has groups enough");
+  if (!plan) return unimplemented("no reduction, or one with enough groups");
   MILLRACE_TRY_ASSIGN(SplitReduction split, split_reduction(collapsed, plan->parts));
   KernelSequence sequence;
   sequence.scratch = std::move(split.scratch);

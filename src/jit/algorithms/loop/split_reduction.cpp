@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Splits a nest with a long reduction into nests that reduce its parts and one that joins their results.
 #include "jit/algorithms/loop/split_reduction.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 using Kind = SequenceOperand::Kind;
 
-/// A nest that is built of another one's bodies, with an index of its own for each dim of that one.
+/// A nest built from the bodies of another nest, with its own index for each dim of that nest.
 class NestCopy {
  public:
   NestCopy(const LoopKernel& from, const std::string& name) : kernel(name), from_(from) {}
@@ -121,7 +122,7 @@ class ReductionSplitter {
       for (const AffineIndex& index : access.indices) moving_axes += !index.coefficients[parts_.dim].is(0);
       if (finds_index && (access.fill || moving_axes > 1)) {
         return unimplemented(
-            fmt::format("the index of an extreme whose operand '{}' is padded or walked along a diagonal", name));
+            fmt::format("an argmin or argmax whose operand '{}' is padded or read along a diagonal", name));
       }
     }
     return {};
@@ -214,7 +215,7 @@ class ReductionSplitter {
     return {};
   }
 
-  /// What an argmin or argmax compares, at an index of its reduction dim that the body has.
+  /// The value that an argmin or argmax compares, at a point `at` of its reduction dim.
   BodyValue value_at(NestCopy& nest, std::size_t reduction, BodyValue at) {
     BodyBuilder& term = nest.kernel.term();
     const auto gathered = [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {
@@ -235,7 +236,7 @@ class ReductionSplitter {
 
   const LoopKernel& kernel_;
   const ReductionParts& parts_;
-  std::vector<KernelTensor> partials_;  // what the first nest gives, [part, point...]
+  std::vector<KernelTensor> partials_;  // results of the first nest, [part, point...]
   SplitReduction split_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// How a reduction dim is cut: part p has the `length` points from p * length on, and the rest has those behind the
+/// How a reduction dim is cut: part p has the `length` points from p * length on, and the rest has the points after the
 /// last part. If there is a rest, it has a point in every run.
 struct ReductionParts {
   std::size_t dim = 0;
@@ -16,8 +16,8 @@ struct ReductionParts {
   SizeExpr rest = 0;
 };
 
-/// Nests with the meaning of one. The first reduces each part, the second the rest, and the last one what these have
-/// written to scratch; only the last one has the epilogue.
+/// Nests that together compute the same as one. The first reduces each part, the second the rest, and the last the
+/// values that these have written to scratch; only the last one has the epilogue.
 struct SplitReduction {
   struct Piece {
     LoopKernel kernel;

@@ -2,8 +2,8 @@
 // Scans by workgroups. A thread takes a few neighbouring elements; the threads of a row combine theirs by shuffles and
 // then in workgroup memory, and carry the result on to the next step. Rows too long for one workgroup are cut into
 // pieces: reduce each piece, scan the totals, then scan each piece from its start value. That reads the row twice and
-// writes it once. The carries of float sums nest (nested_carry.h): a piece has few steps, and adds its start value to
-// each result.
+// writes it once. The carries of float sums nest (nested_carry.h): a piece has few steps, and it adds its start value
+// to each result.
 #include <algorithm>
 #include <bit>
 
@@ -25,7 +25,7 @@ constexpr std::uint32_t kLanes = 4;            // elements per thread and step
 constexpr std::int64_t kPieceElements = 8192;  // elements of a row per workgroup
 constexpr std::int64_t kManyRows = 256;        // rows from which on a GPU is full without cutting them
 
-/// What a kernel computes.
+/// The part of a scan that a kernel computes.
 enum class ScanPart : std::uint8_t {
   kRow,     // the result of a whole row
   kReduce,  // the total of each piece
@@ -174,7 +174,7 @@ class ScanBuilder {
     b_.scatter(result_, offsets(scan_.result, to_, positions), mask, values);
   }
 
-  /// Writes the piece's total, combined from what each thread has.
+  /// Writes the piece's total, combined from the value of each thread.
   void write_total(WorkgroupScan& scan, MachineValue mine) {
     const MachineValue total = scan.run(mine).total;
     when(b_, b_.eq(b_.thread_id(), b_.i32(0)), [&] { b_.store(totals_, b_.workgroup_id(), total); });
@@ -224,7 +224,7 @@ Result<KernelSequence> lower_gpu_scan_rows(const KernelRequest& request, const T
   const SizeExpr n = scan.input.type.shape[scan.axis], rows = num_rows(scan.input.type.shape, scan.axis);
   if (options.force_algorithm.empty() && never_holds(margin_of_rows(scan))) {
     return resource_exhausted(fmt::format(
-        "{} rows of {} elements; a workgroup walks a row of up to {}, or of any size where there are {} rows",
+        "{} rows of {} elements; a workgroup takes a row of up to {}, or of any length if there are {} rows",
         rows.to_text(), n.to_text(), kPieceElements, kManyRows));
   }
   KernelSequence sequence;

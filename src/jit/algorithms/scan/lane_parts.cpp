@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans long contiguous rows by vectors, so that threads can share a row: a kernel finds the total of each part of a
-// row, another one scans each part from the total of those before it. That reads the row twice. The parts depend on the
-// row's length alone, so that sums round the same way for any number of threads.
+// Scans long contiguous rows by vectors, so that threads can share a row: one kernel finds the total of each part of a
+// row, and another scans each part from the total of the parts before it. That reads the row twice. The parts depend on
+// the row's length alone, so that sums round the same way for any number of threads.
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"

@@ -10,7 +10,8 @@
 namespace millrace {
 namespace {
 
-/// A row takes a call, and a vector's steps even if it fills few lanes. Several shorter ones are one vector's lanes.
+/// Each row costs a call and the steps of a whole vector, even if it fills few lanes. Shorter rows are left to
+/// scan_lines.
 constexpr std::int64_t kMinScanned = kMaxInShortLine + 1;
 
 }  // namespace

@@ -9,12 +9,12 @@
 
 namespace millrace {
 
-/// The operations of a kernel that combines each element once.
+/// The floating-point operations of a kernel that combines each element once.
 inline SizeExpr flops_of(const ScanDescriptor& scan) {
   return is_float(scan.input.type.dtype) ? scan.input.type.shape.num_elements() : SizeExpr(0);
 }
 
-/// The longest lines that are short: their elements are code of their own, without a loop.
+/// The maximum length of a short line, whose steps are emitted one by one instead of as a loop.
 inline constexpr std::int64_t kMaxInShortLine = 15;
 
 /// One thread walks a line, or `lanes` lines side by side, and keeps the reduction so far in a register, or in one per

@@ -10,25 +10,25 @@
 namespace millrace {
 namespace {
 
-/// Whether lanes take rows that are neighbours, whose elements are apart. That takes longer than an addition for each
-/// element, but less than a minimum or maximum of floats. Long rows, a power of two apart, would drive each other out
-/// of the cache.
+/// Whether the lanes of a vector take neighbouring rows that run along the last dim, so that their elements are
+/// gathered. A gather takes longer than an addition per element, but less than a minimum or maximum of floats. Long
+/// rows that are a power of two apart would evict each other from the cache.
 bool gathers_rows(const ScanDescriptor& scan) {
   const bool is_order = scan.kind == ReductionKind::kMin || scan.kind == ReductionKind::kMax;
   return is_order && is_float(scan.input.type.dtype) && scan.axis + 1 == scan.input.type.shape.rank() &&
          scan.input.type.shape[scan.axis].upper_bound() <= kMaxInShortLine;
 }
 
-/// Each step reads neighbouring cache lines, which the hardware fetches ahead: of 4096x1024 f32, eight vectors side by
+/// Each step reads neighbouring cache lines, which the hardware prefetches: for 4096x1024 f32, eight vectors side by
 /// side take less than half the time of one (avx512).
 constexpr std::uint32_t kMaxVectors = 8;
-constexpr std::uint32_t kMaxLanes = 128;  // of a vector in kernel IR, which LLVM takes apart
+constexpr std::uint32_t kMaxLanes = 128;  // of a vector in kernel IR, which LLVM splits into registers
 /// Workgroups that threads can share: vectors are narrower rather than have fewer of them.
 constexpr std::int64_t kWantedGroups = 16;
 /// Bytes of a vector of few columns: one of 64 bytes would straddle two cache lines each time.
 constexpr std::uint32_t kShortLineBytes = 32;
 
-/// The lines side by side that a group takes.
+/// The number of neighbouring lines that a group takes.
 std::uint32_t lanes_of(const ScanDescriptor& scan, const TargetSpec& spec, bool gathers) {
   const auto bytes = static_cast<std::uint32_t>(size_bytes(body_dtype(scan.input.type.dtype)));
   const std::uint32_t in_vector = spec.vector_bytes() / bytes;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits the loop of a scan whose float carry restarts after a bounded number of steps, so that long sums stay exact
+// enough.
 #include "jit/algorithms/scan/nested_carry.h"
 
 namespace millrace {
 namespace {
 
-/// More levels than a row in any memory needs, where the length is not bounded.
+/// Enough for a row that fills any memory; used if the length has no bound.
 constexpr int kMaxCarryLevels = 5;
 
 using Values = MachineBuilder::Values;
@@ -43,7 +45,7 @@ class NestedCarry {
     return *sum;
   }
 
-  /// Once the number of blocks, last in the state, says that `level` is full, adds it to the next one.
+  /// Adds `level` to the next one once it is full. The number of blocks, the last value of the state, decides that.
   void raise(Values& state, std::size_t level) {
     if (level + 1 == levels_) return;
     std::int64_t full = 1;

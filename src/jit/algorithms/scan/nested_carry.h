@@ -27,7 +27,7 @@ struct CarriedLoop {
   MachineValue first, end, step;  // i64
   int levels = 0;
   MachineValue identity;
-  std::optional<MachineValue> base = std::nullopt;  // what comes before the first step, apart from the carry
+  std::optional<MachineValue> base = std::nullopt;  // the total before the first step, kept apart from the carry
 };
 
 /// Returns the carry after the step at `at`, given the carry before it. If there is a base, `base + carry` comes before

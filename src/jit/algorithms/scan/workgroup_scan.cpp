@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A prefix scan over the threads of a workgroup: shuffles within subgroups, workgroup memory between them.
 #include "jit/algorithms/scan/workgroup_scan.h"
 
 #include <algorithm>

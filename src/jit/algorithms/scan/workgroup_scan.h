@@ -13,8 +13,8 @@ struct ScannedValue {
   MachineValue total;   // all threads, combined
 };
 
-/// Combines one value per thread over each `width` neighbouring threads: within a subgroup by shuffles, or over the
-/// whole workgroup with one word of workgroup memory per subgroup.
+/// Combines one value per thread over groups of `width` neighbouring threads: within a subgroup by shuffles, or over
+/// the whole workgroup with one word of workgroup memory per subgroup.
 class WorkgroupScan {
  public:
   using Combine = std::function<MachineValue(MachineValue, MachineValue)>;  // must be associative
@@ -29,7 +29,7 @@ class WorkgroupScan {
   /// This thread's number among the `width` threads, as i32.
   MachineValue place() { return place_; }
 
-  /// All threads must be there. Call next_run() between two runs.
+  /// All threads must take part. Call next_run() between two runs.
   ScannedValue run(MachineValue mine);
   /// Waits until all threads have read the results of the last run.
   void next_run();

@@ -78,8 +78,7 @@ class ScatterBuilder {
     });
   }
 
-  /// 0 where there are no indices: for 4096 x 4096 x 0 of them, the loops around would run 16 million times for
-  /// nothing.
+  /// 0 if there are no indices: otherwise 4096 x 4096 x 0 of them would run 16 million iterations for nothing.
   SizeExpr iterations_of(std::size_t dim) const {
     const Shape& shape = scatter_.indices.type.shape;
     if (dim > 0) return shape[dim];
@@ -153,7 +152,7 @@ Result<KernelSequence> lower_scatter_lines(const KernelRequest& request, const T
   MILLRACE_TRY(
       append_kernel(sequence, ScatterBuilder(scatter, target.spec()).run(), std::move(buffers), target, options));
   const bool computes = scatter.combine && is_float(scatter.input.type.dtype);
-  // Beside the copy, the kernel reads back what it combines with an update.
+  // In addition to the copy, the kernel reads back the elements that it combines with updates.
   const SizeExpr updates = min(size_bytes(scatter.updates.type), size_bytes(scatter.result.type));
   sequence.kernels.back().traffic.back() = {scatter.combine ? updates : SizeExpr(0),
                                             scatter.in_place ? std::optional(updates) : std::nullopt};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts values of 8 or 16 bits by how many there are of each key: O(n), one row per workgroup, without scratch. Floats
-// with one key but different bits, zeros and NaNs, are copied from the row in their order there.
+// Sorts values of 8 or 16 bits by counting the elements with each key: O(n), one row per workgroup, without scratch.
+// Floats that share a key but differ in their bits, zeros and NaNs, are copied from the row in order.
 // Source: Seward, "Information sorting in the application of electronic digital computers to business operations", MIT
 // R-232, 1954.
 #include <limits>
@@ -16,9 +16,9 @@
 namespace millrace {
 namespace {
 
-/// With fewer elements per key, going through the keys takes longer than sorting.
+/// With fewer elements per key, a pass over the keys takes longer than sorting.
 constexpr std::int64_t kMinElementsPerKey = 2;
-constexpr std::uint32_t kLanes = 16;  // of stores
+constexpr std::uint32_t kLanes = 16;  // per store
 
 std::int64_t num_keys(const SortDescriptor& sort) { return std::int64_t{1} << sort_key_bits(sort.input.type.dtype); }
 /// Equal neighbours are counted in different tables, so that an addition need not wait for the one before.
@@ -160,7 +160,7 @@ Result<KernelSequence> lower_counting_sort(const KernelRequest& request, const T
   const auto& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
   if (!has_few_keys(sort)) {
-    return unimplemented(fmt::format("{} {} indices, takes values of 8 or 16 bits alone",
+    return unimplemented(fmt::format("{} {} indices, takes only values of 8 or 16 bits, without indices",
                                      to_text(sort.input.type.dtype), sort.indices ? "with" : "without"));
   }
   if (options.force_algorithm.empty() && never_holds(margin_of_counted(sort))) {

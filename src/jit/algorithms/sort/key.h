@@ -21,8 +21,8 @@ constexpr DType unsigned_like(DType stored) {
   return kUnsigned[std::countr_zero(size_bytes(stored))];
 }
 
-/// The key of a float of `width` bits, where `infinity` is the bits of +inf: negative floats are complemented, so that
-/// keys order like values. -0 gets the key of +0, and every NaN the greatest key.
+/// The key of a float of `width` bits, where `infinity` has the bits of +inf: negative floats are complemented, so that
+/// keys order like values. -0 gets the key of +0, and every NaN gets the maximum key.
 inline MachineValue float_sort_key(MachineBuilder& b, MachineValue bits, unsigned width, std::uint64_t infinity) {
   const auto constant = [&](std::uint64_t value) {
     return b.constant_int(bits.dtype, static_cast<std::int64_t>(value));
@@ -63,9 +63,9 @@ inline MachineValue sort_key(MachineBuilder& b, MachineValue loaded, DType store
   return largest ? b.bit_xor(key, constant(UINT64_MAX >> (64 - width))) : key;
 }
 
-// The other way round, from keys as if the smallest came first, in the key's dtype.
+// The inverse: from keys that order the smallest element first, in the key's dtype.
 
-/// The key's bits, or the highest of them.
+/// All bits of a key, or only the highest.
 enum class SortKeyBits : std::uint8_t { kAll, kHighest };
 inline MachineValue sort_key_bit_pattern(MachineBuilder& b, DType stored, SortKeyBits which) {
   const std::uint64_t all = UINT64_MAX >> (64 - sort_key_bits(stored));
@@ -73,13 +73,13 @@ inline MachineValue sort_key_bit_pattern(MachineBuilder& b, DType stored, SortKe
   return b.constant_int(sort_key_dtype(stored), static_cast<std::int64_t>(bits));
 }
 
-/// Whether floats with different bits have this key: zeros, and NaNs.
+/// Whether floats with different bits share this key: zeros and NaNs do.
 inline MachineValue is_key_of_several(MachineBuilder& b, MachineValue key, DType stored) {
   const MachineValue zeros = sort_key_bit_pattern(b, stored, SortKeyBits::kHighest);
   return b.bit_or(b.eq(key, zeros), b.eq(key, sort_key_bit_pattern(b, stored, SortKeyBits::kAll)));
 }
 
-/// The one element with this key, as a load of it gives it.
+/// The only element with this key, as a load returns it.
 inline MachineValue element_of_key(MachineBuilder& b, MachineValue key, DType stored) {
   const MachineValue highest = sort_key_bit_pattern(b, stored, SortKeyBits::kHighest);
   if (stored == DType::kBool) return b.convert(DType::kBool, key);

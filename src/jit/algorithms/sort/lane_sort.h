@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-/// The margin of sizes of which the first k are selected.
+/// The margin of the sizes for which the first k elements are selected instead of sorting the row.
 SizeExpr margin_of_selected(const SortDescriptor& sort);
 
 /// Appends a sort by lanes as one kernel, with the scratch that its keys need. `buffers` are those of the descriptor.

@@ -17,7 +17,7 @@ namespace {
 /// Row length from which on several kernels sort a row, so that threads can share it (commit 19de1563).
 constexpr std::int64_t kMinElements = 256 << 10;
 
-/// Where not, one kernel does better at any length: the first few results are selected, and narrow values are counted.
+/// If not, one kernel is faster at any length: it selects the first few results, or counts narrow values.
 bool sorts_keys(const SortDescriptor& sort) {
   return !selects_first(sort) && (size_bytes(sort.input.type.dtype) > 2 || sort.indices);
 }

@@ -8,13 +8,13 @@
 
 namespace millrace {
 
-/// What the kernels of a long sort bind: the input, the results if they write them, and the first ones of
+/// The buffers that a kernel of a long sort binds: the input, the results if it writes them, and the first entries of
 /// LongSortScratch.
 struct LongSortBinding {
   std::string_view suffix;  // of the kernel's name
   bool has_results = false;
   std::uint32_t num_scratch = 0;
-  std::uint32_t first_written_scratch = 0;  // it and those behind it are written
+  std::uint32_t first_written_scratch = 0;  // this one and those after it are written
 };
 
 /// By LongSortStep.

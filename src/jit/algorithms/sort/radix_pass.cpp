@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The first two kernels of a GPU radix pass: they count the digits of each block and scan the counts. radix_scatter.cpp
+// has the third.
 #include "jit/algorithms/sort/radix_pass.h"
 
 #include <limits>

@@ -23,7 +23,7 @@ struct RadixScratch {
   SequenceOperand ranks;       // by row, for this pass and the last one: rank of the k-th among keys with these digits
 };
 
-/// Which elements a pass takes, and what their digit is.
+/// The elements that a pass takes, and their digit.
 enum class RadixTakes : std::uint8_t {
   kAll,            // all elements; 8 bits of the key
   kOfPrefix,       // elements whose higher digits equal the threshold's; 8 bits of the key

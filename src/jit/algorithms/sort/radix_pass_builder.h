@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kRadixThreads = 256;                             
 inline constexpr std::uint32_t kRadixIterations = 16;                           // elements per thread
 inline constexpr std::uint32_t kRadixBlock = kRadixThreads * kRadixIterations;  // elements per workgroup
 
-/// Shared by the kernels of a pass: which row and block a workgroup has, how to read its elements, and their digits.
+/// Shared by the kernels of a pass: finds a workgroup's row and block, reads its elements and computes their digits.
 class RadixPassBuilder {
  public:
   RadixPassBuilder(std::string_view step, const SortDescriptor& sort, const RadixPass& pass,

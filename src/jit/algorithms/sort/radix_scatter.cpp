@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves a block's elements to their places, keeping those with one digit in order: by subgroup, iteration and thread.
+// The last kernel of a GPU radix pass: it moves a block's elements to their places. Elements with equal digits stay in
+// order: by subgroup, iteration and thread.
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/sort/radix_pass_builder.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Assembles the kernels and the scratch of a GPU radix sort or radix selection, pass by pass.
 #include "jit/algorithms/sort/radix_sequence.h"
 
 #include <array>

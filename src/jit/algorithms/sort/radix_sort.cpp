@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Radix sort of (key, index) records by the lowest digit first, one row per workgroup: O(n), stable, without branches
-// on data. One read of the row counts every digit; then each digit moves all records once, unless all are equal in it.
+// Radix sort of (key, index) records, lowest digit first, one row per workgroup: O(n), stable, without branches on
+// data. One read of the row counts every digit; then each digit moves all records once, unless all are equal in it.
 // Source: Seward, "Information sorting in the application of electronic digital computers to business operations", MIT
 // R-232, 1954; digits of 11 bits: Herf, "Radix tricks", 2001.
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ constexpr unsigned kDigitBits = 8, kWideDigitBits = 11;
 constexpr std::int64_t kMinElementsForWide = 4096;
 
 struct Digits {
-  unsigned bits = kDigitBits;  // of each but the highest, which may have fewer
+  unsigned bits = kDigitBits;  // of each digit except the highest, which may have fewer
   unsigned count = 1;
   std::int64_t num_values() const { return std::int64_t{1} << bits; }
 };

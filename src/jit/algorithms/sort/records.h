@@ -28,11 +28,11 @@ struct RecordForm {
 };
 RecordForm record_form_of(const SortDescriptor& sort);
 
-/// Adds scratch for so many records, and binds it as SortRecords::in_buffer() declares it.
+/// Adds scratch for `num_records` records, and binds it in the order in which SortRecords::in_buffer() declares it.
 void append_record_scratch(KernelSequence& sequence, const SortDescriptor& sort, const SizeExpr& num_records,
                            std::vector<SequenceOperand>& buffers);
 
-/// The records of a sort, and what is done with them.
+/// Operations on the records of a sort.
 class SortRecords {
  public:
   SortRecords(MachineBuilder& b, const SortDescriptor& sort);

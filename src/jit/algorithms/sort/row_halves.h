@@ -8,12 +8,12 @@
 
 namespace millrace {
 
-/// The records of a row, twice: a sort of one row per workgroup moves them from one half of memory to the other and
-/// back. Halves are numbered 0 and 1 (i64), positions 0 to n - 1.
+/// The records of a row, twice: a sort with one row per workgroup moves them from one half of the memory to the other
+/// and back. Halves are numbered 0 and 1 (i64), positions 0 to n - 1.
 class RowHalves {
  public:
-  /// Declares the kernel's buffers: the input, the results, and scratch if the halves are there. Otherwise they are in
-  /// workgroup memory, and n is constant.
+  /// Declares the kernel's buffers: the input, the results, and scratch if `in_scratch`. Otherwise the halves are in
+  /// workgroup memory, and n must be constant.
   RowHalves(MachineBuilder& b, const SortDescriptor& sort, bool in_scratch);
 
   MachineValue n() const { return n_; }
@@ -44,7 +44,7 @@ class RowHalves {
 /// Bytes of a row's two halves.
 SizeExpr row_halves_bytes(const SortDescriptor& sort);
 
-/// Whether workgroup memory holds `bytes`, which only the kernel's maker may know.
+/// Whether workgroup memory holds `bytes`. False if `bytes` is known only at run time.
 bool fits_workgroup(const SizeExpr& bytes, const TargetSpec& spec);
 
 /// A sequence of one kernel, which declares its buffers as RowHalves does.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts rows of a few elements by a network of comparators. A vector's lanes take rows that are neighbours, one row
-// each, so that a comparator is a minimum and a maximum of two vectors, without branches on data. Lanes hold a key
-// above the element's index, which makes the sort stable.
+// Sorts rows of a few elements by a sorting network. The lanes of a vector take neighbouring rows, one row per lane, so
+// that a comparator is a minimum and a maximum of two vectors, without branches on data. A lane holds the key in its
+// high bits and the element's index in its low bits, which makes the sort stable.
 // Source: Batcher, "Sorting networks and their applications", AFIPS 1968.
 #include <algorithm>
 #include <limits>
@@ -21,16 +21,17 @@ namespace {
 
 constexpr std::int64_t kMaxElements = 15;  // of a row: from 2 to 15, sorting by lanes took longer (commit e40bb0ac)
 constexpr std::int64_t kIndexBits = 4;     // hold the index of an element
-/// AVX2 gathers slowly: values alone of longer contiguous rows are sorted in less time one row after the other.
+/// AVX2 gathers slowly: if only values are wanted, longer contiguous rows sort faster one after the other.
 constexpr std::int64_t kMaxGatheredByAvx2 = 7;
 
-/// What a lane holds of an element: its key above its index, or both side by side if the key has 64 bits.
+/// One element in a lane: the key in the high bits and the index in the low bits of one word, or two words if the key
+/// has 64 bits.
 struct LaneRecord {
   MachineValue key;
-  MachineValue index;  // the same as the key if that holds it
+  MachineValue index;  // the same word as the key, if that holds both
 };
 
-/// The comparators of which the first k results depend, in order.
+/// The comparators on which the first k results depend, in order.
 std::vector<Comparator> network_of_first(int n, std::int64_t k) {
   std::vector<bool> is_wanted(static_cast<std::size_t>(n), false);
   std::fill_n(is_wanted.begin(), k, true);
@@ -45,7 +46,7 @@ std::vector<Comparator> network_of_first(int n, std::int64_t k) {
   return wanted;
 }
 
-/// 32 bits if a lane of them holds a key above an index, otherwise 64.
+/// 32 bits if they hold a key and an index, otherwise 64.
 DType lane_dtype(const SortDescriptor& sort) {
   return sort_key_bits(sort.input.type.dtype) + kIndexBits < 32 ? DType::kI32 : DType::kI64;
 }
@@ -89,7 +90,7 @@ class NetworkBuilder {
     const MachineValue key = sort_key(b_, loaded, stored_, sort_.largest);
     const MachineValue number = b_.splat(b_.constant_int(lane_, index), walk_.lanes());
     if (is_packed_) {
-      // No sign: the key has at most 32 bits of 64, or 16 of 32.
+      // The sign bit stays 0: the key has at most 32 bits of 64, or 16 of 32.
       const MachineValue wide = b_.shl(b_.convert(lane_, key), b_.constant_int(lane_, kIndexBits));
       const MachineValue both = b_.bit_or(wide, number);
       return {both, both};
@@ -131,7 +132,8 @@ class NetworkBuilder {
     }
   }
 
-  /// A key holds all of an element, unless it is one of zeros or of NaNs: if there is one, values are read again.
+  /// A key determines its element unless it is a zero or a NaN. If any result is one of these, the values are read
+  /// again.
   MachineBuilder::Values values_of(const LinearValue& from, std::span<const LaneRecord> records) {
     std::vector<MachineValue> keys;
     for (const LaneRecord& record : records) keys.push_back(ascending_key(record));

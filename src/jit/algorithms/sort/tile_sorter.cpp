@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A bitonic sort of one tile of records by the threads of a workgroup, which the GPU sorts and TopK kernels share.
 #include "jit/algorithms/sort/tile_sorter.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ SortRecord TileSorter::exchange_lanes(const SortRecord& mine, std::uint32_t mask
   const SortRecord other = records_.shuffle_xor(mine, mask);
   const auto top_bit = static_cast<std::int32_t>(std::bit_floor(mask));
   const MachineValue is_lower = b_.eq(b_.bit_and(lane_, b_.i32(top_bit)), b_.i32(0));
-  // For equal records (which only fill a tile), it does not matter which is taken.
+  // For equal records, which only fill up a tile, either may be taken.
   return records_.select(b_.eq(records_.is_before(other, mine), is_lower), other, mine);
 }
 
@@ -48,7 +49,7 @@ SortRecord TileSorter::sort_lanes(SortRecord mine, std::size_t stage) {
   return records_.record_at(words, 0);
 }
 
-/// The places of pair `pair` differ in bit `bit`; in the first step of a merge, also in all lower bits.
+/// The two places of pair `pair` differ in bit `bit`; in the first step of a merge, also in all lower bits.
 void TileSorter::exchange_places(const RecordMemory& memory, MachineValue pair, MachineValue bit,
                                  MachineValue is_first) {
   const MachineValue one = b_.i32(1), distance = b_.shl(one, bit);

@@ -15,20 +15,20 @@ struct WorkgroupThreads {
   std::uint32_t subgroup_size = 0;
 };
 
-/// The number of neighbouring records that are sorted together, and of all records of a workgroup: at least two per
-/// thread.
+/// The number of neighbouring records that are sorted together, and the number of all records of a workgroup, which is
+/// at least two per thread.
 struct TileExtents {
   PowerOfTwo run;
   PowerOfTwo num_records;
 };
 
 /// Bitonic sorting networks, between the threads of a subgroup in registers and beyond that in workgroup memory. Each
-/// exchange leaves the lesser record at the lower place. The first step of a merge compares with the mirrored place, so
-/// no run has to be in descending order. O(n log^2 n) exchanges.
+/// exchange leaves the smaller record at the lower place. The first step of a merge compares with the mirrored place,
+/// so no run has to be in descending order. O(n log^2 n) exchanges.
 /// Source: Batcher, "Sorting networks and their applications", AFIPS 1968; mirrored as in Knuth 5.3.4, exercise 10.
 class TileSorter {
  public:
-  /// Preconditions: set_workgroup was called, and all threads are there.
+  /// Preconditions: set_workgroup was called, and all threads take part.
   TileSorter(MachineBuilder& b, SortRecords& records, const WorkgroupThreads& threads, const TileExtents& extents);
 
   /// Sorts runs of neighbouring threads' records. Precondition: a run is at most a subgroup.

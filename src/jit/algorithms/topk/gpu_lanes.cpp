@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t kThreads = 256;             // of a workgroup
 constexpr std::int64_t kMaxElementsPerThread = 16;  // in registers
 constexpr std::int64_t kMaxRounds = 16;             // of one result each; for more, a sort is as fast
-/// The number of places that one branch skips if short rows have no elements there.
+/// The number of places that one branch skips in rows too short to have elements there.
 constexpr std::size_t kPlacesTogether = 2;
 
 class TopKLanesBuilder {
@@ -115,7 +115,7 @@ class TopKLanesBuilder {
     return records_.record_at(selected, 0);
   }
 
-  /// The first record of the row that is not before `lower_bound`, which comes after all records selected so far.
+  /// The first record of the row that is not before `lower_bound`. All records selected so far come before `least`.
   SortRecord select_one(const Row& row, const SortRecord& lower_bound) {
     SortRecord first = first_of_lane(row, 0, records_.last(), lower_bound);
     for (std::uint32_t mask = subgroup_size_ / 2; mask > 0; mask /= 2) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first k of long rows. A workgroup reads its part of a row once. It appends records that come before the last one
-// it keeps; when its memory is full, it sorts them and forgets all but the first k. Another kernel does the same with
-// the records kept for the parts of a row.
+// The first k of long rows. A workgroup reads its part of a row once. It appends records that come before the last
+// record it keeps; when its memory is full, it sorts them and drops all except the first k. Another kernel does the
+// same with the records kept for the parts of a row.
 #include <algorithm>
 #include <bit>
 
@@ -23,7 +23,7 @@ constexpr std::int64_t kMaxPlaces = 4096;            // per workgroup: for kept 
 constexpr std::int64_t kMinElementsPerGroup = 4096;  // elements per workgroup to make a part worthwhile
 constexpr std::int64_t kMaxGroups = 64;              // parts of all rows; more are not worth their merge
 
-/// What a kernel reads and writes.
+/// The input and output of a kernel.
 enum class TopKPart : std::uint8_t {
   kRow,    // reads a row, writes the results
   kPart,   // reads a part of a row, writes the records that it keeps, sorted
@@ -124,8 +124,8 @@ class TopKPartsBuilder {
     });
   }
 
-  /// If the next step might not fit, or there is none, sorts the records and forgets all but the first. Returns the new
-  /// threshold.
+  /// After the last step, or if the next step might not fit, sorts the records and drops all except the first k.
+  /// Returns the new threshold.
   SortRecord keep_first(TileSorter& sorter, const SortRecord& threshold, MachineValue is_end) {
     b_.barrier();
     // A broadcast, so that the branch is known to be uniform: barriers follow.
@@ -217,7 +217,7 @@ Result<KernelSequence> lower_gpu_topk_parts(const KernelRequest& request, const 
   of_merge.insert(of_merge.end(), results.begin(), results.end());
   MILLRACE_TRY(append_kernel(sequence, kernel(TopKPart::kPart), std::move(of_part), target, options));
   MILLRACE_TRY(append_kernel(sequence, kernel(TopKPart::kMerge), std::move(of_merge), target, options));
-  // The merge looks up the values of its results alone.
+  // The merge looks up only the values of its results.
   if (sort.values) sequence.kernels.back().traffic[0].read_bytes = size_bytes(sort.values->type);
   return sequence;
 }

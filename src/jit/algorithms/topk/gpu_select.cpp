@@ -25,7 +25,7 @@ Status check_worth(const SortDescriptor& sort, unsigned num_digits) {
       fmt::format("the first {} of rows of {} elements; worth it up to a quarter", sort.k.to_text(), n.to_text()));
 }
 
-/// The sort of the k chosen elements of each row.
+/// A sort of the k chosen elements of each row.
 SortDescriptor sort_of_chosen(SortDescriptor sort) {
   sort.input.type.shape[sort.axis] = sort.k;
   return sort;

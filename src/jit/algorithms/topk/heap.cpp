@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first k of each row by a heap of k records, the last of them at its root. Vectors of elements are compared with
-// the root; only those that come before it are looked at one by one, and each takes the root's place. Random rows have
-// about k ln(n / k) of these. Reads each element once, or twice where its vector has such an element. O(n log k) at
-// worst. One row per workgroup, in order, so that of equal elements the first stay.
+// the root; only elements that come before it are examined one by one, and each replaces the root. Random rows have
+// about k ln(n / k) such elements. Reads each element once, or twice if its vector contains such an element. O(n log k)
+// at worst. One row per workgroup, in order, so that the first of equal elements stay.
 // Source: Williams, "Algorithm 232: Heapsort", Communications of the ACM 7, 1964.
 #include <algorithm>
 #include <bit>
@@ -69,7 +69,7 @@ class HeapBuilder {
   SortRecord in_heap(MachineValue node) { return records_.load(heap_, b_.add(base_, node)); }
 
   /// Puts `record` at `node` or below it, in the heap's first `size` nodes. Takes as many steps as the heap has levels:
-  /// once the record has its place, further steps store it there again.
+  /// once the record has reached its place, further steps store it there again.
   void sift_down(MachineValue node, const SortRecord& record, MachineValue size) {
     const MachineValue last = b_.sub(size, b_.i64(1));
     b_.for_loop(b_.i64(0), depth_, b_.i64(1), {node}, [&](MachineValue, const MachineBuilder::Values& carried) {
@@ -95,7 +95,7 @@ class HeapBuilder {
   }
 
   bool compares_keys() const { return size_bytes(sort_.input.type.dtype) == 2 && is_float(sort_.input.type.dtype); }
-  /// What is compared: elements as they are loaded, or the keys of 16-bit floats.
+  /// The values that are compared: elements as they are loaded, or the keys of 16-bit floats.
   MachineValue comparable(MachineValue loaded) {
     return compares_keys() ? sort_key(b_, loaded, sort_.input.type.dtype, sort_.largest) : loaded;
   }
@@ -104,7 +104,7 @@ class HeapBuilder {
     return comparable(b_.load(input_, place_of(element)));
   }
 
-  /// Which of the comparables come before `bound`. Equal ones do not: the heap's come earlier in the row.
+  /// Whether each of `x` comes before `bound`. Equal ones do not: those in the heap come earlier in the row.
   MachineValue is_before(MachineValue x, MachineValue bound) {
     const bool ascends = compares_keys() || !sort_.largest;
     if (!is_float(x.dtype)) return ascends ? b_.lt(x, bound) : b_.lt(bound, x);
@@ -158,7 +158,7 @@ class HeapBuilder {
         [&] { return MachineBuilder::Values{bound}; })[0];
   }
 
-  /// The elements from k on.
+  /// Takes the elements from k on.
   void take_rest() {
     MachineValue bound = comparable_of_root(), first = k_;
     if (lanes_ > 1) {
@@ -201,7 +201,7 @@ class HeapBuilder {
   MachineValue n_, k_, row_, start_, base_, depth_;
 };
 
-/// Lanes of a vector of what is compared. 1 where a row's elements are apart.
+/// The lanes of a vector of compared values; 1 if a row is not contiguous.
 std::int64_t lanes_of(const SortDescriptor& sort, const TargetSpec& spec) {
   if (!sort.input.layout.strides[sort.axis].is(1)) return 1;
   const DType dtype = sort.input.type.dtype;
@@ -216,8 +216,8 @@ SizeExpr heap_bytes(const SortDescriptor& sort) {
   return bytes;
 }
 
-/// Below a quarter of a row, which all of it never is, not even if it is empty. A k that is known is taken from any n
-/// that a run binds.
+/// Holds if k is below a quarter of n, which excludes k = n even for empty rows. A constant k is taken with any n that
+/// a run binds.
 SizeExpr margin_of_few(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (sort.k.is_constant() && !n.is_constant()) return 1;

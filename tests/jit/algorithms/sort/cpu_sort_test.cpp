@@ -198,7 +198,7 @@ TEST_CASE("an impossible sort is refused with the reason") {
   sort.axis = 2;
   CHECK(refusal(sort) == where + "axis 2, expected less than 2");
   sort = descriptor_of({DType::kF32, {2, 8}, 1, 4, false, false, false});
-  CHECK(refusal(sort) == where + "neither values nor indices are wanted");
+  CHECK(refusal(sort) == where + "neither values nor indices are requested");
   sort = descriptor_of({DType::kF32, {2, 8}, 1, 4});
   sort.indices->type.dtype = DType::kI32;
   CHECK(refusal(sort) == where + "result 'indices' is i32[2x4], expected i64[2x4]");
