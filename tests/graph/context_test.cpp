@@ -87,10 +87,11 @@ TEST_CASE("a device without a code generator is refused, with what is missing") 
         "device 'cpu:baseline': target 'cpu:baseline' has no code generator; built in: none; give one that makes code "
         "for it; devices built in: cpu; code generators built in: none");
   const Context other{{cpu_driver()}, {fake_generator("gpu", "amdgpu")}, nullptr};
-  CHECK(target_error(other, "cpu:baseline") ==
-        "device 'cpu:baseline': target 'cpu:baseline' has no code generator; built in: gpu (makes code for amdgpu "
-        "only); give one that makes code for it, or say another target; devices built in: cpu; code generators built "
-        "in: gpu");
+  CHECK(
+      target_error(other, "cpu:baseline") ==
+      "device 'cpu:baseline': target 'cpu:baseline' has no code generator; built in: gpu (makes code for amdgpu "
+      "only); give one that makes code for it, or choose another target; devices built in: cpu; code generators built "
+      "in: gpu");
   CHECK(other.target("cpu:baseline").status().code() == StatusCode::kUnimplemented);
 }
 
@@ -117,7 +118,8 @@ TEST_CASE("a target needs a generator, not a device") {
         "simulate it; devices built in: sim; code generators built in: llvm, gpu");
   CHECK(target_error(kUsual, "amdgpu:gfx1100") ==
         "device 'amdgpu:gfx1100': target 'amdgpu:gfx1100' has no code generator; built in: llvm (makes code for cpu "
-        "only), interpreter (makes code for cpu only); give one that makes code for it, or say another target; devices "
+        "only), interpreter (makes code for cpu only); give one that makes code for it, or choose another target; "
+        "devices "
         "built in: cpu; code generators built in: llvm, interpreter");
 }
 

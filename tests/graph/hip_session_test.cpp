@@ -95,7 +95,7 @@ TEST_CASE("a HIP device without a code generator is refused, with what is missin
         "none; give one that makes code for it; devices built in: hip; code generators built in: none");
   CHECK(with({fake_generator("xbyak", "cpu")}) ==
         "compile for device 'hip:0': device 'amdgpu:gfx1100': target 'amdgpu:gfx1100' has no code generator; built in: "
-        "xbyak (makes code for cpu only); give one that makes code for it, or say another target; devices built in: "
+        "xbyak (makes code for cpu only); give one that makes code for it, or choose another target; devices built in: "
         "hip; code generators built in: xbyak");
 }
 

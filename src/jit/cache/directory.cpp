@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The directory behind a kernel cache: reads files only if no other user can have written them, replaces them
+// atomically and trims the least recently used.
 #include "jit/cache/directory.h"
 
 #include <algorithm>
@@ -43,11 +45,11 @@ bool read_whole(int descriptor, std::span<std::byte> content) {
   }
 }
 
-/// Opens the file without following a link, or waiting for the other end of a pipe. Returns -1 and sets errno if that
-/// is impossible.
+/// Opens the file without following a symbolic link and without waiting for the other end of a pipe. Returns -1 and
+/// sets errno on failure.
 int open_entry(const std::string& path) { return open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); }
 
-/// Whether `error` of open_entry means that there is no entry.
+/// Whether this errno of open_entry means that the entry does not exist.
 bool is_absence(int error) { return error == ENOENT || error == ENOTDIR; }
 
 std::string open_refusal(int error) {
@@ -66,7 +68,7 @@ std::string writer_refusal(const struct stat& info) {
   return {};
 }
 
-/// The refusal of an open file, of which `info` is filled.
+/// See CacheFile::refusal; also fills `info`.
 std::string refusal_of(const Descriptor& file, struct stat& info) {
   if (fstat(file.number(), &info) != 0) return open_refusal(errno);
   std::string refusal = writer_refusal(info);
@@ -76,7 +78,7 @@ std::string refusal_of(const Descriptor& file, struct stat& info) {
   return refusal;
 }
 
-/// Users who may list the directory and access its files may read them.
+/// Users who may both list and enter the directory may read its files.
 mode_t mode_of_entries(mode_t directory) {
   mode_t mode = S_IRUSR | S_IWUSR;
   if ((directory & S_IRGRP) != 0 && (directory & S_IXGRP) != 0) mode |= S_IRGRP;

@@ -19,14 +19,14 @@ inline constexpr std::uint64_t kMaxCacheFileBytes = std::uint64_t{64} << 20;
 
 /// The result of reading a cache file.
 struct CacheFile {
-  /// Why the code in the file must not run: "can be written by everybody (mode 0666)". Another user could have written
-  /// it, it is not a readable regular file, it is too long, or it changed while it was read. Empty if the file may be
-  /// used, or if there is none.
+  /// Why the code in the file must not run: "can be written by everybody (mode 0666)". The file could have been written
+  /// by another user, is not a readable regular file, is too long, or changed while it was read. Empty if the file may
+  /// be used or does not exist.
   std::string refusal = {};
   std::optional<std::vector<std::byte>> content = {};
 };
 
-/// Whether a file of that name is an entry.
+/// Whether a file with this name is an entry.
 bool is_cache_key(std::string_view name);
 
 /// Cleans a cache directory. Removes temporaries whose writers left them more than an hour ago, entries that are too

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file format of a cached image: magic, version, key, format, target, generator, info, code, symbol, routine, then
-// the checksum of all that. Integers and string lengths have 8 bytes in host order; a file never leaves its machine.
+// The file format of a cached image: magic, version, key, format, target, generator, info, code, symbol and routine,
+// then a checksum of all these. Integers and string lengths have 8 bytes in host order; a file never leaves its
+// machine.
 #include <cstring>
 #include <xxhash.h>
 
@@ -105,7 +106,7 @@ KernelInfo read_info(Reader& reader) {
   return info;
 }
 
-/// Checks what a loader relies on.
+/// Checks the fields that a loader relies on.
 Status check_code(const ExecutableImage& image) {
   if (image.format == ImageFormat::kGpuObject) return {};  // the linker checks it
   if (image.format == ImageFormat::kGpuCode) return {};    // the driver does
@@ -151,10 +152,11 @@ Result<ExecutableImage> decode_image(std::span<const std::byte> file, const std:
     const std::span<const std::byte> content = file.first(file.size() - sizeof(found));
     std::memcpy(&found, file.data() + content.size(), sizeof(found));
     if (found != checksum_of(content)) {
-      return data_loss(fmt::format("kernel image: the checksum over {} bytes is not the file's", content.size()));
+      return data_loss(
+          fmt::format("kernel image: the checksum over {} bytes does not match the file's", content.size()));
     }
     Reader reader(content);
-    if (reader.integer() != kMagic) return data_loss("kernel image: another format or version of it");
+    if (reader.integer() != kMagic) return data_loss("kernel image: found another format or version");
     if (const std::string found_key = reader.string(); found_key != key) {
       return data_loss(fmt::format("kernel image: found key '{}', expected '{}'", found_key, key));
     }

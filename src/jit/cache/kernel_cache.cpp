@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// KernelCache: looks a kernel up in memory, then in the cache directories, and otherwise compiles it once, even if
+// several threads ask for it.
 #include "millrace/jit/kernel_cache.h"
 
 #include <algorithm>
@@ -20,7 +22,7 @@ namespace {
 
 using Image = std::shared_ptr<const ExecutableImage>;
 
-/// What decides a kernel's code, as text.
+/// Everything that determines a kernel's code, as text.
 std::string identity_of(const PlannedKernel& kernel, const TargetSpec& spec, const KernelCompiler& compiler) {
   return fmt::format("{}\n{}\n{}\n{}\n{}", compiler.name(), compiler.version(), build_id(),
                      kernel.target_of(spec).to_text(), kernel.key_text);
@@ -48,7 +50,7 @@ struct KernelCache::State {
     Image image;
   };
 
-  /// What get() is asked for.
+  /// A request to get().
   struct Wanted {
     std::string key;
     std::function<std::string()> name;  // for messages: "kernel 'exp_0' for cpu:avx2"

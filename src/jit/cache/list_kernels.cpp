@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lists, checks and prunes the kernels of a cache directory, for tools.
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -39,7 +40,7 @@ CachedKernel describe(const KernelCacheDirectory& files, const std::string& dire
   return kernel;
 }
 
-/// The names of the entries of a directory that is there, in no order.
+/// The names of the entries of an existing directory, in no order.
 Result<std::vector<std::string>> list_keys(const std::string& directory) {
   std::vector<std::string> keys;
   std::error_code error;
@@ -88,7 +89,8 @@ std::string find_cache_refusal(const std::string& directory) {
 }
 
 void prune_cached_kernels(const std::string& directory, std::uint64_t max_bytes) {
-  trim_cache_directory(directory, max_bytes == 0 ? 1 : max_bytes);  // there, 0 is no limit; no entry has a byte
+  trim_cache_directory(directory,
+                       max_bytes == 0 ? 1 : max_bytes);  // 0 would mean no limit; every entry is larger than 1 byte
 }
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Searches the directory of a cache and its read-only layers for an entry, and tells for messages what was searched.
 #include "jit/cache/places.h"
 
 #include <algorithm>
@@ -15,7 +16,8 @@
 namespace millrace {
 namespace {
 
-/// Reads and decodes a file, and notes why it cannot be used. Fails without memory: the file may be intact.
+/// Reads and decodes a file, and notes why it cannot be used. Fails only if memory runs out, because the file may then
+/// be intact.
 Result<CacheFile> read_entry(const KernelCacheDirectory& from, const std::string& key, FoundEntry& found) {
   CacheFile file = from.read(key);
   std::string refusal = file.refusal;
@@ -59,7 +61,8 @@ Result<FoundEntry> KernelCachePlaces::load(const std::string& key) const {
   if (found.image != nullptr) directory_.note_use(key);
   for (auto layer = layers_.begin(); found.image == nullptr && layer != layers_.end(); ++layer) {
     MILLRACE_TRY_ASSIGN(file, read_entry(*layer, key, found));
-    // Otherwise the file would be rejected again. A directory that cannot be written is not an error.
+    // Replaces the rejected file, which would otherwise be rejected again. A directory that cannot be written is not an
+    // error.
     if (found.image != nullptr && found.is_rejected()) (void)directory_.write(key, *file.content);
   }
   return found;

@@ -13,11 +13,11 @@
 
 namespace millrace {
 
-/// What the directories of a cache have of one entry.
+/// The result of searching the directories of a cache for one entry.
 struct FoundEntry {
   std::shared_ptr<const ExecutableImage> image = {};  // null: no usable file
-  /// Why a file was not used (CacheFile::refusal, or its damage): of the directory, then of each layer that was read.
-  /// Empty where there was no file.
+  /// Why the file was not used (CacheFile::refusal, or how it is damaged), for the directory and then for each layer
+  /// that was searched. Empty where no file exists.
   std::vector<std::string> refusals = {};
 
   bool is_rejected() const;

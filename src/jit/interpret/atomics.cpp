@@ -60,7 +60,7 @@ Handler pick_atomic_handler(KernelOp op) {
   }
 }
 
-/// Collects what each active thread accesses, given by `describe(thread)`, and informs the observer.
+/// Collects the accesses of each active thread, which `describe(thread)` adds, and informs the observer.
 template <class Describe>
 const Step* observe(const Step* step, Frame& frame, Describe&& describe) {
   frame.accesses.clear();
@@ -101,9 +101,8 @@ const Step* run_count(const Step* step, Frame& frame) {
   frame.lane_instructions += step->immediate * frame.masks[step->mask].num_active;
   const std::uint64_t max_instructions = frame.observation.max_lane_instructions;
   if (frame.lane_instructions <= max_instructions) return step + 1;
-  return frame.stop(step, resource_exhausted(fmt::format("more than {} lane instructions, which is all that this run "
-                                                         "may execute",
-                                                         max_instructions)));
+  return frame.stop(step,
+                    resource_exhausted(fmt::format("more than {} lane instructions, the limit of this run", max_instructions)));
 }
 
 template <class Offset>

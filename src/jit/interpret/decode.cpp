@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decodes a MachineKernel into the flat list of steps that the interpreter runs: assigns registers and picks a handler
+// per instruction.
 #include <algorithm>
 
 #include "jit/interpret/program.h"
@@ -11,7 +13,7 @@ constexpr std::uint32_t kNoRegister = UINT32_MAX;
 
 struct RegisterCopy {
   std::uint32_t to, from;
-  std::uint32_t size_bytes;  // of a thread
+  std::uint32_t size_bytes;  // per thread
 };
 
 class Decoder {
@@ -58,7 +60,7 @@ class Decoder {
     return steps().size() - 1;
   }
 
-  /// Copies for the threads that are there: others keep what they have.
+  /// Copies for the active threads; the others keep their values.
   void copy(const RegisterCopy& copied) {
     if (copied.to == copied.from) return;
     const bool is_masked = mask_ != 0;
@@ -69,7 +71,7 @@ class Decoder {
           .immediate = is_masked ? copied.size_bytes : all_bytes});
   }
 
-  /// Copies as if all at once: a yield may be another carried value, as in a swap.
+  /// Copies all values as if at once: a yield may be another carried value, as in a swap.
   void copy_all(const std::vector<MachineValueId>& to, std::size_t first, const std::vector<MachineValueId>& from) {
     std::vector<std::uint32_t> sources;
     for (std::size_t i = 0; i < from.size(); ++i) {

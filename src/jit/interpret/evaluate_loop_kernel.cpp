@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs a LoopKernel point by point on host scalars. This slow version defines the results that all generated code is
+// tested against.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -120,7 +122,7 @@ class Evaluator {
   Scalar load(const BoundAccess& access, const Point& point, std::int64_t dynamic_index) const {
     const DType result = body_dtype(access.stored);
     const std::byte* from = address(access, point, dynamic_index);
-    // Outside without a fill happens only after a bad index into an axis of extent 0, which has been reported.
+    // An access is outside without a fill only after a bad index into an axis of extent 0, which has been reported.
     if (from == nullptr) return access.fill.value_or(Scalar{result, 0});
     return convert(result, load_scalar(access.stored, from));
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The interpreter as a generator: the slow reference for CPUs, and the only one for simulated GPUs.
 #include "jit/cache/build_id.h"
 #include "jit/plan/plan_machine_kernel.h"
 #include "millrace/jit/interpret.h"
@@ -14,12 +15,13 @@ class InterpreterGenerator final : public KernelCompiler {
 
   Status supports(const TargetSpec& spec) const override {
     if (spec.is_cpu() || spec.is_simulated()) return {};
-    return unimplemented("target " + spec.to_text() + " is no CPU and not simulated; the interpreter runs on the host");
+    return unimplemented("target " + spec.to_text() +
+                         " is neither a CPU nor simulated; the interpreter runs on the host");
   }
 
   bool is_reference() const override { return true; }
 
-  /// False, so that kernels are not shared: findings name the kernel.
+  /// False, so that kernels are not shared, because findings name the kernel.
   bool emits_code() const override { return false; }
 
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {

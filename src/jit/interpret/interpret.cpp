@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs decoded kernels on the host, group by group, with or without an observer of memory accesses.
 #include "millrace/jit/interpret.h"
 
 #include <algorithm>

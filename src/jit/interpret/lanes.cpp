@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The steps of lanewise instructions, reductions over lanes, splats and iotas.
 #include <type_traits>
 
 #include "jit/interpret/program.h"
@@ -112,7 +113,7 @@ Handler lanewise_handler(KernelOp op, DType operand, DType result) {
   if (op == KernelOp::kConvert) return convert_handler(operand, result);
   return host_ops::visit_lanewise(op, [&]<KernelOp kOp>() -> Handler {
     if constexpr (rule_of(kOp) == KernelOpRule::kConvert || kOp == KernelOp::kConstant) {
-      return nullptr;  // decode makes it a copy
+      return nullptr;  // decode emits a copy instead
     } else {
       return visit_dtype(operand, []<class T>() { return pick_handler<kOp, T>(); });
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores move bits, so the element size selects them; but any nonzero byte loads as the bool true.
+// Steps that load and store. They move bits, so the element size selects them; except that any nonzero byte loads as
+// the bool true.
 #include <concepts>
 #include <cstring>
 
@@ -31,7 +32,7 @@ void read(T* to, const T* from, std::size_t count) {
   }
 }
 
-/// A kernel that leaves its own slot is our error. Stop here rather than overwrite another slot.
+/// A kernel that leaves its own slot is our error. Stops before it overwrites another slot.
 const Step* stop_outside(const Step* step, Frame& frame, std::uint32_t thread) {
   return frame.stop(step, internal_error(fmt::format("thread {} leaves the slot, which has {} elements", thread,
                                                      frame.memory[step->memory].num_elements)));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The driver "isa": opens devices that execute AMD GPU machine code on the host, and parses their options.
 #include "millrace/jit/isa_driver.h"
 
 #include <fmt/format.h>

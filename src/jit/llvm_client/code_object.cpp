@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks a GPU code object against the plan of its kernel, names kernels in code objects, and links the images of a
+// program.
 #include "millrace/jit/code_object.h"
 
 #include <algorithm>
@@ -69,7 +71,7 @@ Status check_code_object(const CodeObjectInfo& info, const PlannedKernel& planne
   complaints.expect_equal("version", info.version, 4u);
   complaints.expect_none("processor features", info.set_features);
   complaints.expect_none("undefined symbols", info.undefined_symbols);
-  complaints.expect_none("functions beside kernels", info.other_functions);
+  complaints.expect_none("functions other than kernels", info.other_functions);
   complaints.expect_none("relocations", info.relocations);
   const std::string symbol = kernel_symbol(planned);
   const auto found = std::ranges::find(info.kernels, symbol, &CodeObjectKernel::symbol);
@@ -91,7 +93,7 @@ Result<std::vector<std::byte>> link_images(std::span<const ExecutableImage> imag
     for (const ExecutableImage& image : images) {
       if (image.format != ImageFormat::kGpuObject) {
         return invalid_argument(
-            fmt::format("link: kernel '{}' is no GPU object; give images for GPU targets only", image.info.name));
+            fmt::format("link: kernel '{}' is not a GPU object; give images for GPU targets only", image.info.name));
       }
       if (image.target != images.front().target) {
         return invalid_argument(

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The LLVM generator as the library sees it: plans kernels itself, and opens the LLVM module only to emit code.
 #include "base/guard_allocations.h"
 #include "jit/cache/build_id.h"
 #include "jit/llvm_client/open_module.h"
@@ -16,7 +17,7 @@ Status check_workgroup(const MachineKernel& kernel, const TargetSpec& spec) {
   };
   const std::string threads = std::to_string(kernel.workgroup_size);
   if (spec.is_cpu() && kernel.workgroup_size > 1) {
-    return refuse("workgroups of " + threads + " threads", "one thread a workgroup");
+    return refuse("workgroups of " + threads + " threads", "one thread per workgroup");
   }
   if (kernel.subgroup_size != spec.subgroup_size()) {
     return refuse("subgroups of " + std::to_string(kernel.subgroup_size) + " threads",
@@ -46,7 +47,7 @@ class LlvmGenerator final : public KernelCompiler {
       return unimplemented("target " + spec.to_text() + " is simulated, from kernel IR; the interpreter serves it");
     }
     if (spec.is_cpu() || spec.is_gpu()) return {};
-    return unimplemented("target " + spec.to_text() + " is no CPU and no GPU that is known; this generator makes " +
+    return unimplemented("target " + spec.to_text() + " is neither a CPU nor a known GPU; this generator makes " +
                          "x86-64 code and AMD GPU code objects");
   }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks the module's file before dlopen, which would crash on a truncated file or wait on a pipe, and finds it on the
+// search path.
 #include "jit/llvm_client/module_file.h"
 
 #include <algorithm>
@@ -25,7 +27,7 @@ bool read_at(const Descriptor& file, std::uint64_t offset, T& value) {
   return pread(file.number(), &value, sizeof value, static_cast<off_t>(offset)) == static_cast<ssize_t>(sizeof value);
 }
 
-/// offset + size, or the largest number where the sum is larger.
+/// offset + size, saturated at the maximum.
 std::uint64_t end_of(std::uint64_t offset, std::uint64_t size) {
   std::uint64_t end = 0;
   return __builtin_add_overflow(offset, size, &end) ? UINT64_MAX : end;
@@ -36,18 +38,18 @@ bool is_shared_object(const ElfW(Ehdr) & header) {
          header.e_phentsize == sizeof(ElfW(Phdr));
 }
 
-/// The byte where the last segment, or the table of segments, ends.
+/// The offset in the file where the last segment, or the table of segments, ends.
 std::uint64_t end_of_segments(const Descriptor& file, const ElfW(Ehdr) & header) {
   std::uint64_t end = end_of(header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(ElfW(Phdr)));
   for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
     ElfW(Phdr) segment{};
-    if (!read_at(file, end_of(header.e_phoff, i * sizeof segment), segment)) break;  // beyond the file, as `end` is
+    if (!read_at(file, end_of(header.e_phoff, i * sizeof segment), segment)) break;  // beyond the file, and so is `end`
     if (segment.p_type == PT_LOAD) end = std::max(end, end_of(segment.p_offset, segment.p_filesz));
   }
   return end;
 }
 
-/// An address inside the file that has this code, whose search path dlopen takes.
+/// An address inside the file that contains this code; dlopen uses that file's search path.
 constexpr char kSearcher = 'f';
 
 }  // namespace

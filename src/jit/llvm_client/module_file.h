@@ -12,9 +12,9 @@ namespace millrace {
 /// dlopen may wait forever. Ok for anything else: dlopen says what is wrong.
 Status check_module_segments(const std::string& path);
 
-/// The file that dlopen opens for a name without a slash, as far as the search path of the program that has this code
-/// tells: LD_LIBRARY_PATH, its own RUNPATH and the system's directories. Empty if none of them has it. dlopen may still
-/// find one in the system's cache of libraries.
+/// The file that dlopen opens for a name without a slash, found on the search path of the file that contains this code:
+/// LD_LIBRARY_PATH, its own RUNPATH and the system's directories. Empty if none of them has it. dlopen may still find
+/// one in the system's cache of libraries.
 std::string find_in_library_path(const std::string& name);
 
 }  // namespace millrace

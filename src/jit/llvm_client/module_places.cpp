@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The paths where the LLVM module may be, and the check that nobody else can change the file that is loaded.
 #include "jit/llvm_client/module_places.h"
 
 #include <algorithm>

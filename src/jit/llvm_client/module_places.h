@@ -13,19 +13,20 @@ namespace millrace {
 inline constexpr char kLlvmModuleFile[] = "libmillrace_llvm.so";
 
 /// The file that this code is mapped from: the shared library or executable that contains the library. Empty if /proc
-/// does not tell. Does not use the program's name, which could match another file in the working directory.
+/// cannot be read. Does not use the program's name, which could match another file in the working directory.
 std::string own_file();
 
 /// The module of the install that the application was built with; "" if it was not built with find_package, which adds
-/// the definition that tells (cmake/millraceConfig.cmake.in). That one is in front of the library's on the command line
-/// of the linker, which takes the first of several weak ones. Hidden: of two plugins with a Millrace each, each finds
-/// its own.
+/// a definition that returns the path (cmake/millraceConfig.cmake.in). That definition comes before the library's on
+/// the linker's command line, and the linker takes the first of several weak ones. Hidden, so that two plugins that
+/// each contain Millrace each find their own module.
 extern "C" [[gnu::weak, gnu::visibility("hidden")]] const char* millrace_package_module();
 
 /// The paths where the module may be, in search order, for a library in `own_file`: next to it; in the library
 /// directory of an install if the library is in the install's program directory; in the install that the application
-/// was built with, if any; where a system package puts it, if this is such a build (prefix /usr or /usr/local). No
-/// other path is built in. On another machine any of them may belong to somebody else: see check_module_writers.
+/// was built with, if any; and where a system package puts it, if this is such a build (prefix /usr or /usr/local). No
+/// other path is built in. On another machine, any of these paths may belong to somebody else: see
+/// check_module_writers.
 std::vector<std::string> module_places(std::string_view own_file, std::string_view package_module);
 
 /// Ok if nobody can change the file or the contents of its directory, except root, this process's user and

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens the LLVM module on the first use and calls the functions that it exports.
 #include "jit/llvm_client/open_module.h"
 
 #include <cstdlib>
@@ -61,7 +62,7 @@ struct LlvmModule {
   LlvmDecodeCodeObjectFunction decode_code_object = nullptr;
 };
 
-/// The file that dlopen opens for a candidate; empty if the search path does not tell.
+/// The file that dlopen opens for a candidate; empty if it is not on the search path.
 std::string file_of(const std::string& candidate) {
   return is_path(candidate) ? candidate : find_in_library_path(candidate);
 }
@@ -70,8 +71,8 @@ std::string file_of(const std::string& candidate) {
 /// process, because no handler can be installed before they run.
 constexpr Room kRoomToOpen{.mapped_bytes = std::size_t{184} << 20, .written_bytes = std::size_t{8} << 20};
 
-/// Whether dlopen() failed for lack of memory, which another thread may have taken since it was checked. dlerror()
-/// gives only text.
+/// Whether dlopen() failed for lack of memory, which another thread may have taken since the check. Only the text of
+/// dlerror() shows it.
 bool is_lack_of_memory(std::string_view reason) {
   return reason.find("failed to map segment") != reason.npos || reason.find("llocate memory") != reason.npos;
 }
@@ -101,7 +102,7 @@ Result<LlvmModule> open_module(const std::string& path) {
       reinterpret_cast<LlvmDecodeCodeObjectFunction>(dlsym(module, kLlvmDecodeCodeObjectSymbol)),
   };
   if (module_build_id == nullptr || functions.emit == nullptr) {
-    return unavailable("llvm: " + shown + " is no module of Millrace: it lacks " + kLlvmBuildIdSymbol + " or " +
+    return unavailable("llvm: " + shown + " is not a Millrace module: it lacks " + kLlvmBuildIdSymbol + " or " +
                        kLlvmEmitSymbol);
   }
   if (build_id() != module_build_id()) {
@@ -151,7 +152,7 @@ Status check_llvm_module() {
 Result<std::string> find_llvm_module() {
   return guard_allocations("llvm", []() -> Result<std::string> {
     MILLRACE_TRY_ASSIGN(std::vector<std::string> candidates, module_candidates());
-    if (!is_path(candidates.front())) MILLRACE_TRY(check_llvm_module());  // dlopen alone knows whether there is one
+    if (!is_path(candidates.front())) MILLRACE_TRY(check_llvm_module());  // only dlopen knows whether the file exists
     return std::move(candidates.front());
   });
 }

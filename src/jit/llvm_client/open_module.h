@@ -29,10 +29,10 @@ struct LlvmEmitOutput {
 /// The LLVM version that this library was built with: "19.1.7", or "none".
 std::string_view llvm_version();
 
-/// The module's file: $MILLRACE_LLVM_MODULE if that is set, otherwise the first existing file of module_places. Only
-/// checks names; opens nothing. Fails naming every place searched. Opening later skips a file of another build, or one
-/// that others can write to. A name without a slash in the variable means what it means to dlopen, which is asked: the
-/// module is opened then.
+/// The module's file: $MILLRACE_LLVM_MODULE if that is set, otherwise the first existing file of module_places. Checks
+/// only names and opens nothing, except that a name without a slash in the variable means what it means to dlopen, so
+/// the module is opened. Fails naming every place searched. Opening later skips a file of another build, or one that
+/// others can write to.
 Result<std::string> find_llvm_module();
 
 // A fatal LLVM error (report_fatal_error, "LLVM ERROR: ...") does not end the application. LLVM cannot continue after

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Gives back the pages of LLVM's code and constants between compilations.
 #include "jit/llvm_client/release_pages.h"
 
 #include <cstddef>
@@ -16,7 +17,7 @@ bool is_of_llvm(std::string_view file) {
   return name.starts_with("libLLVM") || name.starts_with("libmillrace_llvm");
 }
 
-/// Each page of a segment that is never written is the file's.
+/// The pages of a segment that is never written are the file's own, so they can be dropped.
 void release_segment(std::uintptr_t begin, std::size_t size) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t first = (begin + page - 1) / page * page, end = (begin + size) / page * page;

@@ -4,7 +4,7 @@
 namespace millrace {
 
 /// Unmaps the pages of LLVM's code and constants that this process has touched, about 50 MB. They stay in the system's
-/// page cache, and the next use maps them again. Does nothing where the module was never opened.
+/// page cache, and the next use maps them again. Does nothing if the module was never opened.
 void release_llvm_pages();
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counts the floating-point operations of a loop nest, for reports.
 #include <algorithm>
 
 #include "millrace/jit/loop_kernel.h"

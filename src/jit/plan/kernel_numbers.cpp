@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Takes a machine kernel apart into its shape and its constants, so that share_kernels can replace constants by size
+// arguments.
 #include "jit/plan/kernel_numbers.h"
 
 #include <algorithm>
@@ -34,7 +36,7 @@ NumberUse use_of(KernelOp op, std::size_t operand) {
   }
 }
 
-/// Tells which values are constants, as a scalar or in all lanes.
+/// Looks up which values are constants, as a scalar or in all lanes.
 class NumberTable {
  public:
   explicit NumberTable(const MachineKernel& kernel) : bits_(kernel.types.size()) {
@@ -65,7 +67,7 @@ class NumberTable {
   std::vector<std::optional<std::uint64_t>> bits_;
 };
 
-/// Everything except the body, leaving out names and what each launch passes (sizes and the number of groups).
+/// Everything except the body, names and the values that each launch passes (sizes and the number of groups).
 std::string declarations_of(const MachineKernel& kernel) {
   MachineKernel empty;
   for (const BufferArgument& buffer : kernel.buffers) {

@@ -26,7 +26,7 @@ struct KernelNumbers {
 };
 KernelNumbers find_numbers(const MachineKernel&);
 
-/// What replaces a number: a constant, or an added size argument plus a constant (which is then 0 except for i64).
+/// The replacement of a number: a constant, or an added size argument plus a constant (which is 0 except for i64).
 struct NumberSource {
   std::optional<std::uint32_t> argument;
   std::uint64_t constant = 0;

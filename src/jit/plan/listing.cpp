@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The default of KernelCompiler::listing: a refusal that names a generator or target with a listing.
 #include <fmt/format.h>
 
 #include "millrace/jit/kernel_compiler.h"

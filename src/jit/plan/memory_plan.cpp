@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Places the workgroup and private memory of a machine kernel: slots whose lifetimes do not overlap share bytes.
 #include "millrace/jit/memory_plan.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ using Lifetimes = std::vector<Lifetime>;
 
 /// Numbers phases in program order; each barrier begins a new phase. A slot touched inside a loop or branch lives for
 /// all of it: a later iteration may read what an earlier one left, and the blocks of a branch are numbered one after
-/// the other. A barrier that a run may skip separates nothing.
+/// the other. A barrier that a run may skip does not separate phases.
 class PhaseWalk {
  public:
   explicit PhaseWalk(const MachineKernel& kernel) : kernel_(kernel), constants_(kernel.types.size()) {}

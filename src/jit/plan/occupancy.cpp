@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes how many subgroups of a kernel a GPU runs at once, and which resource limits them.
 #include "millrace/jit/occupancy.h"
 
 #include <algorithm>
@@ -7,13 +8,13 @@ namespace millrace {
 namespace {
 
 struct Shares {
-  std::uint64_t size = 0;  // of one, before it is rounded up to the granule
+  std::uint64_t size = 0;  // of one share, before it is rounded up to the granule
   std::uint32_t total = 0;
   std::uint32_t granule = 1;
   std::uint32_t maximum = 0;
 };
 
-/// How many shares there are.
+/// The number of shares that fit.
 std::uint32_t num_shares(const Shares& shares) {
   if (shares.size == 0 || shares.total == 0) return shares.maximum;
   const std::uint64_t share = (shares.size + shares.granule - 1) / shares.granule * shares.granule;
@@ -54,7 +55,7 @@ Occupancy occupancy_of(const CodeObjectKernel& kernel, const GfxTarget& gfx) {
                                                         .total = gfx.num_scalar_registers,
                                                         .granule = gfx.scalar_register_granule,
                                                         .maximum = gfx.max_waves});
-  // The first of equals is what is told.
+  // Among equal limits, the first is reported.
   Occupancy occupancy{.subgroups_per_simd = gfx.max_waves};
   const auto limit_by = [&](OccupancyLimit limit, std::uint32_t maximum) {
     if (maximum >= occupancy.subgroups_per_simd) return;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Asks a target's generators in order for the plan of a kernel, and collects their refusals.
 #include <fmt/format.h>
 
 #include "millrace/base/printable.h"
@@ -29,7 +30,7 @@ Result<PlanOutcome> plan_kernel(const Kernel& kernel, const Target& target, cons
     if (generator->is_reference() && has_real_generator && !options.allow_reference &&
         options.force_generator.empty()) {
       outcome.refusals.push_back(
-          {name, "it is the slow reference; CompileKernelOptions::allow_reference takes it all the same"});
+          {name, "it is the slow reference; set CompileKernelOptions::allow_reference to take it"});
       continue;
     }
     Result<PlannedKernel> planned = generator->plan(kernel, target.spec());

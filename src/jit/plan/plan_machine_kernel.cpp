@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The plan that the LLVM generator and the interpreter share: maps loop nests, verifies the kernel and plans its
+// memory.
 #include "jit/plan/plan_machine_kernel.h"
 
 #include "millrace/jit/map_kernel.h"
@@ -6,8 +8,8 @@
 namespace millrace {
 namespace {
 
-/// The kernel without names and without what each launch passes. The code reads size arguments and its group number,
-/// and is the same for every expression behind them.
+/// The kernel without names and without the expressions that each launch evaluates. The code reads size arguments and
+/// its group number, and does not depend on the expressions behind them.
 MachineKernel as_code(MachineKernel kernel) {
   kernel.name.clear();
   kernel.num_groups = 1;
@@ -29,7 +31,7 @@ Result<PlannedKernel> plan_machine_kernel(const Kernel& kernel, const TargetSpec
   } else if (const auto* given = std::get_if<MachineKernel>(&kernel)) {
     machine = *given;
   } else {
-    return unimplemented("a kernel of rows, takes loop nests and machine kernels");
+    return unimplemented("a kernel of rows, takes only loop nests and machine kernels");
   }
   MILLRACE_TRY(verify(machine));
   PlannedKernel planned;

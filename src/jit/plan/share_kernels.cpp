@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Merges the kernels of a program that differ only in numbers into one kernel with more size arguments, so that less
+// code is generated.
 #include "millrace/jit/share_kernels.h"
 
 #include <algorithm>
@@ -15,7 +17,7 @@ namespace {
 /// Kernels of one shape from which on they share their code. Fewer keep their numbers as constants, each with code of
 /// its own, which takes 2 to 5 ms to generate (commit 4df18eec).
 constexpr std::size_t kWorthSharing = 16;
-/// Up to this many combinations of divisors, shift counts and other deciding numbers get code of their own.
+/// Up to this many combinations of divisors, shift counts and other deciding numbers each get their own code.
 constexpr std::size_t kMaxDecisions = 64;
 
 using Bits = std::vector<std::uint64_t>;

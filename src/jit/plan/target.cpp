@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A target with the generators that support it.
 #include "millrace/jit/target.h"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ Result<Target> Target::create(TargetSpec spec, const KernelCompilerList& generat
   if (serving.empty()) {
     return unimplemented(
         fmt::format("target '{}' has no code generator; built in: {}; give one that makes code for it, "
-                    "or say another target",
+                    "or choose another target",
                     spec.to_text(), reasons_of_refusal(spec, generators)));
   }
   return Target(std::move(spec), std::move(serving));

@@ -99,7 +99,7 @@ TEST_CASE("what is wrong with a file is said") {
   std::vector<std::byte> file = encode_image(image, "key");
   file[20] ^= std::byte{1};
   CHECK(decode_image(file, "key").status().message() ==
-        "kernel image: the checksum over " + std::to_string(file.size() - 16) + " bytes is not the file's");
+        "kernel image: the checksum over " + std::to_string(file.size() - 16) + " bytes does not match the file's");
 }
 
 }  // namespace

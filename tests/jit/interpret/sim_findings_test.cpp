@@ -150,8 +150,8 @@ TEST_CASE("a kernel that executes more than it may is stopped") {
   const test::SimRun run = f.run({.options = {.max_lane_instructions = 10'000}});
   CHECK(run.status.code() == StatusCode::kResourceExhausted);
   CHECK(run.status.message() ==
-        "kernel 'k': line 10 (for %3 = %0 to %2 step %1): more than 10000 lane instructions, which is all that this "
-        "run may execute");
+        "kernel 'k': line 10 (for %3 = %0 to %2 step %1): more than 10000 lane instructions, the limit of this "
+        "run");
 }
 
 TEST_CASE("a kernel that needs more than the target has is not loaded") {

@@ -43,7 +43,7 @@ TEST_CASE("an object that is not as planned is refused with all that differs") {
       check_code_object(info, kernel.planned(), spec_of(kGfx)).message() ==
       "kernel 'row_sum' for amdgpu:gfx1100: its code object is not as planned: target amdgcn-amd-amdhsa--gfx1030, "
       "expected amdgcn-amd-amdhsa--gfx1100; version 5, expected 4; processor features xnack+, expected none; undefined "
-      "symbols malloc, free, expected none; functions beside kernels helper, expected none; relocations "
+      "symbols malloc, free, expected none; functions other than kernels helper, expected none; relocations "
       "R_AMDGPU_ABS64, expected none; bytes of arguments 272, expected 32; hidden arguments hidden_block_count_x, "
       "expected none; bytes of workgroup memory 64, expected 32; bytes of private memory 16, expected at most 0; "
       "threads of a workgroup 1024, expected 256; threads of a subgroup 64, expected 32; spills of vector registers 2, "
@@ -144,7 +144,7 @@ TEST_CASE("what cannot be joined is refused by name") {
   other.target = "amdgpu:gfx1030";
   broken.bytes = std::vector<std::byte>{std::byte{1}, std::byte{2}};
   CHECK(message({}) == "link: no image, expected one or more");
-  CHECK(message({sum, host}) == "link: kernel 'gelu' is no GPU object; give images for GPU targets only");
+  CHECK(message({sum, host}) == "link: kernel 'gelu' is not a GPU object; give images for GPU targets only");
   CHECK(
       message({sum, other}) ==
       "link: kernel 'row_sum' is for amdgpu:gfx1100, kernel 'softmax' for amdgpu:gfx1030; link each target by itself");
@@ -188,7 +188,7 @@ TEST_CASE("a kernel whose workgroups the target does not run is refused") {
     return make_llvm_generator()->plan(kernel, spec).status().message();
   };
   CHECK(message(test::axpy_kernel(DType::kF32, 32), {.isa = IsaLevel::kAvx2}) ==
-        "kernel 'axpy': workgroups of 256 threads, cpu:avx2 runs one thread a workgroup");
+        "kernel 'axpy': workgroups of 256 threads, cpu:avx2 runs one thread per workgroup");
   CHECK(message(test::axpy_kernel(DType::kF32, 64), spec_of(kGfx)) ==
         "kernel 'axpy': subgroups of 64 threads, amdgpu:gfx1100 runs subgroups of 32");
   CHECK(message(MachineBuilder("serial").finish(), spec_of(kGfx)) ==

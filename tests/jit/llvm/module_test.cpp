@@ -150,7 +150,7 @@ TEST_CASE("a module that cannot be used is refused by name") {
                       " is a pipe or a device, expected a file; name another'",
                   "child: has a foreign module") == 0);
   CHECK(run_child("MILLRACE_LLVM_MODULE=/lib/x86_64-linux-gnu/libm.so.6 MILLRACE_TEST_MESSAGE='llvm: "
-                  "/lib/x86_64-linux-gnu/libm.so.6 is no module of Millrace: it lacks millrace_llvm_build_id or "
+                  "/lib/x86_64-linux-gnu/libm.so.6 is not a Millrace module: it lacks millrace_llvm_build_id or "
                   "millrace_llvm_emit'",
                   "child: has a foreign module") == 0);
 }
@@ -259,7 +259,7 @@ TEST_CASE("the generator says what it is, and whom it does not serve") {
   CHECK(generator->name() == "llvm");
   CHECK(generator->version().starts_with("llvm 19."));
   CHECK(generator->supports({.family = "amdgpu"}).message() ==
-        "target amdgpu is no CPU and no GPU that is known; this generator makes x86-64 code and AMD GPU code objects");
+        "target amdgpu is neither a CPU nor a known GPU; this generator makes x86-64 code and AMD GPU code objects");
 }
 
 TEST_CASE("a plan tells what launching needs, and kernels that differ in names and sizes have one key text") {

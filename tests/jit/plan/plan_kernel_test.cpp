@@ -47,12 +47,13 @@ std::string choose(const KernelCompilerList& generators, const CompileKernelOpti
   return text;
 }
 
-TEST_CASE("a CPU runs one thread a workgroup, and generated code says so") {
+TEST_CASE("a CPU runs one thread per workgroup, and generated code says so") {
   MachineBuilder b("sum");
   b.set_workgroup(256, 32);
   const auto planned = make_llvm_generator()->plan(b.finish(), TargetSpec{.isa = IsaLevel::kAvx2});
   CHECK(planned.status().code() == StatusCode::kUnimplemented);
-  CHECK(planned.status().message() == "kernel 'sum': workgroups of 256 threads, cpu:avx2 runs one thread a workgroup");
+  CHECK(planned.status().message() ==
+        "kernel 'sum': workgroups of 256 threads, cpu:avx2 runs one thread per workgroup");
 }
 
 TEST_CASE("the first generator that takes a kernel has it, and the refusals before it are kept") {
@@ -66,7 +67,7 @@ TEST_CASE("the interpreter is taken where it is all there is, or where it is all
   CHECK(choose(both) ==
         "kernel empty: no generator of cpu:baseline takes it:\n"
         "  llvm: too odd\n"
-        "  interpreter: it is the slow reference; CompileKernelOptions::allow_reference takes it all the same");
+        "  interpreter: it is the slow reference; set CompileKernelOptions::allow_reference to take it");
   CHECK(choose(both, {.allow_reference = true}) == "interpreter; llvm: too odd");
   CHECK(choose(both, {.force_generator = "interpreter"}) == "interpreter");
 }
@@ -117,7 +118,7 @@ TEST_CASE("the interpreter's plan says what a launch must know") {
 
 TEST_CASE("the interpreter runs on the host only") {
   CHECK(make_interpreter_generator()->supports(TargetSpec{.family = "abacus"}).message() ==
-        "target abacus is no CPU and not simulated; the interpreter runs on the host");
+        "target abacus is neither a CPU nor simulated; the interpreter runs on the host");
 }
 
 TEST_CASE("a simulated GPU is served by the interpreter alone, as the generator that it has") {

@@ -33,7 +33,7 @@ TEST_CASE("a target that no generator serves is refused with each generator's re
   CHECK(target.status().code() == StatusCode::kUnimplemented);
   CHECK(target.status().message() ==
         "target 'cpu:baseline' has no code generator; built in: xbyak (needs avx2), gpu (makes code for amdgpu only); "
-        "give one that makes code for it, or say another target");
+        "give one that makes code for it, or choose another target");
 }
 
 TEST_CASE("a GPU target is refused where only cpu generators are built in") {
@@ -42,7 +42,7 @@ TEST_CASE("a GPU target is refused where only cpu generators are built in") {
   REQUIRE(!target.ok());
   CHECK(target.status().message() ==
         "target 'amdgpu' has no code generator; built in: llvm (makes code for cpu only), interpreter (makes code for "
-        "cpu only); give one that makes code for it, or say another target");
+        "cpu only); give one that makes code for it, or choose another target");
 }
 
 TEST_CASE("a null generator is refused, not followed") {
