@@ -22,9 +22,9 @@ AffineIndex compose(const AffineIndex& outer, std::span<const AffineIndex> inner
 /// The domain dim, if the index is exactly one dim.
 std::optional<std::size_t> as_single_dim(const AffineIndex& index);
 
-/// The index as an i64 of the body, whose kernel has these extents; sizes that are not constant are added to them.
+/// The index as an i64 of the body. Sizes that are not constant are appended to `extents`, those of the body's kernel.
 BodyValue index_value(BodyBuilder& body, const AffineIndex& index, std::vector<SizeExpr>& extents);
-/// A size, likewise.
+/// The same for a size.
 BodyValue extent_value(BodyBuilder& body, const SizeExpr& size, std::vector<SizeExpr>& extents);
 
 /// Whether the index is provably in [0, extent) at every point of a non-empty domain.
@@ -40,8 +40,8 @@ std::optional<IndexRange> constant_range(const AffineIndex& index, std::span<con
 /// The element offset of an access in its buffer, without the dynamic part: strides and layout offset applied.
 AffineIndex element_offset(const Access& access, const Layout& layout, std::size_t num_dims);
 
-/// "2*d0 + (n)*d3 + 1", "d0 + (n - 1)", "0": a size that is not constant stands in parentheses, so that "d0" is always
-/// a domain dim.
+/// "2*d0 + (n)*d3 + 1", "d0 + (n - 1)", "0": a size that is not constant is in parentheses, so that "d0" is always a
+/// domain dim.
 std::string to_text(const AffineIndex& index);
 
 }  // namespace millrace

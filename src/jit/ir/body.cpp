@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Records scalar bodies, notes the first mistake of whoever writes one, and prints bodies.
 #include "millrace/jit/body.h"
 
 #include <iterator>
@@ -19,13 +20,13 @@ std::string dtypes_text(std::initializer_list<BodyValue> values) {
   return text;
 }
 
-/// What follows "the body", when it computes this.
+/// A message that continues "the body", for an operation that is not allowed.
 std::string refused(std::string_view operation) {
   return fmt::format("computes {}, which that operation does not take; cast the operands, or convert in the body",
                      operation);
 }
 
-/// No register of a body has this dtype: it occurs only between two conversions, as a rounding.
+/// A body computes nothing in this dtype: it occurs only between two conversions, as a rounding.
 bool is_16_bit_float(DType dtype) { return body_dtype(dtype) != dtype; }
 
 }  // namespace
@@ -39,7 +40,7 @@ BodyValue BodyBuilder::constant_scalar(Scalar value) {
   return append({.op = KernelOp::kConstant, .dtype = value.dtype, .immediate = value.bits});
 }
 
-// After a mistake, appends a constant of the promised dtype, so that recording can go on.
+// After a mistake, appends a constant of the promised dtype, so that recording can continue.
 BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<BodyValue> operands) {
   BodyInstruction instruction{.op = op, .dtype = dtype};
   DType dtypes[3] = {};

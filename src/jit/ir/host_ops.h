@@ -244,7 +244,7 @@ struct HostOp<KernelOp::kSelect> {
   }
 };
 
-/// Rounds towards zero, saturates, and turns NaN into 0. A plain C++ conversion of an out-of-range value is undefined.
+/// Rounds towards zero and saturates; NaN becomes 0. A plain C++ conversion of an out-of-range value is undefined.
 template <HostInteger To, HostFloat From>
 constexpr To truncate_saturating(From value) {
   // 2^digits, one past the highest value; unlike that value, it is exact in every float.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Classifies and prints loop kernels.
 #include "millrace/jit/loop_kernel.h"
 
 #include <algorithm>

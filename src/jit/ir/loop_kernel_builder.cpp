@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds loop kernels from calls, as applications and algorithms do, and notes the first wrong call.
 #include "millrace/jit/loop_kernel_builder.h"
 
 #include <algorithm>
@@ -74,7 +75,7 @@ std::uint32_t LoopKernelBuilder::access_number(Access access) {
   return static_cast<std::uint32_t>(kernel_.loads.size() - 1);
 }
 
-/// A constant stands for what the wrong call would have given, so that what follows can be recorded.
+/// Returns a constant in place of the wrong call's result, so that later calls can be recorded.
 BodyValue LoopKernelBuilder::note_mistake(BodyBuilder& body, std::string text) {
   if (mistake_.empty()) mistake_ = std::move(text);
   return body.constant_scalar(Scalar::of(0.0f));
@@ -145,7 +146,7 @@ Result<LoopKernel> LoopKernelBuilder::finish() {
     mistake_ = fmt::format("the {} {}", body == &term_ ? "term" : "epilogue", body->mistake());
   }
   if (!mistake_.empty()) return invalid_argument(fmt::format("loop kernel '{}': {}", kernel_.name, mistake_));
-  // An index knows no dim that was added after it.
+  // An index has no coefficients for dims that were added after it.
   for (std::vector<Access>* accesses : {&kernel_.loads, &kernel_.stores}) {
     for (Access& access : *accesses) {
       for (AffineIndex& index : access.indices) {

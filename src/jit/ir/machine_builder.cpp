@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds machine kernels instruction by instruction. Values that depend on nothing inside the kernel go to the head of
+// the body, once.
 #include "millrace/jit/machine_builder.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Prints machine kernels, and finds the line of each instruction in that text.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -142,7 +143,7 @@ class Printer {
     }
   }
 
-  /// "%4 = %0"; with the parameter's type only where it is another than that of the initial value.
+  /// "%4 = %0"; with the parameter's type only if it differs from that of the initial value.
   void print_parameter(MachineValueId parameter, MachineValueId initial) {
     const bool is_alike = kernel_.types[parameter] == kernel_.types[initial];
     write("%{}{} = %{}", index_of(parameter), is_alike ? "" : ": " + kernel_.types[parameter].to_text(),

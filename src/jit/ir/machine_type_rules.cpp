@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The part of the machine kernel verifier that checks the types, immediates and memory of each instruction.
 #include "jit/ir/machine_type_rules.h"
 
 #include <bit>
@@ -18,7 +19,7 @@ std::string_view describe(KernelOpDTypes dtypes) {
     case KernelOpDTypes::kEvery:
       return "any dtype";
     case KernelOpDTypes::kNonBool:
-      return "any dtype but bool";
+      return "any dtype except bool";
     case KernelOpDTypes::kOrdered:
       return "bool, an integer, f32 or f64";
     case KernelOpDTypes::kNumber:
@@ -99,7 +100,7 @@ class TypeCheck {
       }
       expect_taken("result", result().dtype);
       if (op == KernelOp::kBitcast && size_bytes(result().dtype) != size_bytes(type.dtype)) {
-        fail("result is {}, expected {} bytes a lane like operand 0", result().to_text(), size_bytes(type.dtype));
+        fail("result is {}, expected {} bytes per lane like operand 0", result().to_text(), size_bytes(type.dtype));
       }
     } else {
       expect_result(type, kLike[last]);
@@ -266,7 +267,7 @@ class TypeCheck {
       expect_result({dtype, lanes}, ", as the memory holds");
     }
     const bool has_offsets = op == KernelOp::kGather || op == KernelOp::kScatter;
-    expect_offset(has_offsets ? lanes : 1, has_offsets ? ", an offset a lane" : ", the offset");
+    expect_offset(has_offsets ? lanes : 1, has_offsets ? ", one offset per lane" : ", the offset");
     if (op == KernelOp::kLoadVector || op == KernelOp::kStoreVector) return;
     expect_operand(1, {DType::kBool, lanes}, ", the mask");
     if (!is_store) expect_operand(2, {dtype, lanes}, " like the result");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Prints and reads the operations, constants and types that loop kernels and machine kernels share.
 #include "jit/ir/operation_text.h"
 
 #include <iterator>
@@ -30,7 +31,7 @@ Status read_bracketed(TextReader& text, std::vector<std::uint32_t>& operands) {
   return expect(text, "]");
 }
 
-/// What may follow operands that have been read: ", %4, %5".
+/// Reads more operands, if any: ", %4, %5".
 Status read_further(TextReader& text, std::vector<std::uint32_t>& operands) {
   while (text.rest().starts_with(',')) {
     const std::size_t comma = text.position();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of operations, which the kinds of kernels share.
+// The text of operations, which loop kernels and machine kernels share.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,8 @@ struct Operation {
 /// Appends "load_masked @0[%2], %5, %6", "constant 1.5". `result` is the dtype of a constant.
 template <DenseId Id>
 void append_operation(std::string& text, KernelOp, std::span<const Id> operands, std::uint64_t immediate, DType result);
-/// Reads what append_operation wrote. Does not check how many operands the op takes: the verifiers do. Reads no kFor.
+/// Reads what append_operation wrote. Does not check how many operands the op takes, because the verifiers do. Does not
+/// read kFor.
 Result<Operation> read_operation(TextReader&);
 Result<KernelOp> read_op(TextReader&);
 Result<std::vector<std::uint32_t>> read_operands(TextReader&);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the text of loop kernels.
 #include <algorithm>
 #include <map>
 
@@ -61,7 +62,7 @@ class LoopKernelParser {
     return text_.take_word("operand") ? read_in_place() : Status();
   }
 
-  /// Takes "d0" where that is the next dim.
+  /// Takes "d0" if that is the next dim.
   bool take_dim_word() { return text_.take_word(fmt::format("d{}", kernel_.domain.size())); }
 
   Status read_dim() {

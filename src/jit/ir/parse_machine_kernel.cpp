@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the text of machine kernels.
 #include <map>
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@ namespace millrace {
 namespace {
 
 constexpr std::uint32_t kMaxValues = 1 << 20;
-/// How deep blocks may nest. The parser, the verifier and others recurse.
+/// The maximum nesting of blocks, because the parser, the verifier and others recurse.
 constexpr int kMaxBlockDepth = 200;
 
 std::vector<MachineValueId> to_ids(const std::vector<std::uint32_t>& numbers) {
@@ -179,8 +180,8 @@ class MachineKernelParser {
     return {};
   }
 
-  /// "%5 = %3": a parameter of the loop's block, and the operand where it begins, whose type it has. "%5: f32 = %3" has
-  /// its own.
+  /// "%5 = %3": a parameter of the loop's block and its initial value, whose type it has. "%5: f32 = %3" gives the
+  /// parameter its own type.
   Status read_parameter(MachineInstruction& loop) {
     const std::size_t begin = text_.position();
     MILLRACE_TRY_ASSIGN(const std::uint32_t parameter, read_value(text_));

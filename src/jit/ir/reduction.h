@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-/// Whether its accumulators round, so that long sums nest (jit/map/sum_levels.h).
+/// Whether the accumulators round, so that long sums must nest (jit/map/sum_levels.h).
 inline bool is_float_sum(const Reduction& reduction) {
   return reduction.kind == ReductionKind::kSum && is_float(reduction.dtype);
 }
@@ -22,7 +22,7 @@ struct ReductionValue {
 using ReductionState = ReductionValue<Scalar>;
 
 /// The result of an empty reduction, and the initial value of every reduction. kArgMax starts at the lowest value and
-/// index 0: if no element is greater, the first element is the greatest. kArgMin starts at the highest.
+/// index 0: if no element is greater, the first element is the maximum. kArgMin starts at the highest.
 inline Scalar identity_of(const Reduction& reduction) {
   return visit_dtype(reduction.dtype, [&]<class T>() -> Scalar {
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
@@ -49,7 +49,7 @@ inline ReductionState initial_state(const Reduction& reduction) {
   return {identity_of(reduction), Scalar::of<std::int64_t>(0)};
 }
 
-/// Whether kArgMin or kArgMax replaces `best` by `value`: NaN comes before any number; the first of equals stays.
+/// Whether kArgMin or kArgMax replaces `best` by `value`. NaN comes before any number; among equals, the first stays.
 template <ScalarBuilder B>
 typename B::Value is_better(B& b, ReductionKind kind, typename B::Value value, typename B::Value best) {
   const auto beyond = kind == ReductionKind::kArgMin ? b.lt(value, best) : b.lt(best, value);

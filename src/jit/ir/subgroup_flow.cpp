@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A divergence analysis of structured code, after Coutinho et al., Divergence Analysis and Optimizations, 2011, with
-// windows of numbers instead of affine values.
+// A divergence analysis of structured code, after Coutinho et al., "Divergence Analysis and Optimizations", PACT 2011,
+// with windows of numbers instead of affine values.
 #include "jit/ir/subgroup_flow.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr LaneSpread kDivergent{.window_bits = LaneSpread::kNoWindow};
 
-/// A value that is `a` or `b`, with the threads agreeing on which.
+/// A value that is `a` or `b`, where all threads agree on which.
 LaneSpread either(const LaneSpread& a, const LaneSpread& b) {
   return {.window_bits = std::max(a.window_bits, b.window_bits),
           .zero_bits = std::min(a.zero_bits, b.zero_bits),
@@ -104,7 +104,7 @@ class FlowAnalysis {
     }
   }
 
-  /// A value that comes from one of two ways, such as the branches of an `if`.
+  /// A value that comes from one of two paths, such as the branches of an `if`.
   void define_merged(MachineValueId id, const BranchSpread& ways, const LaneSpread& a, const LaneSpread& b) {
     LaneSpread merged = ways.agrees ? either(a, b) : kDivergent;
     merged.is_hidden |= ways.is_hidden;
@@ -165,7 +165,7 @@ class FlowAnalysis {
 
   static std::uint32_t num_bits(DType dtype) { return static_cast<std::uint32_t>(size_bytes(dtype) * 8); }
 
-  /// Numbers wrap, and windows wrap with them. A window of all numbers counts as none.
+  /// Numbers wrap, and windows wrap with them. A window of all numbers counts as kNoWindow.
   static LaneSpread in_dtype(const LaneSpread& spread, DType dtype) {
     return spread.window_bits < num_bits(dtype) ? spread : kDivergent;
   }

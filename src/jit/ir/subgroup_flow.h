@@ -10,7 +10,8 @@ namespace millrace {
 
 /// How a value varies between the threads of a subgroup at one point of the code. Integers lie in one window of
 /// 2^window_bits numbers that begins at a multiple of 2^window_bits. A window of one number means a uniform value; the
-/// numbers of a subgroup's threads are a window of the subgroup's size. Other values are uniform or have kNoWindow.
+/// numbers of a subgroup's threads are a window of the subgroup's size. Values that are not integers are uniform or
+/// have kNoWindow.
 struct LaneSpread {
   static constexpr std::uint8_t kNoWindow = 255;
   std::uint8_t window_bits = 0;
@@ -21,7 +22,8 @@ struct LaneSpread {
   friend bool operator==(const LaneSpread&, const LaneSpread&) = default;
 };
 
-/// Which code the threads of a subgroup run together. The analysis is conservative: threads may run more code together.
+/// Which code the threads of a subgroup run together. The analysis is conservative: threads may run more code together
+/// than it says.
 struct SubgroupFlow {
   IdVector<MachineValueId, LaneSpread> values;
   std::vector<bool> is_together;  // by BlockId: all threads of the subgroup enter it, or none

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the byte ranges of each buffer that a loop nest accesses, so that a schedule needs fewer barriers.
 #include "jit/ir/touched_bytes.h"
 
 #include <algorithm>
@@ -9,17 +10,17 @@
 namespace millrace {
 namespace {
 
-/// Longer expressions cost more than a barrier.
+/// A longer expression costs more than the barrier that it may save.
 constexpr std::size_t kMaxTerms = 16;
 
-/// Rows with gaps between them, the innermost first. A dim has the pitch of a level; dims around it may continue where
-/// it ends.
+/// Rows with gaps between them, innermost level first. A dim whose step continues the level inside it extends that
+/// level; any other dim starts a new one.
 struct GappedRows {
   std::vector<ByteRange::Rows> levels = {};
   SizeExpr next_step = 0;
   bool are_broken = false;
 
-  /// `inner_bytes`, or what is known of the dims inside, are repeated every `step` bytes.
+  /// Adds a dim that repeats `inner_bytes` every `step` bytes, `extent` times.
   void add(const SizeExpr& step, const SizeExpr& extent, const SizeExpr& inner_bytes) {
     if (levels.empty() || step != next_step) {
       levels.push_back({step, inner_bytes});
@@ -62,7 +63,7 @@ std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tens
   return range;
 }
 
-/// A range that holds both, where it is known which begins first and which ends last.
+/// A range that holds both; empty unless it is known which begins first and which ends last.
 std::optional<ByteRange> hull(const ByteRange& a, const ByteRange& b) {
   if (a == b) return a;
   const bool are_constant = a.offset_bytes.is_constant() && a.length_bytes.is_constant() &&
@@ -74,7 +75,7 @@ std::optional<ByteRange> hull(const ByteRange& a, const ByteRange& b) {
   return ByteRange{begin, SizeExpr(end) - begin};
 }
 
-/// A range that holds what all accesses of one tensor touch; nothing if there is none or it is not known.
+/// A range that holds the bytes of all accesses to one tensor; empty if it has no access or the range is not known.
 std::optional<ByteRange> range_of_all(std::span<const Access> accesses, std::uint32_t number,
                                       const KernelTensor& tensor, std::span<const LoopDim> domain) {
   std::optional<ByteRange> all;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Verifies loop kernels: checks every invariant that loop_kernel.h lists, and reports all failures.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -69,7 +70,8 @@ class Verifier {
       const Access& load = kernel_.loads[i];
       if (load.tensor != operand) continue;
       if (load.dynamic_dim || load.fill || load.indices != kernel_.stores[0].indices) {
-        fail("load {}: operand {} in the result's buffer is read elsewhere than the result is stored", i, operand);
+        fail("load {}: operand {} in the result's buffer is read at other indices than the result is stored", i,
+             operand);
       }
     }
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Verifies machine kernels: checks every invariant that machine_kernel.h lists, and reports all failures.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -100,7 +101,7 @@ class Verifier {
     }
   }
 
-  /// Exchanging values with threads that are elsewhere would give arbitrary results.
+  /// An exchange with threads that are in another block would give arbitrary results.
   void check_exchanges() {
     if (!exchanges_lanes(kernel_, BlockId{})) return;
     const SubgroupFlow flow = analyze_subgroup_flow(kernel_);
@@ -109,8 +110,8 @@ class Verifier {
       for (const MachineInstruction& instruction : kernel_.blocks[static_cast<BlockId>(i)].instructions) {
         if (!exchanges_lanes(instruction.op)) continue;
         fail(
-            "{}: some threads of a subgroup may not come to block {}, expected all or none; move it out, or broadcast "
-            "what the branch depends on",
+            "{}: some threads of a subgroup may not enter block {}, expected all or none; move it out, or broadcast "
+            "the value that the branch depends on",
             where(instruction), i);
       }
     }
@@ -194,7 +195,7 @@ class Verifier {
   bool check_counts(const auto& place, const MachineInstruction& instruction) {
     const KernelOp op = instruction.op;
     if (rule_of(op) == KernelOpRule::kBody) {
-      fail("{}: stands in bodies of loop kernels only", place());
+      fail("{}: belongs to bodies of loop kernels only", place());
       return false;
     }
     const std::size_t num_blocks = op == KernelOp::kFor ? 1 : op == KernelOp::kIf ? 2 : 0;

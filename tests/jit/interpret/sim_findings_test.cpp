@@ -124,8 +124,8 @@ TEST_CASE("a subgroup's instruction that some of its threads do not reach is fou
     if (instruction.op == KernelOp::kConstant && instruction.immediate == 32) instruction.immediate = 33;
   }
   CHECK(test::run_on_sim(kernel, {}).status.message() ==
-        "kernel 'k': %3 = shuffle_xor: some threads of a subgroup may not come to block 1, expected all or none; move "
-        "it out, or broadcast what the branch depends on");
+        "kernel 'k': %3 = shuffle_xor: some threads of a subgroup may not enter block 1, expected all or none; move "
+        "it out, or broadcast the value that the branch depends on");
 }
 
 TEST_CASE("a kernel for subgroups of another size than the target's is found") {

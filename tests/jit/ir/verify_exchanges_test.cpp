@@ -41,8 +41,8 @@ std::string under(const Condition& condition) {
       [] { return Values{}; });
   const std::string complaint = complaint_of(b);
   if (complaint.empty()) return "taken";
-  CHECK(complaint.find("ballot: some threads of a subgroup may not come to block ") != std::string::npos);
-  CHECK(complaint.ends_with(", expected all or none; move it out, or broadcast what the branch depends on"));
+  CHECK(complaint.find("ballot: some threads of a subgroup may not enter block ") != std::string::npos);
+  CHECK(complaint.ends_with(", expected all or none; move it out, or broadcast the value that the branch depends on"));
   return "refused";
 }
 
@@ -60,8 +60,8 @@ TEST_CASE("a ballot that some threads of a subgroup may not come to is refused b
         return Values{};
       });
   CHECK(complaint_of(b) ==
-        "kernel 'halves': %4 = ballot: some threads of a subgroup may not come to block 2, expected all or none; move "
-        "it out, or broadcast what the branch depends on");
+        "kernel 'halves': %4 = ballot: some threads of a subgroup may not enter block 2, expected all or none; move "
+        "it out, or broadcast the value that the branch depends on");
 }
 
 TEST_CASE("conditions that are equal in all threads are taken") {
