@@ -164,7 +164,7 @@ TEST_CASE("of 64 lanes, both halves are on") {
 
 TEST_CASE("what is no instruction, and a jump to somewhere, are found where they are reached") {
   CHECK(exchanges_in("s_branch over\n.long 0xffffffff\nover:\n").empty());
-  CHECK(exchanges_in(".long 0xffffffff\n") == Found{"no instruction at byte 0"});
+  CHECK(exchanges_in(".long 0xffffffff\n") == Found{"not an instruction at byte 0"});
   CHECK(exchanges_in("s_setpc_b64 s[4:5]\n") == Found{"s_setpc_b64 s[4:5] at byte 0"});
 }
 

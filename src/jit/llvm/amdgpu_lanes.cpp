@@ -33,7 +33,7 @@ Value* call(llvm::IRBuilder<>& ir, llvm::Intrinsic::ID id, llvm::ArrayRef<Value*
   return ir.CreateIntrinsic(id, types, operands);
 }
 
-/// Data-parallel primitives (DPP): the operand is read from another lane within a row of 16.
+/// Data-parallel primitives (DPP): reads the operand from another lane within a row of 16.
 Value* move_by_dpp(llvm::IRBuilder<>& ir, Value* word, std::uint32_t control) {
   Value* all = ir.getInt32(0xf);
   return call(ir, llvm::Intrinsic::amdgcn_update_dpp,
@@ -63,7 +63,7 @@ Value* move_to_other_row(llvm::IRBuilder<>& ir, Value* word, std::uint32_t mask)
                                 true));
 }
 
-/// The control word of a CDNA's DPP that flips lane numbers by `mask`; 0 where there is none.
+/// The DPP control word on CDNA that xors lane numbers with `mask`; 0 if no such word exists.
 std::uint32_t cdna_dpp_control(std::uint32_t mask) {
   switch (mask) {
     case 1:

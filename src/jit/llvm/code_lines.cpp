@@ -18,8 +18,8 @@ llvm::Error failure(std::uint64_t offset, const std::string& what) {
                                  fmt::format("line table at byte {}: {}", offset, what));
 }
 
-/// What the header of a table says that its program needs. Files, directories and columns do not matter: a kernel's
-/// text is one file.
+/// The fields of a table's header that its program needs. Files, directories and columns do not matter, because a
+/// kernel's text is one file.
 struct Header {
   std::uint64_t end = 0;  // of the table, in the section
   std::uint64_t program = 0;
@@ -33,7 +33,8 @@ struct Header {
 llvm::Expected<Header> read_header(const llvm::DataExtractor& section, std::uint64_t begin) {
   llvm::DataExtractor::Cursor at(begin);
   Header header;
-  const std::uint32_t table_bytes = section.getU32(at);  // 4 GiB and more begin with 0xffffffff, and do not fit
+  const std::uint32_t table_bytes =
+      section.getU32(at);  // tables of 4 GiB or more begin with 0xffffffff and are rejected
   header.end = at.tell() + table_bytes;
   const std::uint16_t version = section.getU16(at);
   section.skip(at, 2);  // the sizes of an address and of a segment selector
@@ -80,7 +81,7 @@ class CodeLines::Reader {
   }
 
  private:
-  /// By as much as a special opcode advances the address.
+  /// Advances the address as a special opcode does.
   void advance_by(std::uint8_t opcode) {
     address_ += std::uint64_t{header_.instruction_bytes} * ((opcode - header_.opcode_base) / header_.line_range);
   }
@@ -141,7 +142,8 @@ llvm::Expected<CodeLines> CodeLines::read(llvm::StringRef section) {
     if (llvm::Error error = Reader(table, *header, lines.rows_).run()) return error;
     begin = header->end;
   }
-  // The later of two rows at one address holds; but a kernel's end comes before the next one's beginning.
+  // Of two rows at one address, the later one holds, except that the end of a kernel sorts before the beginning of the
+  // next.
   for (std::size_t i = 0; i < lines.rows_.size(); ++i) lines.rows_[i].number = static_cast<std::uint32_t>(i);
   std::ranges::sort(lines.rows_, {}, [](const Row& row) { return std::tuple(row.address, row.line != 0, row.number); });
   return lines;

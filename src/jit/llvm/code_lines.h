@@ -15,13 +15,13 @@ class CodeLines {
   /// Reads the section ".debug_line"; an empty one has no tables. LLVM's own reader is not used, because LLVM 19
   /// crashes on malformed tables.
   static llvm::Expected<CodeLines> read(llvm::StringRef section);
-  /// 0 if no table says one.
+  /// The line of the code at `address`; 0 if no table has one.
   std::uint32_t line_of(std::uint64_t address) const;
 
  private:
   struct Row {
     std::uint64_t address = 0;
-    std::uint32_t line = 0;    // of the code from here to the next row; 0 behind the end of a sequence
+    std::uint32_t line = 0;    // of the code from here to the next row; 0 after the end of a sequence
     std::uint32_t number = 0;  // in the section
   };
   class Reader;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads AMD GPU code objects: their symbols, relocations and metadata, and the lane exchanges that only the machine
+// code shows.
 #include "jit/llvm/code_object.h"
 
 #include <algorithm>
@@ -46,7 +48,8 @@ CodeObjectKernel read_kernel(msgpack::MapDocNode& map) {
   return kernel;
 }
 
-/// Whether every key of a MessagePack map is a string. LLVM's reader ends the process at a key that is a map or array.
+/// Whether every key of a MessagePack map is a string. LLVM's reader aborts the process at a key that is a map or an
+/// array.
 bool has_text_keys(llvm::StringRef blob) {
   struct Level {
     std::uint64_t num_left = 0;
@@ -158,7 +161,7 @@ llvm::Error read_relocations(const Elf& elf, const Elf::Elf_Shdr& section, CodeO
   return llvm::Error::success();
 }
 
-/// Reads what only the header says: the version, and the features that the processor must match.
+/// Reads the fields that only the ELF header has: the version, and the features that the processor must match.
 void read_header(const Elf::Elf_Ehdr& header, CodeObjectInfo& info) {
   using namespace llvm::ELF;
   info.version = header.e_ident[EI_ABIVERSION] + 4u - ELFABIVERSION_AMDGPU_HSA_V4;
@@ -191,7 +194,7 @@ const GfxTarget* gfx_target_of(const CodeObjectInfo& info) {
 llvm::Expected<CodeObjectInfo> read_tables(const Elf& elf) {
   CodeObjectInfo info;
   if (elf.getHeader().e_machine != llvm::ELF::EM_AMDGPU || elf.getHeader().e_type != llvm::ELF::ET_DYN) {
-    return failure("no shared object for an AMD GPU");
+    return failure("not a shared object for an AMD GPU");
   }
   read_header(elf.getHeader(), info);
   if (llvm::Error error = read_notes(elf, info)) return error;
@@ -206,7 +209,7 @@ llvm::Expected<CodeObjectInfo> read_tables(const Elf& elf) {
       return failure("relocations without addends");
     }
   }
-  if (gfx_target_of(info) == nullptr) return failure("made for a target that is not known");
+  if (gfx_target_of(info) == nullptr) return failure("made for an unknown target");
   return info;
 }
 

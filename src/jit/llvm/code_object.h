@@ -10,7 +10,7 @@ namespace millrace {
 
 using CodeObjectElf = llvm::object::ELFFile<llvm::object::ELF64LE>;
 
-/// The part of read_code_object that its tables say: all but partial_exchanges.
+/// The part of read_code_object that needs no disassembly: everything except partial_exchanges.
 llvm::Expected<CodeObjectInfo> read_tables(const CodeObjectElf&);
 
 /// Null if it is not in gfx_targets().

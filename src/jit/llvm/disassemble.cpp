@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Disassembles machine code for listings.
 #include "jit/llvm/disassemble.h"
 
 #include <llvm-c/Disassembler.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits LLVM IR for a machine kernel in one walk over its blocks. All differences between targets are in LlvmTarget.
 #include "jit/llvm/emit.h"
 
 #include <algorithm>
@@ -128,13 +129,13 @@ class KernelWalk {
       case KernelOp::kAtomicExchange:
         return emit_atomic(ir_, memory, instruction.op, x[0], x[1]);
       default:
-        MILLRACE_CHECK(false && "no machine instruction");
+        MILLRACE_CHECK(false && "not a machine instruction");
         return nullptr;
     }
   }
 
-  /// for (i = lower; i < upper; i += step), with the test at the end of the body and once before, as loop passes
-  /// prefer. Where i + step would overflow, the loop ends.
+  /// Emits for (i = lower; i < upper; i += step) with one test before the loop and one at the end of the body, the form
+  /// that loop passes prefer. Where i + step would overflow, the loop ends.
   void emit_for(const Instruction& instruction) {
     const Block& body = kernel_.blocks[instruction.blocks[0]];
     Value* lower = value(instruction.operands[0]);
@@ -195,7 +196,7 @@ class KernelWalk {
     });
   }
 
-  /// Copies of code between barriers gain nothing, and all their loads would be held at once.
+  /// Unrolled code between barriers gains nothing, and would hold all its loads in registers at once.
   void forbid_unrolling(llvm::BranchInst* back) {
     auto* disable = llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.unroll.disable"));
     llvm::MDNode* loop = llvm::MDNode::getDistinct(context_, {nullptr, disable});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module's entry functions. This file and worker.cpp are built with exceptions and include nothing of LLVM; the
-// files that they call are built without. See cmake/llvm_module.cmake.
+// The entry functions of the LLVM module. This file and worker.cpp are built with exceptions and include no LLVM
+// header; the files that they call are built without exceptions. See cmake/llvm_module.cmake.
 #include "jit/cache/build_id.h"
 #include "jit/llvm/disassemble.h"
 #include "jit/llvm/jit.h"

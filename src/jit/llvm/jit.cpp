@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits one kernel from LLVM IR to an image. A pool keeps JITs for reuse.
 #include "jit/llvm/jit.h"
 
 #include <llvm-c/Target.h>
@@ -30,14 +31,14 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const LlvmTarget& targe
   MILLRACE_CHECK(llvm_target != nullptr);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // only mul_add is fused
-  // A GPU's assembly listing then shows the registers and other resources, and the occupancy.
+  // Makes the assembly listing for a GPU show registers, other resources and the occupancy.
   options.MCOptions.AsmVerbose = llvm::Triple(target.triple).isAMDGPU();
   return std::unique_ptr<llvm::TargetMachine>(
       llvm_target->createTargetMachine(target.triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
                                        llvm::CodeModel::Small, kLlvmCodeGenLevel, true));
 }
 
-/// Collects LLVM's errors, which would otherwise end the process, such as too much workgroup memory.
+/// Collects LLVM's errors, such as too much workgroup memory, which would otherwise end the process.
 class ErrorCollector : public llvm::DiagnosticHandler {
  public:
   explicit ErrorCollector(std::string& errors) : errors_(errors) {}
@@ -129,8 +130,8 @@ class LlvmJit {
     return {};
   }
 
-  /// The image stays relocatable, so that a program's kernels can be joined. It is also linked alone, for checking it
-  /// and for showing it to people.
+  /// The image stays relocatable, so that the kernels of a program can be linked together. It is also linked alone, to
+  /// check it and to show it to people.
   Status link_gpu_object(llvm::Module& module, const PlannedKernel& kernel, const TargetSpec& spec,
                          const LlvmEmitOptions& options, LlvmEmitOutput& output) {
     const std::string object = print(module, llvm::CodeGenFileType::ObjectFile);
@@ -159,7 +160,7 @@ class LlvmJit {
   std::unique_ptr<LlvmLinker> linker_;  // for host code only
 };
 
-/// JITs that are not in use: a list of their own links, because an allocation that failed under the lock would leave it
+/// The JITs that are not in use, as an intrusive list: a failed allocation while the mutex is held would leave it
 /// locked.
 class JitPool {
  public:

@@ -75,7 +75,7 @@ class LaneFlow {
     llvm::StringRef name;  // "S_AND_SAVEEXEC_B32_gfx11"
   };
 
-  /// Records that a path arrives at `offset`.
+  /// Records that a path reaches `offset`.
   void reach(std::uint64_t offset, const LaneMasks& masks) {
     const auto [head, is_new] = at_heads_.try_emplace(offset, masks);
     if (!is_new) {
@@ -93,7 +93,7 @@ class LaneFlow {
     for (bool is_first = true;; is_first = false) {
       if (!is_first && at_heads_.contains(offset)) return reach(offset, masks);
       const Decoded* decoded = decode(offset);
-      if (decoded == nullptr) return note(offset, "no instruction");
+      if (decoded == nullptr) return note(offset, "not an instruction");
       const llvm::MCInst& instruction = decoded->instruction;
       const llvm::MCInstrDesc& description = machine_.instructions->get(instruction.getOpcode());
       if (exchanges_lanes(decoded->name) && !every_lane_is_on(masks)) note(offset, machine_.text_of(instruction));

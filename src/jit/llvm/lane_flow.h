@@ -17,8 +17,8 @@ namespace millrace {
 /// are followed with what is known about the masks in scalar registers, and in the lanes of vector registers to which
 /// they are spilled (LaneMasks).
 ///
-/// Covers V_PERMLANE*, DS_PERMUTE, DS_BPERMUTE, DS_SWIZZLE and every instruction with a DPP control: a lane that is off
-/// gives them no value. Does not cover V_READLANE, which reads lanes that are off too (LLVM itself uses it and
+/// Covers V_PERMLANE*, DS_PERMUTE, DS_BPERMUTE, DS_SWIZZLE and every instruction with a DPP control, which get no value
+/// from a lane that is off. Does not cover V_READLANE, which also reads lanes that are off (LLVM itself uses it and
 /// V_READFIRSTLANE within branches), or ballots, which look like compares. Also lists reachable bytes that are not an
 /// instruction, and paths that leave the kernel.
 std::vector<std::string> find_partial_exchanges(llvm::ArrayRef<std::uint8_t> code, const GfxTarget&);

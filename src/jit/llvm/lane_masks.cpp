@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which masks of lanes are known to have every lane, and how instructions on masks change that.
 #include "jit/llvm/lane_masks.h"
 
 #include <algorithm>

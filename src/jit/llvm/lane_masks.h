@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// A 32-bit register that may hold a mask of lanes. The user decides which number means which register.
+/// A 32-bit register that may hold a mask of lanes. The caller assigns numbers to registers.
 enum class MaskId : std::uint32_t {};
 
 /// A mask operand: a register or a constant.
@@ -24,8 +24,8 @@ enum class MaskOp : std::uint8_t { kMove, kNot, kAnd, kOr, kXor, kAndNot, kOrNot
 
 /// What is known about masks at one place in machine code: which masks have every lane, alone or as the union of two.
 /// This is enough to follow the structured branches that a compiler generates for divergent ones: a branch splits EXEC
-/// in two, a loop moves lanes from EXEC to a mask of those that left, and the code after it takes the union. The
-/// analysis is conservative: every fact holds, but not everything that holds is a fact.
+/// in two, a loop moves lanes from EXEC to a mask of the lanes that have left it, and the code after either takes the
+/// union. The analysis is conservative: every fact holds, but not everything that holds is a fact.
 class LaneMasks {
  public:
   bool has_all(MaskId a) const { return facts_.contains({a, a}); }

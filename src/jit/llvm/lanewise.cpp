@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits LLVM IR for lanewise ops, so that every result has the bits that evaluate() gives.
 #include "jit/llvm/lanewise.h"
 
 #include <llvm/Analysis/ValueTracking.h>
@@ -13,10 +14,9 @@ namespace {
 
 using llvm::Value;
 
-/// Hides from AMDGPU's code generation how an unsigned dividend of 64 bits was made, unless its highest bit is known to
-/// be 0. LLVM 19 divides in 32 bits where the dividend has 32 equal bits in front
-/// (AMDGPUCodeGenPrepare::getDivNumBits), whether they are zeros or copies of a sign: u64(i32(-1)) / 7 was 0xffffffff
-/// / 7.
+/// Hides the origin of an unsigned 64-bit dividend from AMDGPU's code generation, unless its highest bit is known to be
+/// 0. LLVM 19 divides in 32 bits if the 32 high bits of the dividend are equal (AMDGPUCodeGenPrepare::getDivNumBits),
+/// whether they are zeros or copies of a sign: u64(i32(-1)) / 7 became 0xffffffff / 7.
 Value* hide_sign(llvm::IRBuilder<>& ir, Value* x) {
   const llvm::DataLayout& layout = ir.GetInsertBlock()->getModule()->getDataLayout();
   if (!x->getType()->getScalarType()->isIntegerTy(64) || llvm::computeKnownBits(x, layout).isNonNegative()) return x;
@@ -34,7 +34,7 @@ Value* hide_sign(llvm::IRBuilder<>& ir, Value* x) {
   return same;
 }
 
-/// x / y towards zero; x / 0 is 0; lowest / -1 wraps to lowest. The hardware traps on both, so both are avoided.
+/// x / y towards zero; x / 0 is 0; lowest / -1 wraps to lowest. Both trap on the hardware, so the code avoids them.
 Value* emit_integer_divide(llvm::IRBuilder<>& ir, bool is_signed, Value* x, Value* y) {
   llvm::Type* type = x->getType();
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
@@ -56,13 +56,14 @@ Value* emit_integer_remainder(llvm::IRBuilder<>& ir, bool is_signed, Value* x, V
   return is_signed ? ir.CreateSRem(x, divisor) : ir.CreateURem(x, divisor);
 }
 
-/// The minimum or maximum of floats on x86. LLVM's own code for llvm.minimum selects by x's sign first: by a branch if
-/// x is a scalar, otherwise by two blends, which a chain of them waits for. Here minps or maxps meets the operands in
-/// both orders, each select being one of them. If either operand is NaN, or both are 0, it gives its second operand, so
-/// the two results together hold both. Their "or" is the minimum: negative if either 0 is, and NaN if either is NaN.
-/// Their "and" is the maximum, except for a NaN, which is put in. Next to a number, the order that keeps a NaN is
-/// enough. It also keeps x = -0 next to +0, and x = +0 next to -0: the maximum with +0 then loses its sign, and the
-/// minimum with -0 gets one.
+/// The minimum or maximum of floats on x86. LLVM's own code for llvm.minimum first selects by the sign of x: with a
+/// branch if x is a scalar, otherwise with two blends, which add latency to a chain of minima. Here minps or maxps is
+/// applied to the operands in both orders; each select below becomes one such instruction. If either operand is NaN, or
+/// both are 0, the instruction returns its second operand, so the two results together hold both operands. Their "or"
+/// is the minimum: negative if either 0 is negative, and NaN if either operand is NaN. Their "and" is the maximum,
+/// except for NaN, which is inserted. If y is a constant number, only the order that keeps a NaN in x is needed. It
+/// also returns x = -0 for y = +0, and x = +0 for y = -0: the maximum with +0 then clears the sign, and the minimum
+/// with -0 sets it.
 Value* emit_x86_min_max(llvm::IRBuilder<>& ir, bool is_min, Value* x, Value* y) {
   llvm::Type* type = x->getType();
   llvm::Type* bits = type->getWithNewType(ir.getIntNTy(type->getScalarSizeInBits()));
@@ -87,7 +88,7 @@ Value* emit_x86_min_max(llvm::IRBuilder<>& ir, bool is_min, Value* x, Value* y) 
 Value* emit_min_max(llvm::IRBuilder<>& ir, const LlvmTarget& target, bool is_min, DType dtype, Value* x, Value* y) {
   if (dtype == DType::kBool) return is_min ? ir.CreateAnd(x, y) : ir.CreateOr(x, y);
   if (is_float(dtype) && target.subgroup_size == 1) return emit_x86_min_max(ir, is_min, x, y);
-  // minimum and maximum rather than minnum and maxnum: NaN wins, and -0 is below +0.
+  // minimum and maximum rather than minnum and maxnum: they propagate NaN, and -0 is below +0.
   llvm::Intrinsic::ID id = is_min ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum;
   if (is_signed(dtype)) id = is_min ? llvm::Intrinsic::smin : llvm::Intrinsic::smax;
   if (is_unsigned(dtype)) id = is_min ? llvm::Intrinsic::umin : llvm::Intrinsic::umax;
@@ -115,8 +116,8 @@ Value* emit_compare(llvm::IRBuilder<>& ir, KernelOp op, DType dtype, Value* x, V
   return nullptr;
 }
 
-/// Rounds towards zero, saturates, and turns NaN into 0. llvm.fptosi.sat does the same, but LLVM 19 splits it for
-/// vectors. The bounds are powers of two, hence exact. Values out of range are replaced before the conversion.
+/// Rounds towards zero and saturates; NaN becomes 0. llvm.fptosi.sat does the same, but LLVM 19 splits vectors of it
+/// into scalars. The bounds are powers of two, hence exact. Values out of range are replaced before the conversion.
 Value* emit_float_to_integer(llvm::IRBuilder<>& ir, DType to, Value* x, llvm::Type* type) {
   const auto bits = static_cast<unsigned>(size_bytes(to) * 8);
   const bool has_sign = is_signed(to);

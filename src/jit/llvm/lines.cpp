@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Adds line tables to a GPU kernel that map its instructions to lines of the kernel's text.
 #include "jit/llvm/lines.h"
 
 #include <llvm/BinaryFormat/Dwarf.h>

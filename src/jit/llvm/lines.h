@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-/// Tells debuggers and profilers which line of to_text(kernel) each instruction comes from. The debug information
-/// contains the text itself, so nobody has to keep a file.
+/// Debug information that maps each instruction to its line of to_text(kernel), for debuggers and profilers. It
+/// contains the text itself, so no file has to be kept.
 class LlvmLines {
  public:
   LlvmLines(llvm::Module&, const MachineKernel&);

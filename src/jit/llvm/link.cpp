@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Links host code with JITLink into an image that works at any address, and rejects code that does not.
 #include "jit/llvm/link.h"
 
 #include <llvm/ExecutionEngine/JITLink/JITLink.h>
@@ -27,7 +28,7 @@ bool has(MemProt protection, MemProt flag) {
   return (static_cast<unsigned>(protection) & static_cast<unsigned>(flag)) != 0;
 }
 
-/// Does nothing: the memory manager owns the layout, and there is nothing to protect or free.
+/// An allocation with nothing to protect or free: ImageMemory owns the memory.
 class ImageInFlight : public jitlink::JITLinkMemoryManager::InFlightAlloc {
  public:
   void abandon(OnAbandonedFunction on_abandoned) override { on_abandoned(llvm::Error::success()); }
@@ -44,7 +45,7 @@ bool is_relative(jitlink::Edge::Kind kind) {
          kind == jitlink::Edge::KeepAlive;
 }
 
-/// Checks what link() promises, in the order of its contract.
+/// Checks the promises of link(), in the order of its contract.
 llvm::Error check_image(jitlink::LinkGraph& graph) {
   std::string undefined;
   for (const jitlink::Symbol* symbol : graph.external_symbols()) {
@@ -103,7 +104,7 @@ class LlvmLinker::ImageMemory : public jitlink::JITLinkMemoryManager {
     std::vector<Segment*> code, data;
     for (auto& [group, segment] : layout.segments()) {
       (has(group.getMemProt(), MemProt::Exec) ? code : data).push_back(&segment);
-      if (segment.Alignment.value() > kPage) return failure("emitted code wants an alignment above a page");
+      if (segment.Alignment.value() > kPage) return failure("emitted code needs an alignment above a page");
     }
     std::uint64_t size = 0;
     std::vector<std::pair<Segment*, std::uint64_t>> places;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lld only takes paths, so objects are passed as in-memory files; its output is a temporary file.
+// Links GPU objects with lld inside this process. lld takes only paths, so objects are passed as in-memory files, and
+// the output is a temporary file.
 #include "jit/llvm/lld.h"
 
 #include <lld/Common/Driver.h>
@@ -43,7 +44,7 @@ class MemoryFile {
 
 std::string no_memory_text() { return std::make_error_code(std::errc::not_enough_memory).message(); }
 
-/// For what the system refused.
+/// The error for a refused system call.
 Status refused(const std::error_code& error, const std::string& what, const std::string& remedy = "") {
   const bool has_memory = error != std::errc::not_enough_memory;
   return {has_memory ? StatusCode::kUnavailable : StatusCode::kResourceExhausted,
@@ -58,15 +59,15 @@ std::string one_line(llvm::StringRef text) {
   for (llvm::StringRef error : lines) {
     if (error.consume_front("ld.lld: error: ")) line += (line.empty() ? "" : "; ") + error.trim().str();
   }
-  return line.empty() ? "lld failed and said nothing" : line;
+  return line.empty() ? "lld failed without a message" : line;
 }
 
-/// Rejects input that is not an ELF object, on which lld would end the process.
+/// Rejects input that is not an ELF object, because lld would end the process.
 Status check_object(std::span<const std::byte> bytes) {
   const llvm::StringRef text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   auto object = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(text, "object"));
   if (object) return {};
-  return invalid_argument("link: no object file: " + llvm::toString(object.takeError()));
+  return invalid_argument("link: not an object file: " + llvm::toString(object.takeError()));
 }
 
 Status run_lld(const std::vector<std::string>& arguments) {
@@ -103,7 +104,7 @@ Result<std::vector<std::byte>> link_gpu_objects(std::span<const std::span<const 
   }
   MILLRACE_TRY(run_lld(arguments));
   auto linked = llvm::MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!linked) return refused(linked.getError(), "cannot read what lld left");
+  if (!linked) return refused(linked.getError(), "cannot read the output of lld");
   const auto* begin = reinterpret_cast<const std::byte*>((*linked)->getBufferStart());
   std::vector<std::byte> object(begin, begin + (*linked)->getBufferSize());
   MILLRACE_TRY(join_metadata_notes(object));

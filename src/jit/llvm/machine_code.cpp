@@ -25,7 +25,7 @@ llvm::Error kernel_failure(const MachineCodeKernel& kernel, const std::string& m
   return failure(fmt::format("kernel '{}': {}", kernel.symbol, message));
 }
 
-/// The segments are in the order of their addresses, as ELF requires, and do not overlap.
+/// Reads the segments. Checks that they are in the order of their addresses, as ELF requires, and do not overlap.
 llvm::Error read_segments(const Elf& elf, MachineCode& code) {
   auto headers = elf.program_headers();
   if (!headers) return headers.takeError();
@@ -97,7 +97,7 @@ std::span<const std::byte> bytes_at(const MachineCode& code, std::uint64_t addre
   return {};
 }
 
-/// Reads the descriptor, which must say that the kernel's code begins where its symbol does: hardware starts there.
+/// Reads the descriptor. Its entry must be the address of the kernel's symbol, because the hardware starts there.
 llvm::Error read_descriptor(const MachineCode& code, std::uint64_t address, MachineCodeKernel& kernel) {
   constexpr std::size_t kEntryOffset = 16;  // KERNEL_CODE_ENTRY_BYTE_OFFSET, from the descriptor
   if (address == 0) return kernel_failure(kernel, "no descriptor");

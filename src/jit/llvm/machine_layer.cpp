@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sets up LLVM's MC layer for one GPU, and decodes and prints single instructions with it.
 #include "jit/llvm/machine_layer.h"
 
 #include <llvm/MC/TargetRegistry.h>

@@ -29,7 +29,7 @@ struct MachineLayer {
   /// Precondition: LLVM's AMDGPU target is initialised.
   MachineLayer(const GfxTarget&, std::uint32_t subgroup_size);
 
-  /// The instruction at the front of `code`, and its size in bytes. False if there is none.
+  /// Decodes the instruction at the front of `code`, and its size in bytes. False if the bytes are not an instruction.
   bool decode(llvm::ArrayRef<std::uint8_t> code, std::uint64_t address, llvm::MCInst&, std::uint64_t& size) const;
   /// "v_add_f32_e32 v0, v1, v2". Branches show the distance in words from the next instruction.
   std::string text_of(const llvm::MCInst&) const;

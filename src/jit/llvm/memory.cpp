@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits LLVM IR for loads, stores, atomics and error reports, with the alias metadata of buffers and slots.
 #include "jit/llvm/memory.h"
 
 #include <llvm/IR/Constants.h>

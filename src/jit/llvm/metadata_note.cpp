@@ -44,8 +44,7 @@ std::string make_note(const std::string& metadata) {
   return note;
 }
 
-/// The only header for which `is_of_notes` is true, writable because we own the object. Null if there are none or
-/// several.
+/// The only header for which `is_of_notes` is true, writable because we own the object. Null unless exactly one exists.
 template <class Header>
 Header* find_notes(llvm::ArrayRef<Header> headers, auto is_of_notes) {
   const auto first = std::ranges::find_if(headers, is_of_notes);
@@ -73,7 +72,7 @@ llvm::Error join(std::span<std::byte> object) {
     const bool is_metadata = note.getType() == llvm::ELF::NT_AMDGPU_METADATA && note.getName() == "AMDGPU";
     if (!is_metadata || !add_metadata(document, note.getDescAsStringRef(section->sh_addralign))) {
       llvm::consumeError(std::move(error));
-      return failure("a note that is no metadata, or metadata of another target or version");
+      return failure("found a note that is not metadata, or metadata of another target or version");
     }
     ++num_notes;
   }
@@ -81,7 +80,7 @@ llvm::Error join(std::span<std::byte> object) {
   std::string metadata;
   document.writeToBlob(metadata);
   const std::string note = make_note(metadata);
-  if (note.size() > section->sh_size) return failure("metadata that grew when it was joined");
+  if (note.size() > section->sh_size) return failure("the joined metadata is larger than its parts");
   const auto place = object.subspan(section->sh_offset, section->sh_size);
   std::ranges::fill(place, std::byte{0});
   std::memcpy(place.data(), note.data(), note.size());

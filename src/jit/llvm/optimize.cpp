@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The LLVM passes that run on a kernel: a few on CPUs, the standard pipeline on GPUs.
 #include "jit/llvm/optimize.h"
 
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -13,7 +14,7 @@ namespace millrace {
 
 namespace {
 
-/// Few passes: the kernel's loops are already tiled and its code vectorised.
+/// Only a few passes, because the kernel's loops are already tiled and its code is vectorised.
 llvm::ModulePassManager host_passes() {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
@@ -27,9 +28,9 @@ llvm::ModulePassManager host_passes() {
   return all;
 }
 
-/// The standard pipeline, to which the target adds its own passes. These find the kernel's implicit arguments unused;
-/// otherwise the code object would ask the driver for all of them. A masked access is a branch on a GPU; making it one
-/// early lets more branches be merged.
+/// The standard pipeline, to which the target adds its own passes. These passes find that the kernel's implicit
+/// arguments are unused; otherwise the code object would ask the driver for all of them. A masked access is a branch on
+/// a GPU; expanding it early lets more branches be merged.
 llvm::ModulePassManager gpu_passes(llvm::PassBuilder& builder) {
   llvm::ModulePassManager all;
   all.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizeMaskedMemIntrinPass()));
@@ -52,7 +53,7 @@ void LlvmOptimizer::run(llvm::Module& module) {
   // Built anew for each kernel: the inliner in the standard pipeline runs only once.
   llvm::ModulePassManager passes = is_gpu_ ? gpu_passes(builder_) : host_passes();
   passes.run(module, modules_);
-  // Results for one kernel must not be found for the next, whose functions may have the same addresses.
+  // Otherwise the analyses of this kernel could be found for the next one, whose functions may have the same addresses.
   loops_.clear();
   functions_.clear();
   call_graph_.clear();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Looks up the table row of a target.
 #include "jit/llvm/target.h"
 
 namespace millrace {

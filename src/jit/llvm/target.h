@@ -15,7 +15,7 @@ struct LlvmKernel {
   const MachineKernel& kernel;
   const MemoryPlan& plan;
   std::string symbol;      // the only symbol its module defines
-  bool has_lines = false;  // whether the code has line information for to_text(kernel)
+  bool has_lines = false;  // whether to add line tables for to_text(kernel)
 };
 
 /// The values available at a kernel's start. The body sees nothing else of the target's calling convention.
@@ -33,7 +33,7 @@ struct LlvmFrame {
 struct LlvmTarget {
   const char* triple;
   std::string cpu;
-  /// Fixed, independent of the host, so that a cached image does not depend on the machine that filled the cache.
+  /// Fixed rather than that of the host, so that a cached image does not depend on the machine that filled the cache.
   const char* tune;
   /// In addition to the CPU's features.
   const char* features;

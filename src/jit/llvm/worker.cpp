@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs each call into LLVM on its own thread, so that a fatal error in LLVM does not end the application.
 #include "jit/llvm/worker.h"
 
 #include <chrono>
@@ -25,8 +26,8 @@ constexpr std::size_t kStackBytes = std::size_t{16} << 20;  // LLVM recurses; a 
 /// LLVM usable; one that runs out of memory does not.
 constexpr std::size_t kMinFreeBytes = std::size_t{16} << 20;
 
-/// How long work in progress may continue after a fatal error elsewhere. Most of it needs nothing that the parked
-/// thread holds, and the slowest kernel takes less than a second.
+/// How long work in progress may continue after a fatal error elsewhere. It rarely needs a lock that the parked thread
+/// holds, and the slowest kernel takes less than a second.
 constexpr std::chrono::seconds kGrace{5};
 
 /// One call. Guarded by State::mutex, except `work`, which belongs to its thread until it is done.
@@ -42,7 +43,7 @@ struct State {
   std::mutex mutex;
   std::condition_variable changed;
   bool has_failed = false;
-  Status failure;  // what every call after the first failure returns
+  Status failure;  // the status that every call after the first failure returns
   std::chrono::steady_clock::time_point failed_at;
 };
 
@@ -108,7 +109,7 @@ void on_fatal_error(void*, const char* reason, bool) {
   park();
 }
 
-/// What operator new does, so that both take the same way out.
+/// Throws as operator new does, so that both failures are handled alike.
 void on_bad_alloc(void*, const char*, bool) { throw std::bad_alloc(); }
 
 void install_handlers() {
@@ -130,8 +131,8 @@ class KeptSignalStack {
   stack_t before_{};
 };
 
-/// An exception has passed through frames of LLVM and of the module, all built without exceptions: no destructor ran,
-/// so nothing was ended that was half made. All of it is leaked, and locks may be held forever.
+/// An exception that arrives here has passed through frames of LLVM and of the module, which are built without
+/// exceptions: no destructor has run. Their objects are leaked, and locks may be held forever.
 void run(Job& job) {
   current_job = &job;
   if (!has_room({.written_bytes = kMinFreeBytes})) return end(job, no_room(job));
@@ -155,7 +156,7 @@ void* run_job(void* argument) {
   return nullptr;
 }
 
-/// Blocks signals, so that the application's handlers run on its own threads; signals that the thread itself causes
+/// Blocks signals, so that the application's handlers run on its own threads. Signals that the thread itself causes
 /// stay enabled.
 class BlockedSignals {
  public:

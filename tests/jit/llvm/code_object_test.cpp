@@ -148,7 +148,7 @@ TEST_CASE("what cannot be joined is refused by name") {
   CHECK(
       message({sum, other}) ==
       "link: kernel 'row_sum' is for amdgpu:gfx1100, kernel 'softmax' for amdgpu:gfx1030; link each target by itself");
-  CHECK(message({broken}) == "link: no object file: Invalid ELF class");
+  CHECK(message({broken}) == "link: not an object file: Invalid ELF class");
 }
 
 TEST_CASE("what is no code object is refused with what is wrong") {
@@ -156,9 +156,9 @@ TEST_CASE("what is no code object is refused with what is wrong") {
   std::vector<std::byte> object = link_images({{row_sum().image()}}).value();
   CHECK(read_code_object(object).ok());
   CHECK(message({}) == "code object: invalid buffer: the size (0) is smaller than an ELF header (64)");
-  CHECK(message(row_sum().image().bytes) == "code object: no shared object for an AMD GPU");  // relocatable
-  object[18] = std::byte{62};                                                                 // EM_X86_64
-  CHECK(message(object) == "code object: no shared object for an AMD GPU");
+  CHECK(message(row_sum().image().bytes) == "code object: not a shared object for an AMD GPU");  // relocatable
+  object[18] = std::byte{62};                                                                    // EM_X86_64
+  CHECK(message(object) == "code object: not a shared object for an AMD GPU");
 }
 
 TEST_CASE("a truncated or damaged object is an error or another object, never a crash" * test::InTurn()) {

@@ -153,7 +153,7 @@ std::string hex(std::uint64_t number) { return fmt::format("{:#x}", number); }
 TEST_CASE("what is no code object is refused as read_code_object does") {
   Damaged damaged;
   damaged.header().e_type = ET_REL;
-  CHECK(damaged.message() == "code object: no shared object for an AMD GPU");
+  CHECK(damaged.message() == "code object: not a shared object for an AMD GPU");
   damaged.bytes.resize(20);
   CHECK(damaged.message() == read_code_object(damaged.bytes).status().message());
   damaged.bytes.clear();
