@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits the term or the epilogue of a loop kernel for the cells of one tile, and shares values between cells.
 #include "jit/map/body.h"
 
 #include <algorithm>
@@ -84,7 +85,7 @@ MachineValue BodyEmitter::emit(BodyValueId id, std::uint32_t row, std::uint32_t 
   }
 }
 
-/// The selects after `id` that have its condition, and do not depend on one another.
+/// The selects from `id` on that share its condition and do not depend on one another.
 std::vector<BodyValueId> BodyEmitter::rare_selects_from(BodyValueId id) const {
   std::vector<BodyValueId> ids = {id};
   const BodyInstruction& first = body_.instructions[id];
@@ -98,16 +99,17 @@ std::vector<BodyValueId> BodyEmitter::rare_selects_from(BodyValueId id) const {
   return ids;
 }
 
-/// Emits the selects from `id` on that share its condition, and what only their first values need behind a branch.
+/// Emits the selects from `id` on that share its condition. The code that only their first values need goes behind a
+/// branch.
 MachineValue BodyEmitter::emit_rare_select(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
   const std::vector<BodyValueId> ids = rare_selects_from(id);
   const auto operand = [&](std::size_t i, std::size_t number) { return body_.instructions[ids[i]].operands[number]; };
   const MachineValue condition = value(operand(0, 0), row, vector);
   MachineBuilder::Values usual;
   for (std::size_t i = 0; i < ids.size(); ++i) usual.push_back(value(operand(i, 2), row, vector));
-  std::vector<std::uint32_t> lanes;  // of the selected values
+  std::vector<std::uint32_t> lanes;  // of each selected value
   const auto rare = [&] {
-    BodyEmitter inside = *this;  // no other code may use what the branch computes
+    BodyEmitter inside = *this;  // a copy: values of the branch must not be used outside it
     MachineBuilder::Values selected;
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const MachineValue value = inside.value(operand(i, 1), row, vector);

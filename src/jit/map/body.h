@@ -19,7 +19,8 @@ struct TileShape {
   std::uint32_t rows = 1;
   std::uint32_t vectors = 1;
   std::optional<MachineValue> mask;
-  std::optional<MachineValue> points = {};  // for a map's tile with a mask: the points left, maybe more than lanes
+  std::optional<MachineValue> points =
+      {};  // for a map's tile with a mask: the remaining points, perhaps more than lanes
 };
 
 /// Emits a body for the cells of one tile. Cells share values: a value that does not change along the rows is emitted
@@ -34,8 +35,8 @@ class BodyEmitter {
   MachineValue value(BodyValueId id, std::uint32_t row, std::uint32_t vector);
   /// `value` splat to every lane.
   MachineValue vector_value(BodyValueId id, std::uint32_t row, std::uint32_t vector);
-  /// `value` in the form that a tensor of `stored` holds. An element that is only moved keeps its bits: widening and
-  /// narrowing a 16-bit float would be most of the cost of a copy.
+  /// `value` in the form that a tensor of `stored` holds. An element that is only moved keeps its bits: otherwise
+  /// widening and narrowing 16-bit floats would dominate the cost of a copy.
   MachineValue stored_value(BodyValueId id, DType stored, std::uint32_t row, std::uint32_t vector);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of one cell of a tile.
+// Emits the load or store of one cell of a tile, with its mask and bounds checks.
 #include "jit/map/body.h"
 
 namespace millrace {
@@ -20,7 +20,7 @@ class CellEmitter {
     const std::optional<MachineValue> mask = joined_mask(inside);
     if (is_contiguous()) {
       if (!mask) return b_.load(access_.plan.memory, offset, lanes_);
-      // Without any lane the hardware would still look up the page, and a missing one costs it some 100 ns.
+      // Even with no lane set, the hardware looks up the page, and an unmapped one costs about 100 ns.
       const MachineValue mapped = inside.scalar ? b_.select(*inside.scalar, offset, b_.i64(0)) : offset;
       return b_.load_masked(access_.plan.memory, mapped, *mask, b_.splat(other(), lanes_));
     }
@@ -85,7 +85,7 @@ class CellEmitter {
     return b_.add(offsets, b_.mul(*access_.dynamic_index, b_.splat(stride, lanes_)));
   }
 
-  /// Whether the access is inside its tensor, as far as that is the same in all lanes, and in each.
+  /// Whether the access is inside its tensor: the checks that are equal in all lanes, and those that differ.
   struct Guard {
     std::optional<MachineValue> scalar, vector;
   };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses how a loop nest is spread over the threads of a GPU, from the strides of its accesses.
 #include <algorithm>
 #include <bit>
 
@@ -31,7 +32,7 @@ constexpr std::size_t kRegisterBytes = 4;
 /// only order the dims.
 constexpr double kSameElementCost = 0.1, kNeighbourCost = 1, kStridedCost = 8;
 
-/// One access as address arithmetic.
+/// An access, as the cost model sees it.
 struct Walk {
   AffineIndex offset;
   bool is_plain = true;  // no guard and no dynamic index
@@ -160,7 +161,8 @@ class GpuMappingChoice {
     mapping_.tile.lanes = lanes;
   }
 
-  /// Adds threads along `dim`: at most `max_threads`, the rest of the workgroup, and what fills the dim.
+  /// Adds threads along `dim`: at most `max_threads`, no more than the workgroup has left, and no more than fill the
+  /// dim.
   void add(std::size_t dim, std::uint32_t max_threads) {
     if (mapping_.threads_along(dim) > 1) return;
     const std::uint32_t left = kThreads / mapping_.num_threads();

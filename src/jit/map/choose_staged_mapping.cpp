@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses a GPU mapping that stages operands in workgroup memory, for products and other reductions that reuse
+// operands.
 #include <algorithm>
 
 #include "jit/ir/affine.h"
@@ -16,7 +18,7 @@ constexpr std::uint32_t kStagedPoints = 16;
 /// How often a thread's points along a dim may double: up to 4 rows by 4 lanes (commit 64b0ed2f).
 constexpr int kMaxDoublings = 2;
 constexpr std::int64_t kMaxTilePoints = std::int64_t{kSide} << kMaxDoublings;  // of a workgroup along a dim
-/// Bytes of a thread's accumulators: 4 rows by 4 lanes of f32 are 16 vector registers.
+/// Bytes for a thread's accumulators: 4 rows by 4 lanes of f32 are 16 vector registers.
 constexpr std::size_t kMaxSumBytes = 64;
 /// Workgroups that a tile must leave to grow. Fewer leave compute units idle: large GPUs have 96 and more.
 constexpr std::int64_t kManyGroups = 128;
@@ -60,7 +62,7 @@ class StagedChoice {
     return true;
   }
 
-  /// A rough count of how often a block's elements are reused; 0 if rows and lanes do not share loads.
+  /// Roughly how often a block's elements are reused; 0 if rows and lanes do not share loads.
   std::int64_t benefit_of(std::size_t row, std::size_t vector) const {
     if (row == vector || extent(row) < kSide || extent(vector) < kSide) return 0;
     if (kernel_.domain[row].is_group || kernel_.domain[vector].is_group) return 0;

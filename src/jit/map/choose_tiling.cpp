@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses the tiling of a loop nest on a CPU: the dim of the lanes, the tile in registers and the points per group.
 #include <algorithm>
 #include <bit>
 
@@ -15,24 +16,24 @@ constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
 constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
 /// A kernel with up to this many times the points of a group is one group.
 constexpr std::int64_t kSingleGroupFactor = 2;
-/// Lanes of blocks transposed in registers: smaller blocks gain nothing, larger ones have more vectors than there are
-/// registers.
+/// Limits for the lanes of blocks transposed in registers: smaller blocks gain nothing, larger ones need more vectors
+/// than there are registers.
 constexpr std::uint32_t kMinTransposedLanes = 4, kMaxTransposedLanes = 16;
 /// A row of transposed blocks stores one cache line, or two adjacent lines (which are fetched together) if this many
-/// registers suffice for it.
+/// registers suffice.
 constexpr std::uint32_t kLineBytes = 64, kTransposedRegisters = 32;
 /// Elements a multiple of this many bytes apart fall into few sets of the first cache and drive each other out.
 /// Measured (commit 8159106a): 3584 elements stored 1024 bytes apart took 6.9 us, along the rows 1.3 us.
 constexpr std::int64_t kCollidingBytes = 512;
 /// Instructions for one cell of a transposed block, including conversions.
 constexpr std::int64_t kAccessInstructions = 4, kF16AccessInstructions = 24;
-/// The limit of an epilogue that is copied for each cell of a tile. The remainders may add up to three more tiles.
+/// The limit for an epilogue that is copied for each cell of a tile. The remainders may add up to three more tiles.
 constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
 /// The limit of a transposed block: half of a kernel's, which has code for remainders too.
 constexpr std::int64_t kMaxTransposedInstructions = kMaxKernelInstructions / 2;
 /// The limit, in instructions, of the copies of a body for the rows of a block that is not transposed in registers.
 constexpr std::size_t kMaxBlockInstructions = 128;
-/// Bodies with more instructions overlap well enough by themselves; every copy costs compile time.
+/// Bodies with more instructions have enough parallelism without copies; every copy costs compile time.
 constexpr std::size_t kMaxOverlappingInstructions = 12, kMaxCopiedInstructions = 40;
 /// Copies of a map's body in one step: vectors side by side.
 constexpr std::uint32_t kVectorsOfShortBody = 4, kVectorsOfBody = 2;
@@ -48,15 +49,15 @@ constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16;
 constexpr std::int64_t kLongExtent = std::int64_t{1} << 20;
 /// Each row that is reduced along the lanes ends in a tree of shuffles.
 constexpr std::uint32_t kMaxRowsAlongLanes = 4, kMaxVectorsAlongLanes = 2;
-/// Cycles of the step of a tile: two multiply-adds begin in each, one takes four, and the loop a half beside them.
-/// These are the figures of Intel's cores since Skylake (Intel, optimization reference manual).
+/// The cycles of one step of a tile: two multiply-adds start per cycle, each has a latency of four, and the loop itself
+/// takes half a cycle. These are the figures of Intel's cores since Skylake (Intel, optimization reference manual).
 constexpr double kMulAddsPerCycle = 2, kMulAddCycles = 4, kLoopCycles = 0.5;
 
-/// Costs in units of a vector load that hits the first cache. Estimates: they only order the dims.
+/// Costs in units of a vector load that hits the L1 cache. These are estimates that only rank the dims.
 constexpr double kInstructionCost = 0.25, kSplatCost = 0.25;
-constexpr double kTransposeCost = 0.5;                          // per lane's bit
+constexpr double kTransposeCost = 0.5;                          // per bit of the lane number
 constexpr double kGatherLaneCost = 0.75, kCollidingCost = 1.5;  // per lane
-constexpr double kShuffleCost = 3;                              // of each level of the tree that joins lanes
+constexpr double kShuffleCost = 3;                              // per level of the tree that joins lanes
 
 /// One access: how its address changes, and whether the term or the epilogue makes it.
 struct Walk {
@@ -129,7 +130,7 @@ class TilingChoice {
 
   std::int64_t extent(std::size_t dim) const { return guess_extent(kernel_.domain[dim].extent); }
 
-  /// Whether the kernel only moves elements. Registers then hold just the bits of 16-bit floats.
+  /// Whether the kernel only moves elements. Registers then hold 16-bit floats unconverted.
   bool is_copy() const {
     const Body& body = kernel_.epilogue;
     return body.instructions.size() == 1 && body.instructions[BodyValueId{0}].op == KernelOp::kLoad &&
@@ -202,7 +203,8 @@ class TilingChoice {
     }
   }
 
-  /// Prefers the dim for which rows share the most loads: loads that change along the lanes but not along the rows.
+  /// Prefers the dim along which rows share the maximum number of loads: those that change along the lanes but not
+  /// along the rows.
   void choose_row_dim(Tiling& tiling) const {
     std::pair<std::int64_t, std::int64_t> best = {0, 0};  // shared loads, then points
     for (std::size_t dim = 0; dim < num_parallel_; ++dim) {
@@ -219,7 +221,8 @@ class TilingChoice {
     }
   }
 
-  /// Cuts a transposing map into square blocks: the cache lines that one gather touches serve all rows of a block.
+  /// Cuts a transposing map into square blocks, so that the cache lines that one gather touches serve all rows of a
+  /// block.
   void choose_block(Tiling& tiling) const {
     for (std::size_t dim = 0; dim < num_parallel_; ++dim) {
       const bool is_transposed = std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) {
@@ -246,7 +249,7 @@ class TilingChoice {
         {tiling.lanes, is_narrow_copy ? static_cast<std::uint32_t>(kInterleaveBytes / bytes) : kMaxTransposedLanes});
   }
 
-  /// Chooses square blocks that are transposed in registers. Refuses if a block would be most of the matrix, or if an
+  /// Chooses square blocks that are transposed in registers. Refuses if the matrix is smaller than a block, or if an
   /// access needs a bounds check per lane.
   bool choose_transposed_block(Tiling& tiling) const {
     const std::uint32_t lanes = transposed_lanes(tiling);
@@ -316,7 +319,7 @@ class TilingChoice {
     return static_cast<std::uint32_t>(terms);
   }
 
-  /// The number of rows, up to `max_rows`, that makes traversing `dim` cheapest.
+  /// The number of rows, up to `max_rows`, that minimises the cost of traversing `dim`.
   std::uint32_t rows_for(std::size_t dim, std::uint32_t max_rows, const Tiling& tiling) const {
     if (tiling.vector_dim >= num_parallel_) max_rows = std::min(max_rows, kMaxRowsAlongLanes);
     const auto step_cost = [&](std::int64_t rows) {

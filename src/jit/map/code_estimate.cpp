@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Estimates the instructions of bodies and kernels, so that mappings and fusion keep kernels short enough to compile
+// quickly.
 #include "jit/map/code_estimate.h"
 
 #include <algorithm>
@@ -13,13 +15,13 @@ constexpr std::int64_t kMaskedLanePieces = 6;
 /// Instructions per offset register of a gather or scatter that the hardware supports, including mask, offsets and
 /// joins.
 constexpr std::int64_t kGatherPieces = 10;
-/// Instructions per lane of an integer vector division: LLVM splits it, and handles the cases on which the hardware
-/// traps.
+/// Instructions per lane of an integer vector division: LLVM splits it into lanes, and each handles the cases on which
+/// the hardware traps.
 constexpr std::int64_t kDivisionPieces = 8;
 constexpr std::int64_t kBodyDivision = 64;  // of a vector whose lanes are not known
 /// An address is a sum of products of indices and strides. LLVM tries many ways to split a sum whose strides are size
-/// arguments. This costs compile time per access but no instructions, so it is counted per argument beyond the usual
-/// number.
+/// arguments. This costs compile time per access but no instructions, so each size argument beyond the usual number
+/// counts.
 constexpr std::int64_t kUsualSizes = 8, kAddressPieces = 6;
 /// Instructions per register of ops that take several: min and max propagate NaN, x86 below AVX-512
 /// multiplies no lanes of 8 or 64 bits and shifts none of 8, and conversions saturate.

@@ -12,14 +12,14 @@ namespace millrace {
 /// Whether the target has an instruction for a masked load or store of this dtype. Otherwise each lane takes a branch.
 bool has_masked_access(const TargetSpec&, DType);
 
-/// The limit of `estimate_instructions` for a CPU kernel. LLVM takes 30 to 45 us per instruction
+/// The limit for `estimate_instructions` of a CPU kernel. LLVM takes 30 to 45 us per instruction
 /// (bench/jit/cliff_bench), so a kernel compiles in less than 100 ms and has about 20 KiB of code.
 inline constexpr std::int64_t kMaxKernelInstructions = 1800;
 
 /// One interleave instruction of x86 works within this many bytes; a wider interleave takes two or three.
 inline constexpr std::size_t kInterleaveBytes = 16;
 
-/// The limit of a map's body. A kernel has two copies of it: for whole vectors and for the remainder.
+/// The limit for a map's body. A kernel has two copies of it: one for whole vectors and one for the remainder.
 inline constexpr std::int64_t kMaxMapInstructions = kMaxKernelInstructions / 2 - 100;
 
 /// Estimates the number of target instructions. LLVM splits some of ours into one piece per lane.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Simplifies a loop nest before it is mapped: drops dims of extent 1 and merges dims that all accesses traverse as one.
 #include <algorithm>
 
 #include "jit/ir/affine.h"
@@ -53,7 +54,7 @@ void for_each_index(LoopKernel& kernel, F&& f) {
   }
 }
 
-/// The domain dims whose index a body, an argmin or an argmax reads.
+/// The domain dims whose index a body, argmin or argmax reads.
 std::vector<bool> observed_dims(const LoopKernel& kernel) {
   std::vector<bool> is_observed(kernel.domain.size());
   for (const Body* body : {&kernel.term, &kernel.epilogue}) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The address arithmetic of a mapping: plans each access and its bounds checks, and tracks positions inside loops.
 #include "jit/map/context.h"
 
 #include <limits>
@@ -14,7 +15,7 @@ Scalar as_loaded(Scalar fill, DType stored) {
 }
 
 bool fits_i32(const GuardPlan& guard, const LoopKernel& kernel) {
-  // Lanes past the end of a masked vector exceed the range by less than this.
+  // The lanes past the end of a masked vector exceed the range by less than this.
   constexpr std::int64_t kSlack = std::int64_t{1} << 20;
   constexpr std::int64_t kLimit = std::numeric_limits<std::int32_t>::max() - kSlack;
   const std::optional<IndexRange> range = constant_range(guard.index, kernel.domain);
@@ -80,7 +81,8 @@ AccessPlan MapContext::plan_access(const Access& access, const KernelTensor& ten
   for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
     const bool is_dynamic = access.dynamic_dim == axis;
     const SizeExpr& extent = tensor.type.shape[axis];
-    // A checked index is always inside, except that 0 replaces a bad one and an axis of extent 0 has no element 0.
+    // A checked index is always inside, unless the axis has extent 0: then even 0, which replaces a bad index, is
+    // outside.
     const bool is_safe = is_dynamic ? !access.fill && extent.lower_bound() >= 1
                                     : !access.fill || is_inside(access.indices[axis], extent, kernel.domain);
     if (is_safe) continue;

@@ -27,7 +27,7 @@ struct AccessPlan {
   Scalar other;  // the value of a lane without memory, as loaded (u16 for 16-bit floats)
 };
 
-/// The position of an access inside the loops entered so far. Entering a loop adds its share.
+/// The position of an access inside the loops entered so far. Each loop that is entered adds its offset.
 struct AccessPosition {
   LinearValue offset;
   std::vector<LinearValue> guards;
@@ -38,7 +38,7 @@ struct Position {
   std::vector<AccessPosition> stores;
 };
 
-/// Whether a body value changes along the rows or the vectors of a tile. If not, one register serves them all.
+/// Whether a body value changes along the rows or the vectors of a tile. If not, one register serves all of them.
 struct Variance {
   bool with_row = false;
   bool with_vector = false;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Maps a loop nest to a GPU kernel: finds the tile of each thread, and joins the threads that share a reduction.
 #include "jit/map/gpu.h"
 
 #include <bit>

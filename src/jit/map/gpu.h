@@ -17,7 +17,7 @@ struct ThreadBits {
 };
 
 /// Joins the reduced values of threads that differ only in `bits`; each of them gets the joined value. All threads of
-/// the workgroup must be there. The joining order is fixed, so every run gives the same result.
+/// the workgroup must take part. The order is fixed, so every run gives the same result.
 Accumulators join_threads(const MapContext& context, const GpuMapping& mapping, std::uint32_t subgroup_size,
                           ThreadBits bits, Accumulators accumulators);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions across threads: shuffles within subgroups, then workgroup memory between them.
+// Joins the reduced values of a workgroup's threads: by shuffles within subgroups, then through workgroup memory
+// between them.
 #include <algorithm>
 #include <bit>
 
@@ -25,7 +26,7 @@ TileReduction join(MachineBuilder& b, ReductionKind kind, const TileReduction& a
   return combine(b, kind, a, other.value, other.index);
 }
 
-/// One accumulator's values of all threads, in workgroup memory.
+/// The values that all threads have for one accumulator, in workgroup memory.
 class SharedReduction {
  public:
   SharedReduction(MachineBuilder& b, bool has_index, DType dtype, std::uint32_t num_threads)

@@ -10,11 +10,11 @@
 namespace millrace {
 
 /// A longer epilogue is emitted once, as a loop over a thread's points, to keep kernels small. With four rounds of
-/// tanh, pow and add after a 4096x4096 product, this cut code generation from 1927 to 190 ms (gfx90a).
+/// tanh, pow and add after a 4096x4096 product, this reduces code generation from 1927 to 190 ms (gfx90a).
 constexpr std::size_t kLongEpilogue = 40;
 
 /// Neighbouring threads of a workgroup along one dim of the nest. Along a parallel dim, each thread has its own tile;
-/// along a reduction dim, the threads take the points in turn.
+/// along a reduction dim, thread i of n takes the points i, i + n, ...
 struct ThreadDim {
   std::uint32_t dim = 0;
   std::uint32_t threads = 1;  // a power of two

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits a GPU reduction that stages blocks of its operands in workgroup memory.
 #include "jit/map/gpu_staged.h"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ class StagedEmitter {
   }
 
  private:
-  /// A loop over a reduction dim; over the staged one, in blocks.
+  /// A loop over a reduction dim; the staged dim is walked in blocks.
   struct Loop {
     std::size_t dim = 0;
     SumLevels levels = {};
@@ -79,7 +80,7 @@ class StagedEmitter {
     });
   }
 
-  /// Plans a block for a load whose elements neighbouring points share; the inner loops then read the block.
+  /// Plans a block for a load whose elements neighbouring points share. The inner loops then read the block.
   void plan_block(std::size_t load) {
     const AffineIndex& offset = context_.loads[load].offset;
     const bool has_rows = !context_.row_coefficient(offset).is(0);
@@ -168,7 +169,7 @@ class StagedEmitter {
 
   std::int64_t tile_points(std::size_t dim) const { return mapping_.points_along(dim) / mapping_.threads_along(dim); }
 
-  /// Fills the blocks. Issues all loads before the stores, so that they wait together.
+  /// Fills the blocks. Issues all loads before the stores, so that their latencies overlap.
   void stage(const Position& position, MachineValue left) {
     struct Element {
       const StagedLoad* staged;
@@ -216,7 +217,7 @@ class StagedEmitter {
     return b_.load_masked(plan.memory, offset, *inside, b_.constant_scalar(plan.other));
   }
 
-  /// The points of the tile along `dim` that are inside the nest; empty if always all.
+  /// The number of the tile's points along `dim` that are inside the nest; empty if all always are.
   std::optional<MachineValue> points_left(std::size_t dim) {
     const SizeExpr& extent = kernel_.domain[dim].extent;
     if (extent.known_multiple() % mapping_.points_along(dim) == 0) return std::nullopt;
@@ -238,7 +239,7 @@ class StagedEmitter {
         [&] { return emit_cells(sums), Values{}; });
   }
 
-  /// Whether this row and lane of the tile are inside the nest; empty if always.
+  /// Whether this row and lane of the tile are inside the nest; empty if they always are.
   std::optional<MachineValue> is_inside(const LinearValue& row, const LinearValue& lane) {
     std::optional<MachineValue> inside;
     if (rows_left_) inside = b_.lt(row.value(b_), *rows_left_);
@@ -249,7 +250,8 @@ class StagedEmitter {
     return inside;
   }
 
-  /// Emits the tile's results one by one, in a loop that carries them in registers: each iteration takes the first.
+  /// Emits the tile's results one by one, in a loop that carries them in registers: each iteration stores the first and
+  /// rotates the rest.
   void emit_cells(const std::vector<MachineValue>& sums) {
     const std::uint32_t lanes = mapping_.tile.lanes;
     MachineBuilder::Values cells;
@@ -290,7 +292,7 @@ class StagedEmitter {
   std::vector<StagedLoad> blocks_;
   std::vector<Loop> outer_;
   Loop blocks_loop_;
-  std::optional<MachineValue> rows_left_;  // rows of the tile inside the nest; empty if always all
+  std::optional<MachineValue> rows_left_;  // rows of the tile inside the nest; empty if all always are
   std::optional<MachineValue> lanes_left_;
 };
 

@@ -16,7 +16,7 @@ struct StagedPosition {
 
 /// Emits a sum of products through workgroup memory. Block by block along the reduction, all threads load a block of
 /// each operand that neighbouring points share; then each thread multiplies its rows by its lanes. All threads of the
-/// workgroup must be there.
+/// workgroup must take part.
 void emit_staged(const MapContext& context, const GpuMapping& mapping, const StagedPosition& position);
 
 }  // namespace millrace

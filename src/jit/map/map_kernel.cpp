@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Maps loop nests to machine kernels, and shortens the tiling of a CPU kernel until its code is short enough.
 #include "millrace/jit/map_kernel.h"
 
 #include <algorithm>
@@ -63,7 +64,7 @@ class NestEmitter {
   }
 
  private:
-  /// Takes the last digit of `number` in base `extent` off `number`.
+  /// Removes the last digit of `number` in base `extent` and returns it.
   LinearValue take_index(LinearValue& number, const SizeExpr& extent, bool is_last) {
     if (extent.is(1) || number.is_zero()) return LinearValue(0);
     if (is_last) return number;
@@ -126,7 +127,7 @@ class NestEmitter {
   NestSplit split_;
 };
 
-/// A way to shorten the code of a tiling; false if it cannot go further.
+/// A way to shorten the code of a tiling. Returns false if it cannot shorten it further.
 using CutDown = bool (*)(const LoopKernel&, Tiling&);
 
 bool loop_over_cells(const LoopKernel& kernel, Tiling& tiling) {
@@ -153,7 +154,7 @@ bool halve_tile(const LoopKernel&, Tiling& tiling) {
   return true;
 }
 
-/// Helps where LLVM splits vectors, because the code is then proportional to the lanes.
+/// Helps if LLVM splits vectors, because the length of the code is then proportional to the lanes.
 bool halve_lanes(const LoopKernel&, Tiling& tiling) {
   if (tiling.lanes == 1 || tiling.transposes_loads) return false;
   tiling.lanes /= 2;
@@ -221,7 +222,7 @@ std::string describe(const GpuMapping& mapping, const LoopKernel& collapsed) {
 
 std::string to_text(const Tiling& tiling) {
   std::string text =
-      fmt::format("tiling {{ d{} x {} lanes x {}, rows d{} x {}, {} points a group", tiling.vector_dim, tiling.lanes,
+      fmt::format("tiling {{ d{} x {} lanes x {}, rows d{} x {}, {} points per group", tiling.vector_dim, tiling.lanes,
                   tiling.vector_unroll, tiling.row_dim, tiling.row_unroll, tiling.points_per_group);
   if (tiling.term_unroll != 1) text += fmt::format(", {} terms at a time", tiling.term_unroll);
   if (tiling.loops_epilogue) text += ", epilogue in a loop";

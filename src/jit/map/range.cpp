@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits the loop over one dim: whole tiles first, then the remainder.
 #include "jit/map/range.h"
 
 #include <algorithm>

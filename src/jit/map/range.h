@@ -11,8 +11,8 @@ namespace millrace {
 /// The points of one dim that a loop traverses, from `lower`.
 struct MapRange {
   LinearValue lower;
-  std::optional<std::int64_t> size;   // if it is the same in every group
-  std::optional<MachineValue> upper;  // if only the run knows the size
+  std::optional<std::int64_t> size;   // set if it is the same in every group
+  std::optional<MachineValue> upper;  // set if only a run knows the size
   std::int64_t multiple = 1;          // a known divisor of the size
 };
 
@@ -41,8 +41,8 @@ struct RangeSteps {
   std::function<RangeValues(const MapLoop&, const RangeValues& carried)> main_loop;
 };
 
-/// Emits loops over the range: main steps of `tile` points, then tail steps for the remainder. Facts (a constant size,
-/// a known multiple) remove loops and remainders that cannot occur, and the mask if no step is partial.
+/// Emits loops over the range: main steps of `tile` points, then tail steps for the remainder. A constant size or a
+/// known multiple removes loops and remainders that cannot occur, and the mask if no step is partial.
 RangeValues emit_range(MachineBuilder& b, const MapRange& range, const RangeSteps& steps, RangeValues carried);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits the reductions of a tile: its accumulators, the loops over the reduction dims, and the joining of lanes.
 #include "jit/map/reduction.h"
 
 #include <algorithm>
@@ -70,7 +71,7 @@ Accumulators ReductionEmitter::reduce(const Position& position, const std::optio
   return context_.reduces_lanes() ? join_lanes(joined) : joined;
 }
 
-/// The dim that has the lanes is innermost.
+/// Plans the loops. The dim of the lanes is innermost.
 std::vector<ReductionEmitter::Loop> ReductionEmitter::plan_loops(const std::optional<SharedDim>& shared) const {
   std::vector<Loop> loops;
   for (std::size_t d = kernel_.num_parallel(); d < kernel_.domain.size(); ++d) {
@@ -84,7 +85,7 @@ std::vector<ReductionEmitter::Loop> ReductionEmitter::plan_loops(const std::opti
   std::vector<std::int64_t> max_steps;
   for (Loop& loop : loops) {
     if (shared && shared->dim == loop.dim) loop.tile = shared->step;
-    // The first vector's or term's accumulators take the remainder as well.
+    // The accumulators of the first vector or term also take the remainder.
     const SizeExpr& extent = kernel_.domain[loop.dim].extent;
     const bool has_remainder = extent.known_multiple() % loop.tile != 0;
     max_steps.push_back(extent.upper_bound() / loop.tile + (has_remainder ? std::max(shape_.vectors, terms_) : 0));
@@ -107,7 +108,7 @@ RangeValues ReductionEmitter::emit_loops(std::span<const Loop> loops, const Posi
   return steps.main_loop(of_thread, carried);
 }
 
-/// The steps of the first of `loops`, which the result refers to.
+/// The steps of the first of `loops`. The result refers to `loops`.
 RangeSteps ReductionEmitter::steps_of(std::span<const Loop> loops, const Position& position,
                                       const std::optional<SharedDim>& shared) {
   const Loop& loop = loops[0];
@@ -160,7 +161,7 @@ Accumulators ReductionEmitter::accumulate(const Position& position, Accumulators
         // Laid out for whole tiles; a tail uses vector 0 only.
         TileReduction& state = accumulators[(i * shape_.rows + row) * shape_.vectors + vector];
         const TileReduction next = accumulate_cell(body, i, state, {row, vector}, position);
-        // A lane without a point keeps its state. Whole vectors have no mask here.
+        // A lane without a point keeps its state; a whole vector has no mask.
         const bool is_partial = context_.reduces_lanes() && shape.mask.has_value();
         const bool has_index = gives_index(kernel_.reductions[i].kind);
         state.value = is_partial ? b_.select(*shape.mask, next.value, state.value) : next.value;
@@ -235,7 +236,7 @@ TileReduction ReductionEmitter::join(ReductionKind kind, std::span<const TileRed
 }
 
 /// Takes the best value over all lanes, then the lowest index among the lanes that hold it. A lane without any point
-/// holds the worst value and index 0; if the best value is that one, index 0 is correct.
+/// holds the worst value and index 0; if the best value equals the worst, index 0 is correct.
 TileReduction ReductionEmitter::join_found(ReductionKind kind, std::span<const TileReduction> vectors) {
   if (vectors.size() == 1 && vectors[0].value.lanes == 1) return vectors[0];
   const auto across = [&](KernelOp op, MachineValue value) { return value.lanes > 1 ? b_.reduce(op, value) : value; };

@@ -26,7 +26,7 @@ class ReductionEmitter {
  public:
   ReductionEmitter(const MapContext& context, const TileShape& shape)
       : context_(context), b_(context.b), kernel_(context.kernel), shape_(shape) {
-    // With lanes along a reduction, the reduction has its own vectors; the epilogue's cells are scalars.
+    // If lanes run along a reduction dim, only the reduction has vectors; the epilogue's cells are scalars.
     if (context.reduces_lanes()) shape_.vectors = context.tiling.vector_unroll;
   }
 

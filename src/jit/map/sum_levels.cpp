@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Nests the accumulators of long float sums, so that their rounding error stays small.
 #include "jit/map/sum_levels.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr int kLevelBits = std::countr_zero(static_cast<std::uint64_t>(kMaxSumTerms));
 static_assert(std::int64_t{1} << kLevelBits == kMaxSumTerms);
-/// More than any memory has elements: where a size has no bound, it needs no more levels than that.
+/// More elements than any memory holds, so that a size without a bound gets a limited number of levels.
 constexpr std::int64_t kMaxSteps = std::int64_t{1} << 42;
 
 std::int64_t ceil_div(std::int64_t value, std::int64_t unit) { return value / unit + (value % unit != 0); }
@@ -58,7 +59,7 @@ class NestedSums {
     return state;
   }
 
-  /// Once level + 1 has room for it, adds the sum of a full `level` there, and starts it again.
+  /// If `level` is full, adds its sum to level + 1 and restarts it at 0.
   void raise(State& state, std::size_t level) {
     if (level + 1 == state.levels.size()) return;
     const std::int64_t full = std::int64_t{1} << kLevelBits * static_cast<int>(level + 1);
@@ -73,7 +74,7 @@ class NestedSums {
     state = unpack(b_.if_else(is_full, raised, [&] { return pack(state); }));
   }
 
-  /// Up to kMaxSumTerms - 1 blocks are in the lowest level alone.
+  /// The sum of all levels. With fewer than kMaxSumTerms blocks, only the lowest level has a sum.
   RangeValues total(const State& state) {
     const auto of_all = [&] {
       RangeValues sum = state.levels.back();
@@ -149,7 +150,7 @@ std::int64_t max_terms(const LoopKernel& kernel) {
 
 std::vector<SumLevels> plan_sum_levels(std::span<const std::int64_t> max_steps, std::int64_t max_terms) {
   std::vector<SumLevels> plan(max_steps.size());
-  std::int64_t terms = 1;  // that one step adds to an accumulator
+  std::int64_t terms = 1;  // per accumulator and step
   for (std::size_t i = max_steps.size(); i-- > 0;) {
     const std::int64_t steps = std::clamp<std::int64_t>(max_steps[i], 1, kMaxSteps);
     if (steps <= max_terms / terms) {
@@ -160,7 +161,7 @@ std::vector<SumLevels> plan_sum_levels(std::span<const std::int64_t> max_steps, 
     for (std::int64_t sums = ceil_div(steps, plan[i].block_steps); sums > 1; sums = ceil_div(sums, kMaxSumTerms)) {
       ++plan[i].levels;
     }
-    // Each step of the loop outside adds the sum of all levels.
+    // Each step of the enclosing loop adds the sum of all levels.
     terms = 1;
     max_terms = kMaxSumTerms;
   }

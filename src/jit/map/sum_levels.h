@@ -15,7 +15,7 @@ namespace millrace {
 // Sums therefore nest. An accumulator takes a limited number of terms; its sum is then one term of the accumulator of
 // the next level, and so on. The error is at most
 //   (terms per accumulator * levels + 16) * eps * sum |terms|,
-// where the 16 additions are those after the loop: of the remainder's vectors, then of vectors, lanes and threads.
+// where the 16 additions are those after the loop, which join the remainder's vectors, then vectors, lanes and threads.
 // The parts of a reduction (jit/algorithms/loop/) are one more level.
 
 /// Terms of one float accumulator. In a sum of products, loads cost more, and a cache block of a product has this many.
@@ -33,7 +33,7 @@ struct SumLevels {
 };
 
 /// Chooses the levels of nested loops, outermost first, so that no accumulator takes more than `max_terms` terms.
-/// `max_steps` has the maximum number of steps of each; an innermost step adds one term to each accumulator.
+/// `max_steps` has the maximum number of steps of each loop; an innermost step adds one term to each accumulator.
 std::vector<SumLevels> plan_sum_levels(std::span<const std::int64_t> max_steps, std::int64_t max_terms);
 
 /// A loop from `lower` to `upper` as MachineBuilder::for_loop makes it, with nested sums. `is_float_sum` says which

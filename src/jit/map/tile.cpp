@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits one tile of a loop nest: its reductions, then its epilogue and stores.
 #include "jit/map/tile.h"
 
 namespace millrace {

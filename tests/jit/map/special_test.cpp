@@ -188,48 +188,50 @@ TEST_CASE("a tiling that a nest cannot have is refused") {
   CHECK(refusal(good) == "");
   Tiling bad = good;
   bad.lanes = 6;
-  CHECK(
-      refusal(bad) ==
-      "map 'matmul' with tiling { d1 x 6 lanes x 2, rows d0 x 4, 1000 points a group }: lanes must be a power of two");
+  CHECK(refusal(bad) ==
+        "map 'matmul' with tiling { d1 x 6 lanes x 2, rows d0 x 4, 1000 points per group }: lanes must be a power of "
+        "two");
   bad = good;
   bad.row_dim = 2;
-  CHECK(refusal(bad) ==
-        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d2 x 4, 1000 points a group }: rows along a reduction dim");
+  CHECK(
+      refusal(bad) ==
+      "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d2 x 4, 1000 points per group }: rows along a reduction dim");
   bad = good;
   bad.transposes_loads = true;
-  CHECK(refusal(bad) ==
-        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d0 x 4, 1000 points a group, loads transposed }: transposed "
-        "loads "
-        "in a block that is not square");
+  CHECK(
+      refusal(bad) ==
+      "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d0 x 4, 1000 points per group, loads transposed }: transposed "
+      "loads "
+      "in a block that is not square");
   bad = good;
   bad.row_dim = 1;
   CHECK(refusal(bad) ==
-        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d1 x 4, 1000 points a group }: more than one "
+        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d1 x 4, 1000 points per group }: more than one "
         "row along no dim");
   bad = good;
   bad.vector_dim = 3;
   CHECK(refusal(bad) ==
-        "map 'matmul' with tiling { d3 x 8 lanes x 2, rows d0 x 4, 1000 points a group }: more than one "
+        "map 'matmul' with tiling { d3 x 8 lanes x 2, rows d0 x 4, 1000 points per group }: more than one "
         "lane along no dim");
   bad = good;
   bad.points_per_group = 0;
   CHECK(refusal(bad) ==
-        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d0 x 4, 0 points a group }: no points in a group");
+        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d0 x 4, 0 points per group }: no points in a group");
   bad = good;
   bad.row_unroll = 0;
   CHECK(refusal(bad) ==
-        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d0 x 0, 1000 points a group }: an unroll is 0");
+        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d0 x 0, 1000 points per group }: an unroll is 0");
   bad = good;
   bad.term_unroll = 2;
   CHECK(refusal(bad) == "");
   bad.vector_dim = 2;
   CHECK(refusal(bad) ==
-        "map 'matmul' with tiling { d2 x 8 lanes x 2, rows d0 x 4, 1000 points a group, 2 terms at a time }: terms "
+        "map 'matmul' with tiling { d2 x 8 lanes x 2, rows d0 x 4, 1000 points per group, 2 terms at a time }: terms "
         "unrolled along lanes");
   CHECK(map_kernel(arg_nest(ReductionKind::kArgMax, 8, 16, true), target, {1, 8, 1, 1, 1, 1000, false, false, false, 2})
             .status()
             .message() ==
-        "map 'argmax' with tiling { d1 x 8 lanes x 1, rows d1 x 1, 1000 points a group, 2 terms at a time }: terms "
+        "map 'argmax' with tiling { d1 x 8 lanes x 1, rows d1 x 1, 1000 points per group, 2 terms at a time }: terms "
         "unrolled, but no reduction of values");
   CHECK(map_kernel(kernel, {"amdgpu", IsaLevel::kBaseline}).status().code() == StatusCode::kUnimplemented);
 }
