@@ -27,7 +27,7 @@ struct ScatterDescriptor {
   bool in_place = false;                 // the result is in the input's memory: no kernel gets the input
 };
 
-/// What a region asks of the jit.
+/// The request that a region makes to the jit.
 using KernelRequest = std::variant<LoopKernel, SortDescriptor, ScanDescriptor, ScatterDescriptor>;
 
 /// The binding of a kernel's buffer argument.
@@ -37,8 +37,8 @@ struct SequenceOperand {
   friend bool operator==(const SequenceOperand&, const SequenceOperand&) = default;
 };
 
-/// What a kernel moves of a buffer: each byte that it reads counts once, and each that it writes, however often it does
-/// so. An upper bound where the data decides. Absent: all bytes of the buffer.
+/// The bytes of a buffer that a kernel reads and writes. Each byte counts once, however often the kernel accesses it.
+/// An upper bound if it depends on the data. Absent: all bytes of the buffer.
 struct BufferTraffic {
   std::optional<SizeExpr> read_bytes = 0, written_bytes = 0;
   friend bool operator==(const BufferTraffic&, const BufferTraffic&) = default;
@@ -47,10 +47,11 @@ struct BufferTraffic {
 struct SequenceKernel {
   PlannedKernel kernel;
   std::vector<SequenceOperand> buffers;  // one per KernelInfo buffer
-  /// The bytes that the kernel touches of each; an absent range, or none at all, means perhaps all of them.
+  /// The bytes of each buffer that the kernel touches. An absent range, or an empty vector, means that it may touch all
+  /// of them.
   std::vector<std::optional<ByteRange>> touched;
-  std::vector<Refusal> refusals;            // generators that refused before
-  std::vector<BufferTraffic> traffic = {};  // one per buffer; for people, nothing depends on it
+  std::vector<Refusal> refusals;            // generators that refused before one accepted
+  std::vector<BufferTraffic> traffic = {};  // one per buffer; only for reports, nothing depends on it
 };
 
 struct SequenceScratch {
@@ -58,14 +59,14 @@ struct SequenceScratch {
   SizeExpr size_bytes;
 };
 
-/// The kernels that compute a region on one target, in order, and the scratch between them, which is a transient of the
-/// schedule. If several algorithms share the sizes that a run may bind, the kernels of an algorithm that does not apply
-/// have 0 groups and its scratch has 0 bytes.
+/// The kernels that compute a region on one target, in order, and the scratch between them, which is a transient buffer
+/// of the schedule. If several algorithms share the sizes that a run may bind, the kernels of an algorithm that does
+/// not apply have 0 groups and its scratch has 0 bytes.
 struct KernelSequence {
   std::string algorithm;  // or several: "gpu_tile_sort, gpu_radix_sort"
   std::vector<SequenceKernel> kernels;
   std::vector<SequenceScratch> scratch;
-  std::vector<Refusal> refusals;  // algorithms that refused before
+  std::vector<Refusal> refusals;  // algorithms that refused before one accepted
 };
 
 /// Checks these invariants. Fails with kInternal and one line per failure.
@@ -80,9 +81,9 @@ std::string to_text(const KernelSequence&);
 /// Asks the algorithms in order (kAlgorithms in src/jit/algorithms/list.cpp) until one covers every size that a run may
 /// bind. The sequence numbers operands and results like the request (LoopKernel: operands; results. SortDescriptor:
 /// input, then the indices of its elements if it has them; values if requested, then indices if requested.
-/// ScanDescriptor: input; result. ScatterDescriptor: input, indices, updates; result. Operands of a load stand in the
-/// place of the input). An operand that is changed in place is bound as the result only. An algorithm that does not
-/// read loads gets the load's result from scratch. Fails naming the request and every reason.
+/// ScanDescriptor: input; result. ScatterDescriptor: input, indices, updates; result. Operands of a load take the place
+/// of the input). An operand that is changed in place is bound as the result only. An algorithm that does not read
+/// loads gets the load's result from scratch. Fails naming the request and every reason.
 Result<KernelSequence> lower_request(const KernelRequest&, const Target&, const LowerOptions&);
 
 }  // namespace millrace

@@ -14,13 +14,13 @@ struct ArgDescriptor {
   std::string name;
   KernelTensor input;
   bool smallest = false;
-  /// The indices (i64) that elements come with, of the input's shape and layout. If absent, elements have their
-  /// positions in the row.
+  /// The index (i64) of each element, with the input's shape and layout. If absent, an element's index is its position
+  /// in the row.
   std::optional<KernelTensor> input_indices = std::nullopt;
-  /// The parts per row, of nearly even lengths, which are multiples of 64 but for the last.
+  /// The parts per row. Their lengths are nearly equal, and multiples of 64 except for the last.
   SizeExpr parts = 1;
-  /// The results, with the number of parts for the last extent, i64; and the elements found, if they are wanted, in the
-  /// same layout.
+  /// The results (i64), whose last extent is the number of parts; and, if requested, the elements found, in the same
+  /// layout.
   KernelTensor indices;
   std::optional<KernelTensor> values = std::nullopt;
 };

@@ -63,7 +63,7 @@ concept ScalarBuilder = requires(B& b, typename B::Value x, double d, std::int64
   { x.dtype } -> std::convertible_to<DType>;
 };
 
-/// The operations available to bodies, defined once on top of `emit` for every builder (CRTP).
+/// The operations that bodies may use, defined once on top of `emit` for every builder (CRTP).
 template <class Derived, class V>
 class BodyVocabulary {
  public:
@@ -95,8 +95,8 @@ class BodyVocabulary {
   V gt(V a, V b) { return lt(b, a); }
   V ge(V a, V b) { return le(b, a); }
   V select(V condition, V a, V b) { return self().emit(KernelOp::kSelect, a.dtype, {condition, a, b}); }
-  /// A select whose condition is rarely true. What only `a` needs should be much: a kernel may branch around it where
-  /// no lane's condition is true. Selects of one condition that follow one another share the branch.
+  /// A select whose condition is rarely true. Use it if only `a` needs much computation: a kernel may branch around
+  /// that if no lane's condition is true. Consecutive selects with the same condition share the branch.
   V select_rarely(V condition, V a, V b) { return select(condition, a, b); }
   V convert(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kConvert, to, {a}); }
   V bitcast(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kBitcast, to, {a}); }
@@ -135,8 +135,8 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
   /// Records a mistake if an operand of `function` is not f32 or f64. Functions made of several ops call this first,
   /// because the ops themselves may accept integers.
   void expect_floats(std::string_view function, std::initializer_list<BodyValue> operands);
-  /// The first broken rule, as what follows "the body": "computes mul(i32, f32) : i32, which ..."; empty if there is
-  /// none. Applications write bodies too, so check this before finish().
+  /// The first broken rule, as a text that continues "the body": "computes mul(i32, f32) : i32, which ..."; empty if no
+  /// rule is broken. Applications write bodies too, so check this before finish().
   const std::string& mistake() const { return mistake_; }
   void note_mistake(std::string text) {
     if (mistake_.empty()) mistake_ = std::move(text);
@@ -180,8 +180,8 @@ class HostEval : public BodyVocabulary<HostEval, Scalar> {
 /// "reads x[1], expected an index below 1, the number of its operands; ...".
 std::string missing_operand_text(std::size_t index, std::size_t num_operands);
 
-/// The operands of a body. An index that is too large gives a constant 0 with the dtype of the first operand, and is a
-/// mistake of the builder. Iterators check as well.
+/// The operands of a body. An index that is too large gives a constant 0 with the dtype of the first operand, and
+/// records a mistake in the builder. Iterators check this too.
 template <class B>
 class BodyOperands {
  public:
@@ -210,7 +210,7 @@ class BodyOperands {
     std::size_t index_ = 0;
   };
 
-  /// Both are referred to.
+  /// Keeps references to both.
   BodyOperands(B& builder, std::span<const Value> values) : builder_(&builder), values_(values) {}
 
   Value operator[](std::size_t index) const {

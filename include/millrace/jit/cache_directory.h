@@ -10,18 +10,19 @@
 
 namespace millrace {
 
-// What is in a directory of a KernelCache, for tools.
+// The contents of a KernelCache directory, for tools.
 
-/// A file of the directory. One that no cache of this build would take has a problem, and the rest of it is empty.
+/// A file of the directory. If no cache of this build would use it, `problem` says why, and the name, target and
+/// generator are empty.
 struct CachedKernel {
   std::string key = {};  // its name
   std::uint64_t size_bytes = 0;
   std::time_t used = 0;                                // last, to a day
-  std::string name = {}, target = {}, generator = {};  // of the kernel; of a GPU's program, of the first kernel in it
+  std::string name = {}, target = {}, generator = {};  // of the kernel; for a GPU program, of its first kernel
   std::string problem = {};
 };
 
-/// The kernels, the last used first. A directory that does not exist has none. Fails if it cannot be listed.
+/// The kernels, most recently used first. A directory that does not exist has no kernels. Fails if it cannot be listed.
 Result<std::vector<CachedKernel>> list_cached_kernels(const std::string& directory);
 
 /// Why kernels of the directory are not used: "does not exist", "cannot be listed: Permission denied", or "2 of 5 files

@@ -33,7 +33,7 @@ struct CodeObjectKernel {
   std::uint64_t code_offset = 0;                   // where its machine code begins in the object
   std::uint64_t code_bytes = 0;
   std::uint64_t code_address = 0;        // in the object's own addresses
-  std::uint64_t descriptor_address = 0;  // of 64 bytes, "<symbol>.kd"; 0 if there is none
+  std::uint64_t descriptor_address = 0;  // of "<symbol>.kd", 64 bytes; 0 if absent
   /// Instructions that read other lanes where a lane may be off: "v_permlanex16_b32 v2, v1, s2, s3 at byte 132".
   std::vector<std::string> partial_exchanges = {};
 };
@@ -54,8 +54,8 @@ struct CodeObjectInfo {
 Result<CodeObjectInfo> read_code_object(std::span<const std::byte>);
 
 /// Disassembles a code object through the LLVM module. Fails with kDataLoss where read_code_object does, and if a
-/// kernel's code or descriptor, or a relocation, lies outside of what is loaded. Bytes that are no instruction are not
-/// an error: see MachineCodeInstruction.
+/// kernel's code or descriptor, or a relocation, lies outside the loaded segments. Bytes that are not an instruction
+/// are not an error: see MachineCodeInstruction.
 Result<MachineCode> decode_code_object(std::span<const std::byte>);
 
 /// Checks that the code object holds the kernel as planned. Fails with kInternal and every failure in one message.

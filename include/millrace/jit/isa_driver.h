@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of the library millrace_isa, which only those link who ask for it.
+// Part of the library millrace_isa, which an application must link explicitly.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace millrace {
 
-/// "isa:gfx1100", "isa:gfx1100,seed=3": a GPU whose machine code is executed in the host's memory, see IsaDevice. The
-/// options are IsaDeviceOptions': "seed=3", and "checks=off" to find no mistakes. Needs the LLVM module, whose
-/// disassembler takes the code apart. Add it to the drivers of a Context.
+/// The driver of devices such as "isa:gfx1100" or "isa:gfx1100,seed=3": a GPU whose machine code is executed on the
+/// host, see IsaDevice. The options are those of IsaDeviceOptions: "seed=3", and "checks=off" to look for no mistakes.
+/// Needs the LLVM module, which disassembles the code. Add the driver to those of a Context.
 Driver isa_driver();
 
 /// Opens a spec of isa_driver().

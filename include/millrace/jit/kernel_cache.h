@@ -33,8 +33,8 @@ class KernelCache {
     /// exceeded by a few percent.
     std::uint64_t max_bytes = kDefaultMaxCacheBytes;
     std::size_t max_memory_entries = 4096;
-    /// Whether get() fails if what it has made cannot be stored in `directory`: for filling one. Otherwise a cache that
-    /// cannot be written is not an error.
+    /// Whether get() fails if it cannot store a compiled kernel in `directory`; for tools that fill a cache. Otherwise
+    /// a cache that cannot be written is not an error.
     bool requires_writes = false;
   };
   explicit KernelCache(Options options);
@@ -51,8 +51,8 @@ class KernelCache {
   /// why files there were refused.
   Result<std::shared_ptr<const ExecutableImage>> get(const PlannedKernel&, const TargetSpec&,
                                                      const KernelCompiler& compiler);
-  /// The code object of a GPU program: these kernels, linked in this order. `link` makes it where it is not kept. A
-  /// warm start needs neither the kernels' images nor LLVM.
+  /// The code object of a GPU program: these kernels, linked in this order. Calls `link` if it is not cached. A warm
+  /// start needs neither the kernels' images nor LLVM.
   Result<SharedBytes> get_code_object(std::span<const PlannedKernel> kernels, const Target& target,
                                       const std::function<Result<std::vector<std::byte>>()>& link);
   Stats stats() const;

@@ -17,7 +17,7 @@
 
 namespace millrace {
 
-/// What a kernel does to each row; algorithms say it, and the generator that takes it reads it
+/// The work that a kernel does on each row. Algorithms define it, and the generator that accepts the kernel reads it
 /// (src/jit/algorithms/rows_work.h).
 struct RowsWork;
 
@@ -34,9 +34,10 @@ using Kernel = std::variant<LoopKernel, MachineKernel, RowsKernel>;
 
 const std::string& name_of(const Kernel&);
 
-/// What a generator has decided about a kernel that it does not map to a MachineKernel. It alone knows what that is.
+/// A generator's decisions about a kernel that it does not map to a MachineKernel. Only that generator knows their
+/// form.
 struct KernelDesign {
-  /// `spec`: that of plan(), or one that differs in features which the kernel does not need.
+  /// `spec` is that of plan(), or one that differs only in features that the kernel does not need.
   std::function<Result<ExecutableImage>(const TargetSpec&)> emit;
 };
 
@@ -45,20 +46,20 @@ struct KernelDesign {
 struct PlannedKernel {
   std::string name;
   std::string generator;
-  std::variant<MachineKernel, KernelDesign> mapped;  // what the generator emits from
+  std::variant<MachineKernel, KernelDesign> mapped;  // the input of emit()
   SizeExpr num_groups = 1;
   std::vector<SizeExpr> sizes;  // size arguments
   MemoryPlan memory;
   KernelInfo info;
   /// Operations of one launch, see count_flops; scans and scatters count one per element or update that they combine.
-  /// Empty if there is no such number: a sort only compares, and how often depends on its data.
+  /// Empty for a sort, which only compares, as often as its data requires.
   std::optional<SizeExpr> flops = {};
-  std::string key_text;       // canonical text of all that decides the code; enters the cache key
+  std::string key_text;       // canonical text of everything that determines the code; enters the cache key
   std::string mapping = {};   // how a loop nest is spread over the target, for people; empty for other kernels
-  CpuFeatures features = {};  // those of the target that its code needs
+  CpuFeatures features = {};  // the features of the target that its code needs
 
   /// The target with the fewest features that executes its code, given the one that it was planned for. Enters the
-  /// cache key, so that targets that differ in other features share the code.
+  /// cache key, so that targets that differ only in other features share the code.
   TargetSpec target_of(const TargetSpec& spec) const {
     TargetSpec target = spec.plain();
     target.features = features;
@@ -92,9 +93,9 @@ class KernelCompiler {
   virtual Result<ExecutableImage> emit(const PlannedKernel&, const TargetSpec&) const = 0;
   /// Whether emit() generates code, which takes time, so that kernels should share it (share_kernels).
   virtual bool emits_code() const { return true; }
-  /// The code to look at. Refuses, naming the kernel, where the generator has no such form of it.
+  /// The code as text, for people. Refuses, naming the kernel, if the generator has no such form.
   virtual Result<std::string> listing(const PlannedKernel&, const TargetSpec&, ListingKind) const;
-  /// Gives back memory that the process has for generating code alone; the next emit() gets it again, in milliseconds.
+  /// Gives back memory that only generating code needs; the next emit() allocates it again, in milliseconds.
   virtual void release_memory() const {}
 };
 

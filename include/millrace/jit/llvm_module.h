@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-/// Ok if the LLVM module is there and of this build, or why new code cannot be generated with it; what is cached runs
-/// all the same. Opens the module.
+/// Opens the LLVM module. Ok if it exists and is of this build; otherwise says why it cannot generate new code. Cached
+/// kernels run in either case.
 Status check_llvm_module();
 
 }  // namespace millrace

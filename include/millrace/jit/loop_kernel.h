@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-/// The structure of a kernel, as `classify` derives it. Generators choose kernels by it.
+/// The structure of a kernel, as `classify` derives it. Generators use it to choose the kernels that they accept.
 enum class LoopKind : std::uint8_t {
   kMap,       // no reduction
   kReduce,    // reductions of one operand's elements
@@ -88,7 +88,7 @@ struct LoopKernel {
   std::vector<SizeExpr> extents;  // sizes that bodies compute with
   Body term;
   Body epilogue;
-  /// The operand that the only result replaces, in one buffer, the result's, which the kernel reads and writes.
+  /// The operand that the only result replaces. Both share the result's buffer, which the kernel reads and writes.
   std::optional<std::uint32_t> in_place = {};
 
   std::size_t num_parallel() const;
@@ -123,7 +123,7 @@ Status verify(const LoopKernel&);
 /// is the text of the cache key. Precondition: verified.
 std::string to_text(const LoopKernel&);
 /// Reads to_text, and text written by hand, in which the kind may be left out. Does not verify the kernel. A failure
-/// says what was found at which line and column, and what was expected; `name` stands for the text in it.
+/// gives the line and column, the text found and the text expected; `name` names the text in it.
 Result<LoopKernel> parse_loop_kernel(std::string_view text, std::string_view name = "loop kernel");
 
 /// The nest's floating-point operations: each arithmetic op on f32 or f64 counts as 1, mul_add as 2, and each term that

@@ -12,8 +12,8 @@
 
 namespace millrace {
 
-// The place of a load or store along one dim of its tensor, written with the dims of a kernel's domain:
-// `row * stride + tap - padding`. AffineIndex{} is place 0 at every point.
+// The index of a load or store along one dim of its tensor, written with the dims of a kernel's domain: `row * stride +
+// tap - padding`. AffineIndex{} is index 0 at every point.
 AffineIndex operator+(AffineIndex a, const AffineIndex& b);
 AffineIndex operator+(AffineIndex index, const SizeExpr& elements);
 AffineIndex operator-(AffineIndex index, const SizeExpr& elements);
@@ -23,16 +23,16 @@ AffineIndex operator*(AffineIndex index, const SizeExpr& factor);
 enum class OperandId : std::uint32_t {};
 
 struct LoadOptions {
-  /// What the load gives where an index is outside the tensor: padding. Without it every index must be inside.
+  /// The value that the load gives if an index is outside the tensor (padding). Without it, every index must be inside.
   /// Precondition: its dtype is body_dtype of the operand's.
   std::optional<Scalar> fill = {};
-  /// An i64 of the body that is added to the index of the operand's dim `gather_dim`. BodyBuilder::check_index makes it
-  /// one that is inside.
+  /// An i64 of the body that is added to the index of the operand's dim `gather_dim`. BodyBuilder::check_index gives an
+  /// index that is inside.
   std::optional<BodyValue> gather_index = {};
   std::uint32_t gather_dim = 0;
 };
 
-/// Builds a LoopKernel. y[m] = the sum over n of x[m, n] * w[n], and not less than 0:
+/// Builds a LoopKernel. An example, y[m] = max(0, sum over n of x[m, n] * w[n]):
 ///
 ///     LoopKernelBuilder kernel("weigh_rows");
 ///     const AffineIndex m = kernel.parallel("m", rows), n = kernel.reduction("n", columns);
@@ -51,7 +51,7 @@ class LoopKernelBuilder {
  public:
   explicit LoopKernelBuilder(std::string name) { kernel_.name = std::move(name); }
 
-  /// Adds a dim to the domain, and gives the index that walks it. Parallel dims come before reductions.
+  /// Adds a dim to the domain, and returns the index that walks it. Parallel dims come before reductions.
   AffineIndex parallel(std::string name, SizeExpr extent);
   AffineIndex reduction(std::string name, SizeExpr extent);
   /// A parallel dim. On CPUs, each index of it is a group.
@@ -63,11 +63,11 @@ class LoopKernelBuilder {
   OperandId operand(std::string name, TensorType type);
   OperandId operand(KernelTensor tensor);
 
-  /// What is computed at each point of the whole domain, and what then at each point of the parallel dims.
+  /// The computation at each point of the whole domain, and the one that follows at each point of the parallel dims.
   BodyBuilder& term() { return term_; }
   BodyBuilder& epilogue() { return epilogue_; }
 
-  /// The element of the operand at `indices`, one per dim of it. `body` is term() or epilogue(); indices of the
+  /// The element of the operand at `indices`, one index per dim. `body` is term() or epilogue(); indices of the
   /// epilogue walk parallel dims only. Equal loads share one access.
   BodyValue load(BodyBuilder& body, OperandId operand, std::vector<AffineIndex> indices,
                  const LoadOptions& options = {});
@@ -75,12 +75,12 @@ class LoopKernelBuilder {
   BodyValue index(BodyBuilder& body, const AffineIndex& index);
   BodyValue extent(BodyBuilder& body, const SizeExpr& size);
 
-  /// Reduces `value`, one of the term's, over all reduction dims. Gives the result to the epilogue: an i64 for kArgMin
-  /// and kArgMax, else of the value's dtype.
+  /// Reduces `value`, a value of the term, over all reduction dims. Gives the result to the epilogue: an i64 for
+  /// kArgMin and kArgMax, else of the value's dtype.
   BodyValue reduce(ReductionKind kind, BodyValue value);
 
-  /// A tensor that the kernel writes: `value`, one of the epilogue's, at `indices`, which walk every parallel dim and
-  /// no other. The value's dtype is body_dtype of the tensor's.
+  /// Adds a tensor that the kernel writes: `value`, a value of the epilogue, at `indices`, which walk every parallel
+  /// dim and no other dim. The value's dtype is body_dtype of the tensor's.
   void store(std::string name, TensorType type, std::vector<AffineIndex> indices, BodyValue value);
   void store(KernelTensor tensor, std::vector<AffineIndex> indices, BodyValue value);
 

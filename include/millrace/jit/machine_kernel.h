@@ -28,7 +28,7 @@ struct VectorType {
   friend bool operator==(const VectorType&, const VectorType&) = default;
 };
 
-/// What a kernel does with a buffer.
+/// How a kernel accesses a buffer.
 enum class BufferAccess : std::uint8_t { kRead, kWrite, kReadWrite };
 
 struct BufferArgument {
@@ -140,8 +140,8 @@ Status verify(const MachineKernel&);
 ///     }
 std::string to_text(const MachineKernel&);
 /// Reads to_text, and text written by hand. Numbers blocks in the order of the text, as MachineBuilder does. Does not
-/// verify the kernel. A failure says what was found at which line and column, and what was expected; `name` stands for
-/// the text in it.
+/// verify the kernel. A failure gives the line and column, the text found and the text expected; `name` names the text
+/// in it.
 Result<MachineKernel> parse_machine_kernel(std::string_view text, std::string_view name = "kernel");
 
 }  // namespace millrace

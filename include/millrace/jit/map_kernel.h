@@ -16,7 +16,7 @@ struct Tiling {
   std::uint32_t row_unroll = 1;
   std::int64_t points_per_group = 0;  // approximate number of parallel points per workgroup
   /// Whether the epilogue of a reduction is a loop over the tile's cells, kept in private memory. Otherwise each cell
-  /// has a copy of the epilogue.
+  /// has its own copy of the epilogue.
   bool loops_epilogue = false;
   /// Whether loads that are contiguous along row_dim are read as vectors along it and transposed in registers. The tile
   /// then has as many rows as lanes.
@@ -24,8 +24,8 @@ struct Tiling {
   /// Whether a partial transposed block goes to private memory and from there, point by point, to the result. The code
   /// then has the same length for any block, for targets without masked stores.
   bool loops_tail_stores = false;
-  /// Points of the innermost reduction dim per step, each with its own accumulators: few accumulators would wait for
-  /// their own last addition. 1 where lanes run along a reduction dim.
+  /// Points of the innermost reduction dim per step, each with its own accumulators: with too few accumulators, each
+  /// addition would wait for the one before. 1 where lanes run along a reduction dim.
   std::uint32_t term_unroll = 1;
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
@@ -43,7 +43,7 @@ struct DescribedKernel {
   MachineKernel kernel;
   std::string mapping;  // "16 lanes x 4 along n, 6 rows along m, 4096 points per group"
 };
-/// The same, and how it was mapped, for people.
+/// The same, with a description of the mapping, for people.
 Result<DescribedKernel> map_and_describe(const LoopKernel&, const TargetSpec&);
 /// The same with a given tiling; for CPUs only.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&, const Tiling&);

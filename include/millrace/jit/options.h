@@ -8,7 +8,7 @@ namespace millrace {
 /// Controls which generator compiles a kernel.
 struct CompileKernelOptions {
   std::string force_generator = {};  // empty: the first in order that accepts it
-  bool allow_reference = false;      // may use the interpreter although the target has a real generator
+  bool allow_reference = false;      // may use the interpreter even if the target has a real generator
 };
 
 /// Controls which algorithm serves a request.

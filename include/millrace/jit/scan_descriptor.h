@@ -9,11 +9,11 @@
 
 namespace millrace {
 
-/// What one kernel of a scan does. Rows in parts take a kernel for each of the last two, in this order.
+/// The step of a scan that one kernel does. Rows in parts take two kernels: kTotals, then kParts.
 enum class ScanStep : std::uint8_t {
   kRows,    // scans whole rows
-  kTotals,  // writes the total of each part, of scan_total_bytes(), row by row; the results are not there
-  kParts,   // reads these between input and result, and scans each part
+  kTotals,  // writes the total of each part, in scan_total_bytes() each, row by row; has no result buffer
+  kParts,   // scans each part from those totals, whose buffer is between input and result
 };
 
 /// A running reduction along one axis, as data. 16-bit floats accumulate in f32.
@@ -27,8 +27,8 @@ struct ScanDescriptor {
   bool exclusive = false;  // excludes the element itself; the first result is that of an empty reduction
   bool reverse = false;
   ScanStep step = ScanStep::kRows;  // a request is for whole rows
-  /// The parts per row, of nearly even lengths, which are multiples of 64 but for the last. In a request, 1 leaves the
-  /// number to the algorithm.
+  /// The parts per row. Their lengths are nearly equal, and multiples of 64 except for the last. In a request, 1 leaves
+  /// the number to the algorithm.
   SizeExpr parts = 1;
 };
 

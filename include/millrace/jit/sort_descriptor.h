@@ -15,17 +15,17 @@ namespace millrace {
 struct SortDescriptor {
   std::string name;
   KernelTensor input;
-  /// If set, the input is in no buffer: this map computes it, its one result, point by point. The sort's operands are
-  /// the map's.
+  /// If set, the input is not in a buffer: it is the only result of this map, computed point by point. The sort's
+  /// operands are those of the map.
   std::optional<LoopKernel> load = {};
   std::uint32_t axis = 0;
   SizeExpr k;
   bool largest = false;  // descending
   bool sorted = true;    // false: the k results may be in any order
-  /// The indices (i64) that elements come with, of the input's shape and layout. If absent, elements have their
-  /// positions in the row. Equal keys keep the lower position first in either case.
+  /// The index (i64) of each element, with the input's shape and layout. If absent, an element's index is its position
+  /// in the row. Equal keys keep the lower position first in either case.
   std::optional<KernelTensor> input_indices = std::nullopt;
-  /// The parts per row, of nearly even lengths, which are multiples of 64 but for the last.
+  /// The parts per row. Their lengths are nearly equal, and multiples of 64 except for the last.
   SizeExpr parts = 1;
   /// The requested results; an absent one has no storage and no code. Indices are i64.
   std::optional<KernelTensor> values;

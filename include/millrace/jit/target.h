@@ -16,12 +16,12 @@ class KernelCompiler;  // kernel_compiler.h
 
 using KernelCompilerList = std::vector<std::shared_ptr<const KernelCompiler>>;
 
-/// A spec and the generators that serve it, in the order in which they are asked. There is no Target without a
-/// generator: a device without a back end cannot be written down.
+/// A spec and the generators that serve it, in the order in which they are asked. A Target always has a generator, so a
+/// device without a back end cannot be expressed.
 class Target {
  public:
-  /// Keeps the generators that support `spec`. Fails when none does, naming the target, each generator with its
-  /// reason, and what is built in.
+  /// Keeps the generators that support `spec`. Fails if none does, naming the target and each generator with its
+  /// reason.
   static Result<Target> create(TargetSpec spec, const KernelCompilerList& generators);
 
   const TargetSpec& spec() const { return spec_; }
