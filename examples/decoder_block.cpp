@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decoder block with a cache of keys and values that the application keeps: the cache so far is an input of a run,
-// and the cache with the new tokens an output. Two pairs of buffers take turns, as a run never writes what it reads.
-// One program reads a whole prompt, and then one token at a time. Plain loops over all tokens check it.
+// A decoder block whose cache of keys and values the application keeps: the cache so far is an input of a run, and the
+// cache with the new tokens is an output. Two pairs of buffers alternate, because a run never writes to its inputs. One
+// program reads a whole prompt, and then one token at a time. Plain loops over all tokens check it.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -43,7 +43,7 @@ struct Weights {
   Vector down = numbers(kHidden * kModel, 9, 0.2f);
 };
 
-/// The angle of a position in pair i of a head's elements, per position.
+/// The angle per position by which pair i of a head's elements is rotated.
 double frequency(std::int64_t i) { return std::pow(10000.0, -2.0 * static_cast<double>(i) / kDepth); }
 
 Result<Graph> build(const Weights& w) {
@@ -118,7 +118,7 @@ class Decoder {
   std::int64_t past_ = 0;
 };
 
-// The same in plain loops, over all tokens at once and without a cache.
+// The same in plain loops over all tokens at once, without a cache.
 
 using Rows = std::vector<std::vector<double>>;
 
@@ -219,7 +219,7 @@ Status run() {
     }
     fmt::print("{:2} tokens after {:2}: y[0] = {:.4f}, {:.4f}, {:.4f} ..., off by {:.1e} at most\n", tokens,
                first / kModel, y[0], y[1], y[2], error);
-    if (!(error < 1e-5)) return internal_error("decoder_block: y is not what plain loops give");
+    if (!(error < 1e-5)) return internal_error("decoder_block: y differs from the result of plain loops");
     first += count;
   }
   return {};

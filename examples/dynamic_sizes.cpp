@@ -8,8 +8,8 @@
 using namespace millrace;
 
 int main() try {
-  const SizeExpr rows = Dim("rows").at_least(1).at_most(1024);  // told by the extents of x
-  const SizeExpr k = Dim("k").at_most(8);                       // in no input: bound by name, so it needs a bound
+  const SizeExpr rows = Dim("rows").at_least(1).at_most(1024);  // given by the extents of x
+  const SizeExpr k = Dim("k").at_most(8);                       // in no input: bound by name, needs a maximum
   GraphBuilder graph("best");
   const Tensor x = graph.input("x", DType::kF32, {rows, 8});
   graph.output("best", topk(softmax(x), k).values);
@@ -21,7 +21,7 @@ int main() try {
     session.run({bind("x", in, {n, 8})}, {bind("best", best)}, {{"k", 2}}).throw_if_error();
     for (std::size_t i = 0; i < best.size(); i += 2) std::printf("%.4f %.4f\n", best[i], best[i + 1]);
   }
-  // A promise that is not kept is an error that names it, before anything runs.
+  // A broken promise is an error that names it, before anything runs.
   const Status refused = session.run({bind("x", std::span<float>(), {0, 8})}, {bind("best", std::span<float>())});
   std::puts(refused.message().c_str());
 } catch (const StatusError& error) {

@@ -11,8 +11,8 @@ using namespace millrace;
 
 namespace {
 
-/// A soft threshold: x moved towards 0 by t, and 0 within t of it. A template over the builder, so that one text gives
-/// code for every target and the meaning for constant folding.
+/// A soft threshold: x moved towards 0 by t, and 0 if |x| < t. A template over the builder, so that one definition
+/// serves code for every target and constant folding.
 struct SoftThreshold {
   static auto emit(auto& b, auto operands) {
     const auto x = operands[0], t = operands[1];

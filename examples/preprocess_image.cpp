@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands before an image network: an RGB image of any size becomes a normalised f32[1, 3, 224, 224]. Height and
+// The preprocessing for an image network: an RGB image of any size becomes a normalised f32[1, 3, 224, 224]. Height and
 // width are symbols, so that one program serves every image.
 #include <array>
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kSide = 224;
 
-/// Of ImageNet's training images, per channel.
+/// Per channel, for ImageNet's training images.
 constexpr std::array<float, 3> kMean = {0.485f, 0.456f, 0.406f}, kDeviation = {0.229f, 0.224f, 0.225f};
 
 Result<Graph> build() {
@@ -28,7 +28,7 @@ Result<Graph> build() {
   return graph.finish();
 }
 
-/// An image of one colour stays of one colour, whatever its size.
+/// An image of one colour keeps that colour at any size.
 Status check(Session& session, std::int64_t height, std::int64_t width) {
   const std::array<std::uint8_t, 3> colour = {255, 128, 0};
   std::vector<std::uint8_t> image;

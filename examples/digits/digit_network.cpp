@@ -18,7 +18,7 @@ struct TrainedLayers {
     return entry.ok() ? graph.constant_shared(entry->type, entry->shared_bytes()) : graph.fail(entry.status());
   }
 
-  /// A 3x3 convolution that keeps height and width; a bias per channel.
+  /// A 3x3 convolution that keeps height and width, with a bias per channel.
   Tensor conv(Tensor x, const std::string& name) const {
     const Tensor weight = parameter(name + ".weight"), bias = parameter(name + ".bias");
     return conv2d(x, weight, bias, {.padding = {1, 1, 1, 1}});

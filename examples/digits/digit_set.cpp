@@ -9,7 +9,7 @@ using namespace millrace;
 
 namespace {
 
-/// The elements of the file's tensor `name`, which has to be of T.
+/// The elements of the file's tensor `name`, which must have the dtype of T.
 template <class T>
 Result<std::vector<T>> read_elements(const Safetensors& file, const std::string& name) {
   MILLRACE_TRY_ASSIGN(const Safetensors::Entry entry, file.get(name));

@@ -13,7 +13,7 @@ namespace digits {
 inline constexpr std::size_t kSide = 8;
 inline constexpr std::size_t kPixels = kSide * kSide;
 
-/// Handwritten digits and what they are. A pixel is from 0 (paper) to 1 (ink), row by row.
+/// Handwritten digits with their labels. Pixels are stored row by row, from 0 (paper) to 1 (ink).
 struct DigitSet {
   std::vector<float> pixels;
   std::vector<std::int64_t> labels;

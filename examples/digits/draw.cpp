@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kIndent = "   ";
 
-/// A character cell is twice as high as wide, so a pixel is two of them.
+/// A character cell is twice as high as wide, so a pixel takes two cells.
 std::string_view shade(float ink) {
   constexpr std::array<std::string_view, 5> kShades = {"  ", "░░", "▒▒", "▓▓", "██"};
   return kShades[static_cast<std::size_t>(std::clamp(ink, 0.0f, 1.0f) * (kShades.size() - 1) + 0.5f)];

@@ -12,7 +12,7 @@
 
 namespace digits {
 
-/// The network's answer for one image, the most probable first.
+/// The network's answers for one image, most probable first.
 struct Guesses {
   std::array<float, kGuesses> probabilities;
   std::array<std::int64_t, kGuesses> classes;

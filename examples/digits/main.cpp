@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Classifies the handwritten digits of digits.safetensors with the network whose weights are in the same file, on the
-// CPU or on the device of a spec, such as hip or sim:gfx1100.
+// CPU or on a given device, such as hip or sim:gfx1100.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -59,7 +59,7 @@ void print_report(const Program& program) {
   fmt::print("\nmemory plan\n{}\n", program.to_text(Stage::kPlan));
 }
 
-/// Digits for people to look at: the first few, then the first few mistakes.
+/// Prints digits for people to look at: the first few, then the first few mistakes.
 void print_pictures(const DigitSet& digits, const std::vector<Guesses>& guesses) {
   std::vector<std::size_t> first, wrong;
   for (std::size_t i = 0; i < digits.size(); ++i) {

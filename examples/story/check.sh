@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Compares a story with the one that llama2.c tells: check.sh PROGRAM [MODELS]. Exits with 77 where the model is not.
+# Compares a story with the one that llama2.c tells: check.sh PROGRAM [MODELS]. Exits with 77 if the model is missing.
 models=${MILLRACE_MODELS:-$2}
 weights=$models/stories260K.bin tokenizer=$models/tok512.bin expected=$models/ref/stories260K_greedy_256.txt
 for file in "$weights" "$tokenizer" "$expected"; do
   if [ ! -f "$file" ]; then
-    echo "skipped: $file is not there; set MILLRACE_MODELS to the folder of stories260K.bin and tok512.bin"
+    echo "skipped: $file does not exist; set MILLRACE_MODELS to the folder of stories260K.bin and tok512.bin"
     exit 77
   fi
 done

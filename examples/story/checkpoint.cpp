@@ -56,7 +56,7 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
   MILLRACE_TRY_ASSIGN(const SharedBytes header, reader.take(sizeof found.sizes));
   std::memcpy(&found.sizes, header.data(), sizeof found.sizes);
   Sizes& sizes = found.sizes;
-  // A negative number says that the classifier is not the embedding.
+  // A negative size means that the classifier is not the embedding.
   const bool has_classifier = sizes.vocabulary < 0;
   if (has_classifier) sizes.vocabulary = -sizes.vocabulary;
   MILLRACE_TRY(check(path, sizes));

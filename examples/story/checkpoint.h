@@ -10,7 +10,7 @@
 
 namespace story {
 
-/// The sizes of a network of Llama's kind.
+/// The sizes of a Llama-like network.
 struct Sizes {
   std::int32_t dim, hidden, layers, heads, kv_heads, vocabulary, context;
 

@@ -92,7 +92,7 @@ class Decoder {
     all_keys = store(all_keys, layer, reshape(key, {kv_heads, size}));
     all_values = store(all_values, layer, reshape(value, {kv_heads, size}));
     const auto of_all = [&](Tensor all) { return slice(all, {layer, 0, 0, 0}, {layer + 1, kv_heads, seen_, size}); };
-    // The query heads that share a head of keys and values are its rows.
+    // The query heads that share one head of keys and values become the rows of one product.
     query = reshape(query, {1, kv_heads, sizes_.heads / kv_heads, size});
     const Tensor seen = attention(query, of_all(all_keys), of_all(all_values));
     return linear(reshape(seen, {1, dim}), of_layer(weights_.attention_out, layer, {dim, dim}));
@@ -108,7 +108,7 @@ class Decoder {
   const Checkpoint& weights_;
   const Sizes& sizes_;
   GraphBuilder graph_{"decoder"};
-  SizeExpr seen_;  // how many positions the queries see: those up to this one
+  SizeExpr seen_;  // the number of positions that the query sees: those up to this one
   Tensor token_, position_, keys_, values_, cosine_, sine_;
 };
 

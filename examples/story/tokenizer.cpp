@@ -12,13 +12,13 @@ namespace story {
 
 using millrace::Result;
 
-/// The tokens of the 256 bytes stand behind those of the unknown, the begin and the end.
+/// The tokens of the 256 bytes follow those for unknown, begin and end.
 constexpr std::int64_t kFirstByte = 3;
 
 Result<Tokenizer> Tokenizer::read(const std::string& path, std::size_t num_tokens) {
   const std::string where = fmt::format("tokenizer '{}'", path);
   MILLRACE_TRY_ASSIGN(const std::vector<std::byte> file, millrace::read_file(where, path));
-  std::size_t at = sizeof(std::int32_t);  // behind the length of the longest token
+  std::size_t at = sizeof(std::int32_t);  // after the length of the longest token
   const auto take = [&](void* to, std::size_t size_bytes) {
     if (at > file.size() || size_bytes > file.size() - at) return false;
     std::memcpy(to, file.data() + at, size_bytes);
@@ -50,7 +50,7 @@ std::vector<std::int64_t> Tokenizer::encode(std::string_view text) const {
     return known == numbers_.end() ? std::nullopt : std::optional(known->second);
   };
   if (text.empty()) return tokens;
-  if (const auto space = find(" ")) tokens.push_back(*space);  // every word has one in front of it
+  if (const auto space = find(" ")) tokens.push_back(*space);  // every word is preceded by one
   for (std::size_t i = 0; i < text.size();) {
     std::size_t length = 1;  // of the UTF-8 character
     while (i + length < text.size() && (static_cast<unsigned char>(text[i + length]) & 0xc0) == 0x80) ++length;
@@ -61,7 +61,7 @@ std::vector<std::int64_t> Tokenizer::encode(std::string_view text) const {
     }
     i += length;
   }
-  // Merges the neighbours that make the best token, until none do.
+  // Merges the neighbours that make the token with the best score, until no neighbours make a token.
   while (true) {
     std::optional<std::size_t> best;
     std::int64_t merged = 0;

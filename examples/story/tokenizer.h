@@ -21,7 +21,7 @@ class Tokenizer {
 
   /// The tokens of a text, after kBegin.
   std::vector<std::int64_t> encode(std::string_view text) const;
-  /// What the token adds to the text when it follows `before`.
+  /// The text that the token adds after the token `before`.
   std::string decode(std::int64_t before, std::int64_t token) const;
 
  private:
