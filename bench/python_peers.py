@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times sorts, TopK, argmax and cumulative sums of NumPy, ONNX Runtime and PyTorch beside ours, on one core.
+"""Times sorts, TopK, argmax and cumulative sums, ours and those of NumPy, ONNX Runtime and PyTorch, on one core.
 
     python3 -m venv peers && peers/bin/pip install numpy onnx onnxruntime torch
     peers/bin/python bench/python_peers.py --build build/release [--cpu 1] [--filter TEXT]
@@ -152,7 +152,7 @@ def onnxruntime_calls(case, inputs):
 
 
 def median_us(calls, seconds):
-    """Of calls timed one by one, after one round that is not."""
+    """Times calls one by one, after one round that is not timed."""
     times, end = [], None
     for iteration in range(10**6):
         if iteration == min(NUM_INPUTS, 4):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compile() does before code generation, of graphs with many nodes.
+// The part of compile() before code generation, on graphs with many nodes.
 #include <benchmark/benchmark.h>
 
 #include "bench/graph/tower.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiling graphs of many small nodes, without a cache, and what each phase takes: no phase may grow faster than the
-// graph.
+// Compiles graphs of many small nodes without a cache, and times each phase: no phase may grow faster than the graph.
 #include <benchmark/benchmark.h>
 
 #include "millrace/graph/compile_report.h"
@@ -45,7 +44,7 @@ Graph concat_of_symbols(std::int64_t count) {
   return graph.finish().value();
 }
 
-/// An output per number, each of one input.
+/// One output per number, all computed from one input.
 template <class F>
 Graph outputs_of(std::int64_t count, Shape shape, F&& output) {
   GraphBuilder graph("outputs");
@@ -83,7 +82,7 @@ Graph reductions(std::int64_t count) {
                     [](Tensor x, std::int64_t i) { return reduce_sum(slice(x, {i}, {i + 16}), {0}); });
 }
 
-/// Products of other rows each, times a number.
+/// One product per number, each of different rows, times that number.
 Graph products(std::int64_t count) {
   GraphBuilder graph("products");
   const Tensor x = graph.input("x", DType::kF32, {count + 16, 16}), y = graph.input("y", DType::kF32, {16, 16});
@@ -94,7 +93,7 @@ Graph products(std::int64_t count) {
   return graph.finish().value();
 }
 
-/// Values that each wait for the one before: reshapes keep them from being one kernel.
+/// Values that each depend on the one before. Reshapes keep them from fusing into one kernel.
 Graph chain(std::int64_t count) {
   GraphBuilder graph("chain");
   Tensor x = graph.input("x", DType::kF32, {16});
@@ -115,7 +114,7 @@ Graph fan(std::int64_t count) {
   return graph.finish().value();
 }
 
-/// The same of an extent that a run binds.
+/// The same with an extent that a run binds.
 Graph symbolic_fan(std::int64_t count) {
   GraphBuilder graph("symbolic_fan");
   const Tensor x = graph.input("x", DType::kF32, {Dim("rows").at_least(1).at_most(4096)});

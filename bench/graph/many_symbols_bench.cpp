@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of n inputs, each of an extent of its own, from building them to running them: no stage may grow faster than
-// n log n.
+// Builds, compiles and runs graphs of n inputs, each with its own symbolic extent: no stage may grow faster than n log
+// n.
 #include <string>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to graph and back, of graphs with many nodes.
+// Parses and prints graphs with many nodes.
 #include <benchmark/benchmark.h>
 
 #include "bench/graph/tower.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Session::run costs beyond the kernels: programs whose kernels do next to nothing.
+// The cost of Session::run beyond the kernels, measured on programs whose kernels do almost nothing.
 #include <benchmark/benchmark.h>
 
 #include "millrace/millrace.h"
@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-/// A chain of `dispatches` kernels of 16 elements each; reshapes keep them from being one.
+/// A chain of `dispatches` kernels of 16 elements each; reshapes keep them from fusing into one.
 Program chain(int dispatches) {
   GraphBuilder graph("chain");
   Tensor x = graph.input("x", DType::kF32, {16});

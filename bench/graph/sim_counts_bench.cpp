@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sorts, TopK and scans do on a simulated GPU, counted: a table in which time means nothing. "reads" and "writes"
-// are buffer bytes for each byte of the input; conflicts and instructions are for each element of it.
+// Counts the work of sorts, TopK and scans on a simulated GPU; ignore the times. "reads" and "writes" are buffer bytes
+// per byte of the input; conflicts and instructions are per element of it.
 #include <random>
 #include <vector>
 
@@ -48,7 +48,7 @@ void count(benchmark::State& state, Build build, const char* target, DType dtype
   Session session = Session::create(program).value();
   std::mt19937 random(7);
   std::vector<std::uint32_t> x(static_cast<std::size_t>(rows * n));
-  for (std::uint32_t& bits : x) bits = random() >> 3;  // no NaN where they are floats
+  for (std::uint32_t& bits : x) bits = random() >> 3;  // no NaN if the bits are floats
   std::vector<std::vector<std::byte>> outputs;
   std::vector<TensorBinding> bindings;
   for (const Argument& output : program.outputs()) {

@@ -8,7 +8,7 @@
 
 #include "millrace/hal/device.h"
 
-// What the inline device costs beyond the kernels: they are one instruction, `ret`, so all that is measured is ours.
+// The cost of the inline device beyond the kernels, which are one instruction, `ret`.
 
 namespace millrace {
 namespace {
@@ -26,7 +26,7 @@ ExecutableImage empty_kernel() {
           .code_bytes = 1};
 }
 
-/// Each has code of its own.
+/// Each kernel has its own code.
 std::vector<ExecutableImage> empty_kernels(std::int64_t count) {
   std::vector<ExecutableImage> images;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -36,7 +36,8 @@ std::vector<ExecutableImage> empty_kernels(std::int64_t count) {
   return images;
 }
 
-/// `num_dispatches` dispatches of three buffers and four sizes, of the kernels in turn, with a barrier after each.
+/// `num_dispatches` dispatches, which cycle through the kernels. Each has three buffers and four sizes, and a barrier
+/// after it.
 struct Program {
   Program(std::int64_t num_dispatches, const SizeExpr& n, std::int64_t num_kernels = 1) {
     CommandList list;
@@ -118,7 +119,7 @@ void submit_signal_and_wait(benchmark::State& state) {
 }
 BENCHMARK(submit_signal_and_wait);
 
-/// A list of 1000 dispatches of so many kernels. The bar is 0.05 us each.
+/// A list of 1000 dispatches of range(0) different kernels. The bar is 0.05 us per dispatch.
 void replay_long_list(benchmark::State& state) {
   Program program(1000, 64, state.range(0));
   submit_repeatedly(state, program);

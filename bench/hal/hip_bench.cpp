@@ -13,8 +13,8 @@
 #include "millrace/jit/machine_builder.h"
 #include "tests/hip_standin/control.h"
 
-// What our own code costs when a command list is submitted to a HIP device. The runtime is the stand-in of the tests,
-// whose time is taken off; what its launches, copies and events would cost on AMD's is not measured.
+// The cost of our own code when a command list is submitted to a HIP device. The runtime is the stand-in of the tests,
+// whose time is subtracted; the cost of launches, copies and events in AMD's runtime is not measured.
 
 namespace millrace {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pool's threads cost, and what they bring: hand-overs to threads that poll and that sleep, tiny dispatches
-// beside the inline device, and large kernels, and several beside each other, on one thread and on two; and large
-// kernels while other processes keep CPUs busy. Bars: a hot dispatch at most 1.5 us, one that wakes its thread 6 us,
-// work of 1,000 elements at most 1.05 x inline; on a machine with two CPUs, two threads are at least 1.25 x as fast as
-// one next to one busy process, and not slower next to two. Take the medians of several repetitions, and a machine on
-// which nothing else runs: where more threads want to run than there are CPUs, a hand-over waits for one.
+// The costs and gains of the thread pool: hand-overs to polling and to sleeping threads; tiny dispatches, compared with
+// the inline device; large kernels, and several concurrent kernels, on one thread and on two; and large kernels while
+// other processes keep CPUs busy. Bars: a hot dispatch takes at most 1.5 us, one that wakes its thread 6 us, and work
+// of 1,000 elements at most 1.05 x inline; on a machine with two CPUs, two threads are at least 1.25 x as fast as one
+// next to one busy process, and not slower next to two. Take the median of several repetitions on an otherwise idle
+// machine: if more threads want to run than there are CPUs, a hand-over waits for one.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -32,9 +32,9 @@ std::shared_ptr<ThreadPool> make_pool(std::uint32_t num_threads) {
   return ThreadPool::create({.num_threads = num_threads}).value();
 }
 
-/// A loop of two indices, one of them on the other thread, which polls or sleeps before. What is measured is the time
-/// from the call until the other thread has begun, or until the loop has ended. Where other programs run, some
-/// hand-overs wait for a CPU: p10 and p50, of all, leave them out of account.
+/// A loop over two indices, one of them on the other thread, which polls or sleeps before. Measures the time from the
+/// call until the other thread has begun, or until the loop has ended. If other programs run, some hand-overs wait for
+/// a CPU; the percentiles p10 and p50 over all hand-overs are not affected.
 void hand_over(benchmark::State& state, bool is_parked, bool until_begun) {
   const auto pool = make_pool(2);
   const std::thread::id caller = std::this_thread::get_id();
@@ -46,7 +46,7 @@ void hand_over(benchmark::State& state, bool is_parked, bool until_begun) {
     const auto ns = [&] { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count(); };
     const auto body = [&](std::size_t, std::size_t) {
       if (std::this_thread::get_id() != caller) return begun_ns.store(ns());
-      // The caller leaves the second index to the other thread, as long as it comes for it.
+      // The caller leaves the second index to the other thread, unless that does not come for 100 us.
       while (until_begun && begun_ns == 0 && ns() < 100'000) continue;
     };
     pool->parallel_for(2, 1, body);
@@ -63,7 +63,7 @@ BENCHMARK_CAPTURE(hand_over, hot_loop, false, false)->UseManualTime();
 BENCHMARK_CAPTURE(hand_over, parked_until_begun, true, true)->UseManualTime()->Iterations(2000);
 BENCHMARK_CAPTURE(hand_over, parked_loop, true, false)->UseManualTime()->Iterations(2000);
 
-/// What the system takes to wake a thread that sleeps, which is part of what a parked hand-over costs.
+/// The time that the system takes to wake a sleeping thread, which is part of the cost of a parked hand-over.
 void wake_alone(benchmark::State& state) {
   std::atomic<int> word = 0, seen = 0;
   std::thread sleeper([&] {
@@ -92,7 +92,7 @@ void wake_alone(benchmark::State& state) {
 }
 BENCHMARK(wake_alone)->UseManualTime()->Iterations(2000);
 
-/// A dispatch of two groups that are one instruction each, shared though it is too small for it.
+/// A dispatch of two groups of one instruction each, which is shared although it is too small for that.
 void dispatch_empty(benchmark::State& state, std::uint32_t num_threads, bool shares_small_work) {
   const ExecutableImage image{.target = "cpu:baseline",
                               .info = {.name = "empty"},
@@ -136,7 +136,7 @@ constexpr auto soften = [](Tensor x) { return softmax(x); };
 constexpr auto sort_rows_of = [](Tensor x) { return sort(x, 1).values; };
 constexpr auto square = [](Tensor x) { return matmul(x, x); };
 constexpr auto first_50 = [](Tensor x) { return topk(x, 50).values; };
-/// Three kernels that may run beside each other, and one that joins them.
+/// Three kernels that may run concurrently, and one that joins them.
 constexpr auto branch_out = [](Tensor x) { return sort(x, 1).values + softmax(x) + cumulative_sum(x); };
 constexpr auto sum_up = [](Tensor x) { return reduce_sum(x, {1}); };
 template <auto body>
@@ -183,7 +183,7 @@ MILLRACE_POOL_BENCH(sort_4096x256, sort_rows_of, 4096, 256);
 MILLRACE_POOL_BENCH(sort_1M, sort_rows_of, 1, 1'000'000);
 MILLRACE_POOL_BENCH(sort_10M, sort_rows_of, 1, 10'000'000);
 
-/// Processes that keep CPUs busy while it lives: each has one CPU, or runs where the system puts it.
+/// Processes that keep CPUs busy during its lifetime. Each is pinned to one CPU, or runs where the system puts it.
 class BusyNeighbours {
  public:
   BusyNeighbours(std::int64_t count, bool is_pinned) {
@@ -220,8 +220,8 @@ class BusyNeighbours {
   bool are_all_ = true;
 };
 
-/// range(0) is the number of threads, range(1) that of the neighbours, and range(2) says whether each of them has a CPU
-/// of its own.
+/// range(0) is the number of threads, range(1) that of the neighbours, and range(2) says whether each neighbour is
+/// pinned to its own CPU.
 void run_next_to_busy(benchmark::State& state, Build build, std::int64_t rows, std::int64_t n) {
   const BusyNeighbours neighbours(state.range(1), state.range(2) != 0);
   if (!neighbours.are_all()) return state.SkipWithError("a neighbour could not be started");
@@ -239,7 +239,7 @@ MILLRACE_NEIGHBOUR_BENCH(sort_1M, sort_rows_of, 1, 1'000'000);
 MILLRACE_NEIGHBOUR_BENCH(sort_10M, sort_rows_of, 1, 10'000'000);
 
 /// Work that finds the threads asleep, as in a program that runs now and then. It must not take longer than on one
-/// thread: the pool wakes a thread only for what is long enough. range(0) is the number of threads.
+/// thread: the pool wakes a thread only for work that is long enough. range(0) is the number of threads.
 void run_after_a_pause(benchmark::State& state) {
   const std::int64_t rows = state.range(1), n = 512;
   CompileOptions options;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code generation of the graphs of tests/cliff_cases.h at each level: the kernel that takes longest is the time.
-// The bar is 100 ms and 64 KiB of code for each kernel. Time is the process's on the CPU, which others on the machine
-// do not change much.
+// Code generation for the graphs of tests/cliff_cases.h at each ISA level. The time is that of the slowest kernel. The
+// bar is 100 ms and 64 KiB of code per kernel. Times are CPU times of the process, which other processes hardly affect.
 #include <algorithm>
 #include <ctime>
 #include <set>

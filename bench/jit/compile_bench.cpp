@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compile latency of fresh processes: every repetition is a child of its own, and this process never opens the LLVM
-// module. `module_ms` is what opening the module costs; where it is absent the child has not opened it.
+// Compile latency in fresh processes: every repetition is a new child, and this process never opens the LLVM module.
+// `module_ms` is the cost of opening the module; if it is absent, the child has not opened it.
 #include <chrono>
 #include <dlfcn.h>
 #include <filesystem>
@@ -40,7 +40,7 @@ Graph contraction_graph() {
   return graph.finish().value();
 }
 
-/// Weights are any numbers: they do not decide the code.
+/// Weights are arbitrary numbers, because the code does not depend on them.
 Tensor weights(GraphBuilder& graph, const Shape& shape, std::int64_t num_elements) {
   std::mt19937 random(1);
   std::vector<float> values(static_cast<std::size_t>(num_elements));
@@ -65,7 +65,7 @@ Graph digits_graph() {
   return graph.finish().value();
 }
 
-/// Sorts are of rows that no run makes longer than lanes number.
+/// The bound of symbolic rows, within the maximum length that sorts by lanes take.
 const SizeExpr kAnyLength = Dim("n").at_most(1 << 30);
 
 template <std::int64_t n>
@@ -139,7 +139,7 @@ Times compile_twice(const CompileCase& what) {
   return times;
 }
 
-/// In a fresh process; false when it fails.
+/// Compiles in a fresh process; false if that fails.
 bool compile_in_child(const CompileCase& what, Times& times) {
   int ends[2];
   if (pipe(ends) != 0) return false;
@@ -176,7 +176,7 @@ void first_compile(benchmark::State& state, const CompileCase& what) {
   state.counters["kernels"] = {sum.kernels, average};
 }
 
-/// With every kernel in a cache on disk that another process has written.
+/// Compiles with every kernel in a cache on disk that another process has written.
 void compile_from_disk(benchmark::State& state, Graph (*graph)()) {
   const std::filesystem::path directory =
       std::filesystem::temp_directory_path() / ("millrace-compile-bench-" + std::to_string(getpid()));

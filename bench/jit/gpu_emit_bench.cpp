@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emission of one kernel for one GPU target: from the planned kernel to an object that was linked and read back. The
-// kernels are those of graphs that ask for every algorithm for GPUs; the last line is the median of all. The median and
-// the greatest are of the process's time on the CPU, which others on the machine do not change much.
+// Emission of one kernel for one GPU target, from the planned kernel to an object that is linked and read back. The
+// kernels are those of graphs that together use every GPU algorithm; the last line is the median of all. The median and
+// the maximum are CPU times of the process, which other processes hardly affect.
 #include <algorithm>
 #include <ctime>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast kernels are interpreted, in lane instructions a second: plain, and before the eyes of a simulated device.
+// How fast kernels are interpreted, in lane instructions per second: unobserved, and observed by a simulated device.
 #include <numeric>
 
 #include <benchmark/benchmark.h>

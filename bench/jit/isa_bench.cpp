@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine code of flagship kernels executes, counted per kernel and per element of the graph's input: run it
-// before and after a change of emitted code. The rows "run" and "run_unchecked" time the executor itself: their
-// items_per_second are wave instructions.
+// Counts the instructions that the machine code of important kernels executes, per kernel and per element of the
+// graph's input. Run it before and after a change of emitted code. The rows "run" and "run_unchecked" time the executor
+// itself: their items_per_second are wave instructions.
 #include <memory>
 #include <random>
 #include <vector>
@@ -61,7 +61,7 @@ class Run {
     std::mt19937 random(7);
     for (const Argument& argument : program_->inputs()) {
       inputs_.push_back(reserve(argument));
-      // Floats of moderate size, and no NaN: of f32 one each, of f16 two.
+      // Floats of moderate size without NaN: each word is one f32 or two f16.
       for (std::size_t i = 0; i + 1 < memory_.back().size(); i += 2) {
         memory_.back()[i] = static_cast<std::byte>(random() & 0xff);
         memory_.back()[i + 1] = static_cast<std::byte>(0x38 + (random() & 0x83));

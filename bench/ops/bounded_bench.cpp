@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that the elements decide the number of, ours beside loops and the C++ library, f32, one thread: name/n/order.
-// Half of what nonzero reads at random is 0, and one in 16 of few values.
+// Ops whose number of results depends on the elements, compared with loops and the C++ library, f32, one thread:
+// name/n/order. For nonzero, half of the random elements are 0, and one in 16 of those with few values.
 #include <benchmark/benchmark.h>
 
 #include "bench/ops/peers/plain_bounded.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of who sorts or selects what, for programs that measure them: name/rows/n/order, or name/rows/n/k/order.
+// Tables of contenders and problems for the programs that measure sorts and selections: name/rows/n/order, or
+// name/rows/n/k/order.
 #pragma once
 
 #include <cstring>
@@ -21,14 +22,15 @@ struct Problem {
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
-/// The extents of a tensor whose middle axis has the rows: those of so many neighbouring columns lie beside each other.
+/// The extents of a tensor with the rows along its middle axis; the rows of `columns` neighbouring columns lie side by
+/// side.
 inline Extents extents_of(const Problem& problem, std::int64_t columns) {
   return {problem.rows / columns, problem.n, columns};
 }
 
 struct Contender {
   const char* name;
-  /// Takes inputs_of() the problem and the order.
+  /// Uses inputs_of() the problem and the order.
   void (*run)(benchmark::State&, const Problem&, std::string_view order);
   std::span<const Problem> problems;
   std::span<const std::string_view> orders;
@@ -36,7 +38,7 @@ struct Contender {
 
 inline constexpr std::span<const std::string_view> kUsualOrders = kOrderNames;
 inline constexpr std::span<const std::string_view> kRandom = kUsualOrders.first(1);
-/// Names of test::hard_rows(), for those who can order NaN.
+/// Names of test::hard_rows(), for contenders that can order NaN.
 inline constexpr std::string_view kHardOrders[] = {"one change",
                                                    "sorted with a random tail",
                                                    "organ pipe",
@@ -71,7 +73,7 @@ std::vector<std::vector<T>> make_hard_inputs(const Problem& problem, std::string
   throw std::invalid_argument("no such order: " + std::string(name));
 }
 
-/// The inputs that every contender rotates. The last ones are kept, because the next contender has the same.
+/// The inputs that every contender rotates. The last ones are kept, because the next contender uses the same.
 template <class T>
 const std::vector<std::vector<T>>& inputs_of(const Problem& problem, std::string_view order) {
   static Problem last_problem{-1, -1};

@@ -13,9 +13,9 @@
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/jit/loop_kernel_builder.h"
 
-// f32 dot on one thread: ours, compiled by xbyak and run by the inline device, beside Eigen and OpenBLAS in one
-// process. Every run of a product takes other inputs, as an application's do. Say
-// --benchmark_enable_random_interleaving=true --benchmark_repetitions=9 for ratios that outlive a noisy machine.
+// f32 dot on one thread: ours, compiled by xbyak and run by the inline device, compared with Eigen and OpenBLAS in one
+// process. Every run of a product uses different inputs, as in an application. Run with
+// --benchmark_enable_random_interleaving=true --benchmark_repetitions=9 to get stable ratios on a noisy machine.
 
 namespace millrace {
 namespace {
@@ -140,7 +140,7 @@ void eigen_dot(benchmark::State& state, std::shared_ptr<Operands> operands, DotS
   });
 }
 
-/// From a LoopKernel to an image: what the first compile of a shape costs, the mapping of its pages apart.
+/// From a LoopKernel to an image: the cost of the first compile of a shape, except mapping its pages.
 void compile_dot(benchmark::State& state, DotShape shape, TargetSpec spec) {
   const auto generator = make_xbyak_generator();
   const LoopKernel kernel = make_dot(shape);

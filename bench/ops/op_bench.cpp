@@ -22,7 +22,7 @@ std::vector<std::size_t> sizes(const std::vector<BufferBinding>& bindings) {
   return sizes;
 }
 
-/// An op's requests, compiled, with the operands that each reads.
+/// The compiled requests of an op, with the operands that each reads.
 struct PreparedOp {
   std::vector<std::unique_ptr<PreparedRequest>> requests;
   std::vector<std::vector<BufferBinding>> operands;

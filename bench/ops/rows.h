@@ -15,7 +15,7 @@ namespace millrace::bench {
 
 inline constexpr std::size_t kInputs = 16;
 
-/// What rows hold. Random rows are the usual ones; the others are where sorts and selections go wrong.
+/// The order of the elements of a row. Random rows are the usual case; the others are hard for sorts and selections.
 enum class Order : std::uint8_t { kRandom, kAscending, kDescending, kEqual, kFewValues };
 inline constexpr std::array<std::string_view, 5> kOrderNames = {"random", "ascending", "descending", "equal",
                                                                 "few_values"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that reads each element of its rows once: argmax beside reading everything, a cumulative sum beside copying
-// everything. f32, one thread: name/rows/n.
+// Ops that read each element of their rows once: argmax compared with reading everything, a cumulative sum compared
+// with copying everything. f32, one thread: name/rows/n.
 #include <cstring>
 #include <type_traits>
 

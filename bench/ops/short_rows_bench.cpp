@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops along an axis of tensors with one short dim: of 2 to 15 elements, beside one of 10^6. Each runs on every level
-// of the host, to see where a higher one is slower. f32, one thread: op/layout/n/level.
+// Ops on tensors with one short dim of 2 to 15 elements, next to a dim of 10^6. Each runs at every ISA level of the
+// host, to see where a higher level is slower. f32, one thread: op/layout/n/level.
 #include <algorithm>
 #include <functional>
 #include <random>
@@ -19,7 +19,7 @@ using namespace millrace;
 constexpr std::int64_t kLong = 1'000'000;
 constexpr std::int64_t kFewResults = 5;
 
-/// Where the short dim is, and the axis: along it, or across it.
+/// The position of the short dim, and whether the axis runs along it or across it.
 struct Layout {
   const char* name;
   bool is_short_last;
@@ -35,7 +35,7 @@ using Results = std::vector<Tensor>;
 struct Op {
   const char* name;
   std::function<Results(Tensor x, std::int64_t axis, std::int64_t extent)> build;
-  bool sorts_all = false;  // which takes seconds along a long axis
+  bool sorts_all = false;  // takes seconds along a long axis
 };
 
 template <Tensor (*kScan)(Tensor, ScanAttrs)>

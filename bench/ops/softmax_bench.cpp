@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax over rows, ours beside Eigen, one thread, rotating 16 inputs.
+// Softmax over rows, compared with Eigen, one thread, rotating 16 inputs.
 #include <random>
 
 #include <benchmark/benchmark.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting rows, and finding their stable order, ours beside the C++ library, a radix sort and, where it was named to
-// cmake (-DMILLRACE_PEER_HIGHWAY=DIR), Highway's vqsort, one thread: name/dtype/rows/n/order (contenders.h). vqsort
-// takes 16-bit floats as mapped integers. What no peer sorts stands beside a copy.
+// Sorts rows and finds their stable order, compared with the C++ library, a radix sort and, if cmake was given its
+// sources (-DMILLRACE_PEER_HIGHWAY=DIR), Highway's vqsort, one thread: name/dtype/rows/n/order (contenders.h). vqsort
+// takes 16-bit floats as mapped integers. Problems that no peer sorts are compared with a copy.
 #include <benchmark/benchmark.h>
 
 #include "bench/ops/contenders.h"
@@ -16,8 +16,8 @@ using namespace millrace;
 using bench::Contender;
 using bench::Problem;
 
-/// How we sort: values or indices, for the best level of the host or for AVX2, of sizes that are known or that runs
-/// bind, along the last axis or across so many columns.
+/// How we sort: values or indices, for the best level of the host or for AVX2, with constant sizes or sizes that a run
+/// binds, along the last axis or across `columns` columns.
 struct Way {
   bool finds_order = false, is_avx2 = false, is_dynamic = false;
   std::int64_t columns = 1;

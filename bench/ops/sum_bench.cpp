@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of f32 on one and on two threads, beside what plain C++ needs to read as many elements: op/sizes/threads. Items
-// are elements of the operands.
+// Sums of f32 on one and on two threads, compared with the time that plain C++ needs to read as many elements:
+// op/sizes/threads. Items are elements of the operands.
 #include <bit>
 #include <functional>
 #include <random>
@@ -86,7 +86,7 @@ void run(benchmark::State& state, const Case& one, int threads) {
   state.SetItemsProcessed(state.iterations() * one.shape[0] * one.shape[1]);
 }
 
-/// The exclusive or of all bits: as many loads as a sum, and no other limit.
+/// The exclusive or of all bits: as many loads as a sum, but no latency of additions.
 std::uint32_t read(const float* from, const float* end) {
   std::uint32_t bits = 0;
   for (; from != end; ++from) bits ^= std::bit_cast<std::uint32_t>(*from);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-maximum suppression of as many boxes as detectors have, ours beside the greedy loop, one thread: name/n/bound.
+// Non-maximum suppression of as many boxes as detectors have, compared with the greedy loop, one thread: name/n/bound.
 #include <random>
 
 #include <benchmark/benchmark.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k largest of rows, values and i64 indices, in order: ours beside the C++ library and beside reading everything
+// The k largest of rows, values and i64 indices, in order, compared with the C++ library and with reading everything
 // once. f32 unless the name has another dtype, one thread: name/rows/n/k/order (contenders.h).
 #include <benchmark/benchmark.h>
 
@@ -21,9 +21,9 @@ struct Results {
   std::vector<std::int64_t> indices;
 };
 
-/// For the best level of the host or for AVX2, of sizes that are known or that runs bind, along the last axis or across
-/// so many columns, of the input or of the input times a factor per row plus a bias per column, or per row if there is
-/// one row, which would be as long to read.
+/// How we select: for the best level of the host or for AVX2; with constant sizes or sizes that a run binds; along the
+/// last axis or across `columns` columns; from the input, or from the input times a factor per row plus a bias per
+/// column. A single row has a bias per row, because one per column would be as long to read as the row.
 struct Way {
   bool is_avx2 = false, is_dynamic = false, is_scaled = false;
   std::int64_t columns = 1;

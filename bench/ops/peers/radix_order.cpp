@@ -18,7 +18,7 @@ std::uint32_t digit(std::uint64_t word, unsigned number) {
   return static_cast<std::uint32_t>(word >> (32 + number * kDigitBits)) & kMask;
 }
 
-/// -0 is made +0, because they are equal.
+/// Maps -0 to +0, because they are equal.
 std::uint32_t key_of(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value + 0.0f);
   return bits ^ (bits >> 31 != 0 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);

@@ -13,7 +13,7 @@ namespace {
 struct Element {
   float value;
   std::int64_t index;
-  /// Whether it comes first: greater, or as great and earlier.
+  /// Whether `a` comes first: it is greater, or equal and earlier.
   friend bool operator<(const Element& a, const Element& b) {
     return a.value != b.value ? a.value > b.value : a.index < b.index;
   }
@@ -85,7 +85,7 @@ void binary_heap_topk(const float* x, float* values, std::int64_t* indices, std:
 }
 
 float read_all(const float* x, std::int64_t count) {
-  // Enough maxima to hide the latency of one, and few enough for registers.
+  // Enough maxima to hide the latency of one, but few enough for registers.
   constexpr std::int64_t kTogether = 64;
   float greatest[kTogether];
   std::fill(std::begin(greatest), std::end(greatest), -std::numeric_limits<float>::infinity());

@@ -5,7 +5,7 @@
 
 namespace millrace::peers {
 
-// Rows of a row-major f32 matrix, by the C++ library alone. No NaN.
+// Orders the rows of a row-major f32 matrix with the C++ library alone. No NaN.
 
 /// Sorts the values of each row, by std::sort.
 void std_sort(const float* x, float* values, std::int64_t rows, std::int64_t n);
@@ -23,7 +23,7 @@ void nth_element_topk(const float* x, float* values, std::int64_t* indices, std:
 void binary_heap_topk(const float* x, float* values, std::int64_t* indices, std::int64_t rows, std::int64_t n,
                       std::int64_t k);
 
-/// The greatest element: what reading everything once costs.
+/// The maximum element: the cost of reading everything once.
 float read_all(const float* x, std::int64_t count);
 
 }  // namespace millrace::peers

@@ -14,7 +14,7 @@
 namespace millrace::peers {
 namespace {
 
-/// Makes Highway use AVX2, or its best target.
+/// Restricts Highway to AVX2, or lets it use its best target.
 void hold_to_avx2(bool holds) {
   static bool is_held = false;
   if (holds == is_held) return;
