@@ -9,7 +9,7 @@
 
 using millrace::Callback;
 
-TEST_CASE("a callback is empty, or calls what it was made from") {
+TEST_CASE("a callback is empty, or calls the function that it was made from") {
   Callback<int, const std::string&> callback;
   CHECK_FALSE(callback);
   std::string told;
@@ -23,7 +23,7 @@ TEST_CASE("a callback is empty, or calls what it was made from") {
   CHECK(told == "1a2b");
 }
 
-TEST_CASE("copies of a callback share what it holds, which goes with the last") {
+TEST_CASE("copies of a callback share its function, which is destroyed with the last copy") {
   const auto held = std::make_shared<int>(0);
   {
     Callback<std::string_view> first = [held](std::string_view text) mutable {

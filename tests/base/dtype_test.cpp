@@ -18,7 +18,7 @@ TEST_CASE("every dtype has its own name, which parses back") {
   CHECK(names.size() == 13);
 }
 
-TEST_CASE("an unknown dtype name is nothing") {
+TEST_CASE("an unknown dtype name does not parse") {
   for (const char* text : {"", "f", "f128", "F32", "f32 ", "i4", "float"}) CHECK(!parse_dtype(text).has_value());
 }
 

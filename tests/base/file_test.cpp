@@ -62,7 +62,7 @@ TEST_CASE("a pipe that nobody writes to is refused") {
   CHECK(status.message() == "w: nobody wrote to this pipe within 2 s; start the writer first");
 }
 
-TEST_CASE("a pipe is read when its writer comes soon, and however long that takes to write") {
+TEST_CASE("a pipe is read if its writer comes soon, however long the writer takes") {
   NamedPipe late;
   late.write(300ms, 0ms, "late");
   CHECK(text_of(read_file("w", late.path)) == "late");
@@ -78,7 +78,7 @@ TEST_CASE("a file that does not say its size is read to its end") {
   CHECK(text_of(read_file("w", "/proc/self/status")).find("\nThreads:") != std::string::npos);
 }
 
-TEST_CASE("of a pipe no more is read than 256 MiB") {
+TEST_CASE("at most 256 MiB of a pipe are read") {
   constexpr std::size_t kChunk = 1 << 16, kChunks = (std::size_t{256} << 20) / kChunk;
   for (const std::size_t num_chunks : {kChunks, kChunks + 1}) {
     int ends[2];

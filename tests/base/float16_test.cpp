@@ -52,7 +52,7 @@ long double reference_round(long double x, Format format) {
 
 bool same_value(long double a, long double b) { return a == b && std::signbit(a) == std::signbit(b); }
 
-/// Counts what fails, since millions of CHECKs would take minutes.
+/// Counts failures, because millions of CHECKs would take minutes.
 struct Failures {
   int count = 0;
   std::string first = "none";
@@ -102,7 +102,7 @@ void check_narrowing(Format format) {
   CHECK_MESSAGE(failures.count == 0, "first: " << failures.first);
 }
 
-/// Halfway between all neighbours, and the nearest double on either side: by way of float these would round twice.
+/// Checks the midpoints between neighbours, and the doubles next to them: by way of float these would round twice.
 template <class T>
 void check_ties_of_double(Format format) {
   Failures failures;
@@ -126,7 +126,7 @@ void check_integers(Format format) {
   std::vector<Integer> values = {0, 1, Limits::min(), Limits::max()};
   for (int bit = 1; bit < Limits::digits; ++bit) {
     const auto power = static_cast<Integer>(Integer{1} << bit);
-    // Ties of both formats, and what stands just beside them, at the lowest bit that there is.
+    // Ties of both formats and their neighbours, at the lowest bit that exists.
     for (const int tie : {format.fraction_bits + 1, format.fraction_bits + 2}) {
       const auto half = static_cast<Integer>(bit >= tie ? power >> tie : 0);
       for (const int beside : {-1, 0, 1}) values.push_back(static_cast<Integer>(power + half + beside));
@@ -156,7 +156,7 @@ TEST_CASE_TEMPLATE("integers round once to 16-bit floats", Integer, std::int8_t,
   check_integers<BFloat16, Integer>(kBF16);
 }
 
-TEST_CASE("the values at the edges of f16 are the standard's") {
+TEST_CASE("the values at the edges of f16 are those of the standard") {
   CHECK(Half(65504.0f).bits == 0x7bff);
   CHECK(Half(65519.996f).bits == 0x7bff);
   CHECK(Half(65520.0f).bits == 0x7c00);

@@ -55,7 +55,7 @@ TEST_CASE("a mismatch with a golden file shows the file and the first line that 
   CHECK(golden_problem(path, "") == path + ":1" + accept + "  found    the end\n  expected 'a = 1'");
 }
 
-TEST_CASE("a golden file that is missing beside the test is a failure") {
+TEST_CASE("a golden file that is missing next to the test is a failure") {
   const UpdateGolden off("0");
   const std::string problem = golden_problem("none.txt", "");
   const std::string end =

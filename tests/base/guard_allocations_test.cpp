@@ -28,7 +28,7 @@ TEST_CASE("an error is copied and passed on without an allocation, and outlives 
   CHECK(other.message() == "a message that is longer than a string holds inline");
 }
 
-TEST_CASE("an error for which there is no memory is that") {
+TEST_CASE("an error that finds no memory becomes an out-of-memory error") {
   std::string message = "a message that is longer than a string holds inline";
   Status status;
   {
@@ -58,7 +58,7 @@ TEST_CASE("a guarded call says where memory ran out, with a text that is made on
   CHECK(guard_allocations("test", too_long).message() == "test: out of memory; free memory, or ask for less");
 }
 
-TEST_CASE("a guarded call that finds no memory for its text either says so in the fewest words") {
+TEST_CASE("a guarded call that finds no memory for its text either says only 'out of memory'") {
   for (std::uint64_t n = 0; n < 3; ++n) {
     Status status;
     {

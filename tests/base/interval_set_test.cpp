@@ -21,7 +21,7 @@ std::optional<std::int64_t> end_of_run(const std::bitset<kEnd>& bits, std::int64
   return {};
 }
 
-TEST_CASE("an interval set knows what was inserted, as a set of bits does") {
+TEST_CASE("an interval set contains what was inserted, as a set of bits does") {
   std::mt19937 random(11);
   for (int round = 0; round < 200; ++round) {
     CAPTURE(round);

@@ -58,7 +58,7 @@ TEST_CASE("an integer is one number, however it is given") {
   CHECK(Number(1e300).to_text() == "1e+300");
 }
 
-TEST_CASE("an integer dtype takes the integers of its range alone") {
+TEST_CASE("an integer dtype takes only the integers of its range") {
   CHECK(Number(127).fits(DType::kI8));
   CHECK(!Number(128).fits(DType::kI8));
   CHECK(!Number(-1).fits(DType::kU64));

@@ -94,7 +94,7 @@ TEST_CASE("links planted where a hash, the process and a counter would put a tem
   CHECK(content_of(path) == "new");
 }
 
-TEST_CASE("a replaced file keeps its permissions, a new one has what the umask leaves") {
+TEST_CASE("a replaced file keeps its permissions, a new one has those that the umask leaves") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/w.npy";
   const mode_t old_mask = umask(027);
@@ -109,7 +109,7 @@ TEST_CASE("a replaced file keeps its permissions, a new one has what the umask l
   CHECK(content_of(path) == "newest");
 }
 
-TEST_CASE("a failure leaves what was there, and no temporary") {
+TEST_CASE("a failure leaves the old file, and no temporary") {
   const TemporaryDirectory directory;
   fs::create_directory(directory.path() + "/d");
   CHECK(replace_with(directory.path() + "/d", "text") == EISDIR);
@@ -118,7 +118,7 @@ TEST_CASE("a failure leaves what was there, and no temporary") {
   CHECK(num_entries(directory.path()) == 1);
 }
 
-TEST_CASE("a link in the place is replaced by replace_file, and followed by write_file") {
+TEST_CASE("a link in the file's place is replaced by replace_file, and followed by write_file") {
   const TemporaryDirectory directory;
   const std::string target = directory.path() + "/target", link = directory.path() + "/link";
   fs::create_symlink(target, link);
@@ -155,7 +155,7 @@ std::string error_as_nobody(const std::string& path) {
   return said;
 }
 
-TEST_CASE("a directory that takes no file is the reason said, and a file in it that may be written is written") {
+TEST_CASE("a directory that takes no file is named as the reason, but a writable file in it is written") {
   const TemporaryDirectory directory;
   const std::string places = directory.path() + "/places", old = places + "/old", kept = places + "/kept";
   fs::create_directory(places);
@@ -175,7 +175,7 @@ TEST_CASE("a directory that takes no file is the reason said, and a file in it t
   CHECK(content_of(kept) == "kept");
 }
 
-TEST_CASE("names of temporaries are told from others") {
+TEST_CASE("names of temporaries are recognised") {
   CHECK(is_replacement_name(".millrace-0123456789abcdef0123456789abcdef.tmp"));
   for (const char* name :
        {"", ".tmp", ".millrace-.tmp", ".millrace-0123456789abcdef0123456789abcdeg.tmp",

@@ -14,7 +14,7 @@ TEST_CASE("arithmetic inside int64 is exact") {
   CHECK(floor_divide(-8, 2) == -4);
 }
 
-TEST_CASE("what leaves int64 stops at the end on its side") {
+TEST_CASE("a value that leaves int64 stops at the end on its side") {
   CHECK(add(kMax - 1, 2) == kMax);
   CHECK(add(kMin + 1, -2) == kMin);
   CHECK(multiply(kMax / 2, 3) == kMax);

@@ -56,7 +56,7 @@ TEST_CASE("row-major strides are the products of the inner extents") {
   CHECK(Layout{n, {-1}}.to_text() == "offset n strides [-1]");
 }
 
-TEST_CASE("a layout is row-major when every element stands where row_major puts it") {
+TEST_CASE("a layout is row-major when every element is where row_major puts it") {
   const Shape shape{2, 1, 4};
   CHECK(Layout::row_major(shape).is_row_major(shape));
   CHECK(Layout{0, {4, 99, 1}}.is_row_major(shape));

@@ -158,7 +158,7 @@ TEST_CASE("the value of a temporary result lives as long as the reference that i
   CHECK(b == std::string(100, 'b'));
 }
 
-TEST_CASE("throw_if_error throws the status, and does nothing when all is well") {
+TEST_CASE("throw_if_error throws an error status, and does nothing for ok") {
   CHECK_NOTHROW(check_both(2, 4).throw_if_error());
   CHECK_NOTHROW(half_of(2).throw_if_error());
   CHECK_THROWS_WITH_AS(check_both(2, 5).throw_if_error(), "half_of: 5 is odd, expected an even value", StatusError);
@@ -170,7 +170,7 @@ TEST_CASE("throw_if_error throws the status, and does nothing when all is well")
   }
 }
 
-TEST_CASE("a result moves what cannot be copied, and copies what can") {
+TEST_CASE("a result moves a value that cannot be copied, and copies others") {
   Result<std::unique_ptr<int>> owner = std::make_unique<int>(3);
   const std::unique_ptr<int> taken = *std::move(owner);
   CHECK(*taken == 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an application outside this repository does; it sees public headers and one library.
+// The code of an application outside this repository, which sees only public headers and one library.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ inline Status run_graph() {
   return {};
 }
 
-/// The file of the LLVM module in this process; empty when there is none.
+/// The file of the LLVM module in this process; empty if it is not loaded.
 inline std::string opened_module() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {

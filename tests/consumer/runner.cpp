@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An application that links the running half alone: bytes to the cpu device and back.
+// An application that links only the running half: moves bytes to the cpu device and back.
 #include <cstdio>
 #include <cstring>
 

@@ -110,7 +110,7 @@ TEST_CASE("one program of a dynamic batch gives the same top 3 at every batch si
   }
 }
 
-TEST_CASE("a digit network whose weights are not there says so") {
+TEST_CASE("a digit network with missing weights says so") {
   const Safetensors empty =
       Safetensors::parse("empty.safetensors",
                          {std::byte{2}, {}, {}, {}, {}, {}, {}, {}, std::byte{'{'}, std::byte{'}'}})

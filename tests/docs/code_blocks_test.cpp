@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader copies from the documents is what the tests compile and run.
+// The code that a reader copies from the documents is the code that the tests compile and run.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -60,7 +60,7 @@ std::vector<Lines> read_programs() {
   return programs;
 }
 
-TEST_CASE("each C++ block of the documents stands in a program that is compiled and run") {
+TEST_CASE("each C++ block of the documents is part of a program that is compiled and run") {
   const std::vector<Lines> programs = read_programs();
   const std::vector<CodeBlock> blocks = test::read_documents("cpp");
   CHECK(blocks.size() > 20);

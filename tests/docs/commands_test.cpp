@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each command that the documents show is run, in a directory with the graphs that they name.
+// Runs each command that the documents show, in a directory with the graphs that they name.
 #include <filesystem>
 #include <fstream>
 
@@ -62,7 +62,7 @@ TEST_CASE("each command of the documents is run") {
   for (const CodeBlock& block : test::read_documents("sh")) {
     for (const std::string& line : test::lines_of(block.text)) {
       const std::string command = replaced(command_of(line), uses);
-      if (command.starts_with("scripts/")) {  // what these do is what runs this test, or builds it
+      if (command.starts_with("scripts/")) {  // these build this test and run it
         CHECK(
             std::filesystem::exists(std::filesystem::path(MILLRACE_SOURCE_DIR) / command.substr(0, command.find(' '))));
         continue;

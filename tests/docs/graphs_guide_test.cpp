@@ -52,7 +52,7 @@ TEST_CASE("graphs.md: the builder reports a wrong call") {
   CHECK(status.message().starts_with("matmul:"));
 }
 
-TEST_CASE("graphs.md: a program holds nothing of the file with its weights") {
+TEST_CASE("graphs.md: a program does not keep the file with its weights") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/w.safetensors";
   const std::vector<float> weights = count_up(6);
@@ -74,7 +74,7 @@ TEST_CASE("graphs.md: a program holds nothing of the file with its weights") {
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == 3 * weights[i]);
 }
 
-TEST_CASE("graphs.md: a scope stands before the names in it") {
+TEST_CASE("graphs.md: a scope precedes the names in it") {
   GraphBuilder graph("names");
   const Tensor x = graph.input("x", DType::kF32, {2, 2}), wq = graph.input("wq", DType::kF32, {2, 2});
   const auto layer = graph.scope("layer3");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a run's arguments are named: by order and by name, from everything that holds elements.
+// How the arguments of a run are bound: by order and by name, from every kind of container.
 #include <array>
 #include <functional>  // with std::bind, which must not be taken for ours
 #include <vector>
@@ -79,7 +79,7 @@ TEST_CASE("an output that is const is refused") {
         "run: output 'y' is bound to const elements, expected some that can be written; bind memory that is not const");
 }
 
-TEST_CASE("constants are made of vectors, arrays and spans") {
+TEST_CASE("constants are made from vectors, arrays and spans") {
   GraphBuilder graph;
   const std::array<std::int32_t, 2> two{1, 2};
   Tensor sum = graph.constant({2}, std::vector<std::int32_t>{10, 20}) + graph.constant({2}, two);
@@ -91,7 +91,7 @@ TEST_CASE("constants are made of vectors, arrays and spans") {
   CHECK(y[1] == 24);
 }
 
-TEST_CASE("constants and variables are made of C arrays of any rank, and of lists") {
+TEST_CASE("constants and variables are made from C arrays of any rank, and from lists") {
   const float row[] = {1, 2, 3};
   const std::int8_t square[2][2] = {{1, 2}, {3, 4}};
   GraphBuilder graph("lists");

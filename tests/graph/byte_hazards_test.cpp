@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps wait for steps that touch the same bytes, not for those that touch the same value.
+// Steps wait only for steps that touch the same bytes, not for all steps that touch the same value.
 #include <algorithm>
 #include <functional>
 #include <random>
@@ -68,7 +68,7 @@ TEST_CASE("bytes side by side need no barrier, one byte in common does") {
   CHECK(timepoints_of({{{{0, 0}, true}}, {{{0, 16}, true}}}) == Timepoints{0, 0});
 }
 
-TEST_CASE("bytes whose place a run decides need a barrier unless no run can make them meet") {
+TEST_CASE("bytes whose place a run decides need a barrier unless they can never meet") {
   const SizeExpr n = Dim("n"), m = Dim("m"), size = n * 2 + m;
   CHECK(timepoints_of({{{{0, n}, true}}, {{{n, n}, true}}, {{{n * 2, m}, true}}}, size) == Timepoints{0, 0, 0});
   CHECK(timepoints_of({{{{0, n}, true}}, {{{m, n}, true}}}, size) == Timepoints{0, 1});
@@ -97,7 +97,7 @@ TEST_CASE("columns of one pitch need no barrier, a column in common does") {
   }
 }
 
-TEST_CASE("random parts: whoever touches what another writes is on the right side of it") {
+TEST_CASE("random parts: a step that touches bytes which another writes is on the right side of it") {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
@@ -174,7 +174,7 @@ TEST_CASE("the parts of a concat along the first axis need no barrier, of any si
   }
 }
 
-TEST_CASE("columns of which the widths are not known to fit still write all of their rows") {
+TEST_CASE("columns whose widths are not known to fit still write all of their rows") {
   const SizeExpr m = Dim("m").at_least(1).at_most(64), some = min(m, 8) * 2;
   GraphBuilder graph("cut");
   const Tensor left = graph.input("left", DType::kF32, {17, m * 2 - some}),
@@ -185,7 +185,7 @@ TEST_CASE("columns of which the widths are not known to fit still write all of t
           .message() == "");
 }
 
-TEST_CASE("parts of values of symbolic size need no barrier, for they have slots of their own") {
+TEST_CASE("parts of values of symbolic size need no barrier, because each has its own slot") {
   const Dim m = Dim("m").at_least(1).at_most(64);
   GraphBuilder builder("parts");
   const Tensor x = builder.input("x", DType::kI64, {m, 2});
@@ -200,7 +200,7 @@ TEST_CASE("parts of values of symbolic size need no barrier, for they have slots
   REQUIRE_MESSAGE(program.ok(), program.status().message());
 }
 
-TEST_CASE("the simulator finds a kernel that touches more than its dispatch says") {
+TEST_CASE("the simulator finds a kernel that touches more bytes than its dispatch says") {
   CompileOptions options;
   options.context = test::test_context();
   options.device = "sim:gfx1100";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Norms of rows that are constant, or nearly so: what is left of an element less the mean must not be a rounding error.
+// Norms of constant or nearly constant rows: the difference of an element and the mean must not be a mere rounding
+// error.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -97,7 +98,7 @@ TEST_CASE("the variance of a constant row is exactly 0" * test::InTurn()) {
   }
 }
 
-TEST_CASE("layer_norm of empty rows, and of no rows, gives as many") {
+TEST_CASE("layer_norm of empty rows, and of no rows, gives results of the same shape") {
   for (const NormProgram& norm : layer_norms(DType::kF32, kAnyRows)) {
     CHECK(run_norm(norm, reference::Tensor(DType::kF32, {3, 0})).empty());
     CHECK(run_norm(norm, reference::Tensor(DType::kF32, {0, 3})).empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the random graphs' check must see: mistakes in programs whose nodes are fused.
+// The check of the random graphs finds mistakes in programs whose nodes are fused.
 #include "tests/support/check_graph.h"
 
 #include <doctest/doctest.h>
@@ -60,7 +60,7 @@ Loss loss(F&& result) {
   return Loss(builder.finish().value());
 }
 
-TEST_CASE("an element that a sum lost is found behind what the sum is fused with") {
+TEST_CASE("an element that a sum lost is found after the ops that are fused with the sum") {
   const Loss losses[] = {
       loss([](Tensor x, Tensor) { return exp(tanh(reduce_sum(x, {1}) * 0.01)); }),
       loss([](Tensor x, Tensor w) { return matmul(x, w) * 0.5 + 1.0; }),

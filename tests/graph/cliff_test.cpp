@@ -53,7 +53,7 @@ TEST_CASE("no graph makes a kernel of more than 64 KiB of code, nor many kernels
   }
 }
 
-TEST_CASE("what views take to load counts where nodes are fused") {
+TEST_CASE("the cost of loading through views counts in fusion") {
   const auto context = make_default_context();
   std::size_t num_cases = 0;
   for (const test::CliffCase& row : test::cliff_cases()) {

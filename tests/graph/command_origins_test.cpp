@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of commands in a graph with a loop in a branch in a loop, and what is told by them.
+// The numbers of commands in a graph with a loop in a branch in a loop, and the messages that use them.
 #include <array>
 #include <numeric>
 
@@ -123,7 +123,7 @@ TEST_CASE("a run that measures blocks says each time when a command in them ran,
   }
 }
 
-TEST_CASE("a wrong index in a branch in a loop names the nodes that it is in") {
+TEST_CASE("a wrong index in a branch in a loop names the nodes around it") {
   const Program here = compiled_nested();
   for (const bool is_far : {false, true}) {
     const Program program =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many compile() calls at a time, each through real LLVM.
+// Many compile() calls at once, each through the real LLVM.
 #include <array>
 #include <atomic>
 #include <thread>
@@ -63,7 +63,7 @@ void check_threads(const std::shared_ptr<const Context>& context) {
   CHECK(num_right == 12);
 }
 
-TEST_CASE("threads compile at once through LLVM, each kernel by each of them") {
+TEST_CASE("threads compile at once through LLVM, every thread every kernel") {
   Context context = *make_default_context();
   context.cache = nullptr;
   check_threads(std::make_shared<const Context>(std::move(context)));

@@ -16,13 +16,13 @@ namespace millrace::test {
 ///     Composed().with("x", {3}, {1, 2, 3}).run([](Composed& c) { return relu(c["x"]); })
 class Composed {
  public:
-  /// `extents` are what the run binds where `shape` has symbols; else the shape's own.
+  /// `extents` are the extents that the run binds if `shape` has symbols; otherwise those of the shape.
   Composed& with(const std::string& name, const reference::Extents& extents, const std::vector<double>& values,
                  DType dtype = DType::kF32, Shape shape = {});
   Tensor operator[](const std::string& name) const { return tensors_.at(name); }
   GraphBuilder& graph() { return graph_; }
 
-  /// The elements of what `build` gives, on the best ISA level.
+  /// The elements of the result of `build`, on the best ISA level.
   std::vector<double> run(const std::function<Tensor(Composed&)>& build);
   /// What the run says, when it must fail.
   std::string failure(const std::function<Tensor(Composed&)>& build);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that the elements decide, with a bound as shape and a count: nonzero and unique, against plain loops.
+// nonzero and unique, whose number of results depends on the elements, against plain loops.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -141,7 +141,7 @@ void check_nonzero(const Bounded& program, const reference::Tensor& x, std::int6
   CHECK((numbers(found[1]) == Numbers{count}));
 }
 
-TEST_CASE("nonzero lists the indices in row-major order, -1 behind them, and counts all" * test::InTurn()) {
+TEST_CASE("nonzero lists the indices in row-major order, then -1, and counts all" * test::InTurn()) {
   std::mt19937_64 random(1);
   for (const CompileOptions& way : every_way()) {
     CAPTURE(test::to_text(way));
@@ -161,7 +161,7 @@ TEST_CASE("nonzero lists the indices in row-major order, -1 behind them, and cou
   }
 }
 
-TEST_CASE("nonzero takes every dtype, sizes that a run binds, and a bound of none" * test::InTurn()) {
+TEST_CASE("nonzero takes every dtype, sizes that a run binds, and a bound of 0" * test::InTurn()) {
   std::mt19937_64 random(2);
   const SizeExpr rows = Dim("rows"), k = Dim("k").at_most(64);
   for (const CompileOptions& way : {on("cpu"), on(kSimulated)}) {
@@ -234,7 +234,7 @@ void check_unique(const Bounded& program, const reference::Tensor& x, std::int64
   CHECK((numbers(found[4]) == expected.count));
 }
 
-TEST_CASE("unique has each value once, bitwise the first of its equals, with all that NumPy returns" * test::InTurn()) {
+TEST_CASE("unique has each value once, bitwise the first of its equals, with all results of NumPy" * test::InTurn()) {
   std::mt19937_64 random(3);
   for (const CompileOptions& way : every_way()) {
     CAPTURE(test::to_text(way));
@@ -252,7 +252,7 @@ TEST_CASE("unique has each value once, bitwise the first of its equals, with all
   }
 }
 
-TEST_CASE("unique takes every dtype, sizes that a run binds, and a bound of none" * test::InTurn()) {
+TEST_CASE("unique takes every dtype, sizes that a run binds, and a bound of 0" * test::InTurn()) {
   std::mt19937_64 random(4);
   const SizeExpr n = Dim("n"), k = Dim("k").at_most(64);
   for (const CompileOptions& way : {on("cpu"), on(kSimulated)}) {
@@ -270,7 +270,7 @@ TEST_CASE("unique takes every dtype, sizes that a run binds, and a bound of none
   }
 }
 
-TEST_CASE("the work for results that nobody wants is left out") {
+TEST_CASE("the work for unused results is left out") {
   const auto regions = [](bool is_nonzero) {
     GraphBuilder graph;
     const Tensor x = graph.input("x", DType::kF32, {100});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every composite with arguments that are wrong: it names itself and what the caller gave, never what it is made of.
+// Every composite with wrong arguments: the message names the composite and the caller's values, never the ops inside.
 #include <algorithm>
 #include <set>
 
@@ -240,7 +240,7 @@ std::string named_op(const std::string& message, std::string_view composite) {
   return "";
 }
 
-TEST_CASE("a composite with wrong arguments names itself and what it was given, and nothing inside of it") {
+TEST_CASE("a composite with wrong arguments names itself and the given values, and nothing inside it") {
   std::string all;
   for (const WrongCall& wrong : kWrong) {
     GraphBuilder graph;
@@ -267,7 +267,7 @@ TEST_CASE("every composite of the text has wrong calls") {
   }
 }
 
-TEST_CASE("a run tells what a composite of the text was given, under the name of its result") {
+TEST_CASE("a run reports the arguments of a composite of the text under the name of its result") {
   CompileOptions options;
   options.context = test::test_context();
   const Program program = compile(parse_graph("graph g(%x: f32[n]) {\n"
@@ -286,7 +286,7 @@ TEST_CASE("a run tells what a composite of the text was given, under the name of
         "with n = 2; pad in steps");
 }
 
-TEST_CASE("operands that are no tensors of the graph are told as the composite's") {
+TEST_CASE("operands that are not tensors of the graph are reported as the composite's") {
   GraphBuilder graph, other;
   Tensor x = f(graph, {4, 8});
   layer_norm(x, f(other, {8}), f(graph, {8}));
@@ -296,14 +296,14 @@ TEST_CASE("operands that are no tensors of the graph are told as the composite's
   CHECK(empty.status().message() == "matmul: operand 1 is an empty tensor; use what a builder returned");
 }
 
-TEST_CASE("the outermost composite is told, with the scopes around it") {
+TEST_CASE("the outermost composite is reported, with the scopes around it") {
   GraphBuilder graph;
   const auto scope = graph.scope("layer3");
   stack({f(graph, {1, 1, 1, 1, 1, 1, 1, 1})}, 0);
   CHECK(graph.status().message().starts_with("layer3/stack: "));
 }
 
-TEST_CASE("an op after a composite is told by itself again") {
+TEST_CASE("an op after a composite is reported under its own name") {
   GraphBuilder graph;
   Tensor y = softmax(f(graph, {4}));
   const auto count = std::to_string(graph.graph().nodes.size());

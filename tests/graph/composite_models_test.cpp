@@ -65,7 +65,7 @@ TEST_CASE("logsumexp holds far from 0, and passes infinities on") {
   CHECK(y[3] == kInf);
 }
 
-TEST_CASE("l2_normalize divides by the length, and by epsilon at least") {
+TEST_CASE("l2_normalize divides by the length, but at least by epsilon") {
   const Values y = Composed().with("x", {2, 2}, {3, 4, 0, 0}).run([](Composed& c) { return l2_normalize(c["x"]); });
   check_close(y, {0.6, 0.8, 0, 0});
 }
@@ -123,7 +123,7 @@ Values attend(const Values& q, const Values& k, const Values& v, std::size_t hea
   return y;
 }
 
-TEST_CASE("attention serves groups of query heads, and hides later keys where it is causal") {
+TEST_CASE("attention serves groups of query heads, and hides later keys if it is causal") {
   const Values q = varied(4 * 3 * 4, 0.1), k = varied(2 * 5 * 4, 1), v = varied(2 * 5 * 4, 2);
   for (const bool is_causal : {false, true}) {
     const Values y = Composed()
@@ -135,7 +135,7 @@ TEST_CASE("attention serves groups of query heads, and hides later keys where it
   }
 }
 
-TEST_CASE("attention serves groups where the values alone are shared") {
+TEST_CASE("attention serves groups that share only the values") {
   const Values q = varied(4 * 3 * 4, 0.1), k = varied(4 * 5 * 4, 1), v = varied(2 * 5 * 4, 2);
   Values repeated;
   for (const std::size_t head : {0, 0, 1, 1}) repeated.insert(repeated.end(), &v[head * 20], &v[head * 20] + 20);
@@ -236,7 +236,7 @@ TEST_CASE("multinomial draws each index as often as its probability says") {
   CHECK(std::count(y.begin() + kSamples, y.end(), 0) == kSamples);
 }
 
-TEST_CASE("multinomial draws no impossible index, of whatever bits") {
+TEST_CASE("multinomial never draws an impossible index, whatever the bits") {
   // Under this seed, element 1 has the greatest of all random numbers.
   const std::uint64_t seed = 17845651;
   REQUIRE(bits_of(seed, {4}, 4)[1] >= 0xffffff00u);

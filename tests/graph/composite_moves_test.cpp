@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What composites that move, contract and quantize compute, against their definitions.
+// Composites that move, contract and quantize, against their definitions.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -27,7 +27,7 @@ TEST_CASE("one_hot is 1 where the index is, and 0 everywhere for an index outsid
   CHECK(y == Values{0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 
-TEST_CASE("one_hot counts beyond what its indices' dtype holds") {
+TEST_CASE("one_hot counts beyond the range of its indices' dtype") {
   for (const DType dtype : {DType::kU8, DType::kI8}) {
     const Values y = Composed().with("i", {2}, {5, dtype == DType::kI8 ? -1.0 : 255.0}, dtype).run([](Composed& c) {
       return one_hot(c["i"], 300);
@@ -52,7 +52,7 @@ TEST_CASE("trilu keeps one side of a diagonal") {
   CHECK(of(true, -kMax) == Values{1, 2, 3, 4, 5, 6, 7, 8, 9});
 }
 
-TEST_CASE("gather_nd takes what indices over several axes name") {
+TEST_CASE("gather_nd takes the elements that indices over several axes name") {
   const auto of = [](const reference::Extents& extents, const Values& indices) {
     return Composed().with("x", {2, 3, 2}, counting(12)).with("i", extents, indices, DType::kI64).run([](Composed& c) {
       return gather_nd(c["x"], c["i"]);
@@ -77,7 +77,7 @@ TEST_CASE("gather_nd and one_hot at sizes that a run binds") {
   CHECK(marked == Values{0, 0, 1, 1, 0, 0});
 }
 
-TEST_CASE("a part of an index that is outside of its own axis is an error from the run") {
+TEST_CASE("a component of an index that is outside its own axis is an error from the run") {
   for (const Values& indices : {Values{0, 3}, Values{-3, 0}, Values{2, 0}, Values{0, -4}}) {
     const std::string failure =
         Composed().with("x", {2, 3}, counting(6)).with("i", {1, 2}, indices, DType::kI32).failure([](Composed& c) {
@@ -126,7 +126,7 @@ TEST_CASE("linear resize of f64 keeps the precision of f64, however far from the
                                  {2, 1},
                                  {1, 5}}) {
     Values x;
-    // Signs in turn: neighbours cancel, and what is lost of a share shows.
+    // Alternating signs: neighbours cancel, so that a loss in one share shows.
     for (std::int64_t i = 0; i < from; ++i) x.push_back(i % 2 == 0 ? unit(random) : -unit(random));
     for (const auto coordinates :
          {ResizeCoordinates::kHalfPixel, ResizeCoordinates::kAlignCorners, ResizeCoordinates::kAsymmetric}) {
@@ -151,7 +151,7 @@ TEST_CASE("linear resize of f64 keeps the precision of f64, however far from the
   }
 }
 
-TEST_CASE("a point that resize meets exactly is itself beside an infinity") {
+TEST_CASE("a point that resize meets exactly keeps its value next to an infinity") {
   const double inf = std::numeric_limits<double>::infinity();
   const Values y = Composed().with("x", {3}, {1, inf, 3}).run([](Composed& c) {
     return resize(c["x"], {0}, {5}, ResizeMode::kLinear, ResizeCoordinates::kAlignCorners);
@@ -206,7 +206,7 @@ TEST_CASE("quantize_linear rounds half to even and saturates; dequantize_linear 
   CHECK(back == Values{-64, -63.5, 63.5, 0, 2, 4});
 }
 
-TEST_CASE("einsum sums products over the letters that the result has not") {
+TEST_CASE("einsum sums products over the letters that the result lacks") {
   const Values a = {1, 2, 3, 4, 5, 6}, b = {1, -1, 2, 0, 3, 1};
   const auto of = [&](const char* equation, const reference::Extents& y_extents) {
     return Composed().with("a", {2, 3}, a).with("b", y_extents, b).run([&](Composed& c) {

@@ -52,7 +52,7 @@ TEST_CASE("a symbol is broadcast over by 1, and equals itself") {
   CHECK(y == Values{-10, -9, -8, -17, -16, -15});
 }
 
-TEST_CASE("an integer that no double holds stays exact beside 64-bit integers") {
+TEST_CASE("an integer that no double holds stays exact in arithmetic with 64-bit integers") {
   GraphBuilder graph;
   const std::uint64_t large = (std::uint64_t{1} << 63) + 1;
   graph.output("y", graph.input("x", DType::kU64, {}) + large);
@@ -160,7 +160,7 @@ TEST_CASE("pad_reflect mirrors at the outermost element, and pad_edge repeats it
   CHECK(corner == Values{3, 4, 3, 1, 2, 1, 3, 4, 3});
 }
 
-TEST_CASE("a reflection that is longer than what it mirrors is an error of the run, on either side") {
+TEST_CASE("a reflection longer than the part that it mirrors is an error of the run, on either side") {
   const auto message = [](std::int64_t low, std::int64_t high) {
     Composed c;
     c.with("x", {3}, {1, 2, 3}, DType::kF32, {Dim("n")});
@@ -205,7 +205,7 @@ TEST_CASE("depth_to_space puts channels side by side, and space_to_depth undoes 
   CHECK(back == x);
 }
 
-TEST_CASE("scatter_elements replaces what each index names along the axis") {
+TEST_CASE("scatter_elements replaces the element that each index names along the axis") {
   const Values y = Composed()
                        .with("x", {2, 3}, counted(6))
                        .with("i", {2, 2}, {2, 0, -1, 1}, DType::kI32)
@@ -214,7 +214,7 @@ TEST_CASE("scatter_elements replaces what each index names along the axis") {
   CHECK(y == Values{30, 1, 20, 3, 50, 40});
 }
 
-TEST_CASE("an index of scatter_elements that is out of its axis is an error, inside of the tensor too") {
+TEST_CASE("an index of scatter_elements outside its axis is an error, even inside the tensor") {
   Composed c;
   c.with("x", {2, 3}, counted(6)).with("i", {2, 1}, {3, 0}, DType::kI32).with("u", {2, 1}, {7, 8});
   CHECK(
@@ -223,7 +223,7 @@ TEST_CASE("an index of scatter_elements that is out of its axis is an error, ins
       "2");
 }
 
-TEST_CASE("pools of one dim, and of all dims behind the channels") {
+TEST_CASE("pools of one dim, and of all dims after the channels") {
   const Values x = {1, 5, 2, 8, 3, 3, 9, 4};
   const Pool1dAttributes attributes{.window = 3, .stride = 2, .padding_low = 1, .padding_high = 1};
   CHECK(Composed().with("x", {1, 1, 8}, x).run([&](Composed& c) { return max_pool1d(c["x"], attributes); }) ==

@@ -56,7 +56,7 @@ TEST_CASE("a symbolic extent is sliced from its end, and backwards") {
 }
 
 // The schedule must see that no read begins before the sums do, at 4 * (n - 1 - 2 * floor_div(n - 1, 2)).
-TEST_CASE("what a kernel stores is sliced backwards, whatever its extent is") {
+TEST_CASE("a kernel's result is sliced backwards, whatever its extent") {
   const Dim n = Dim("n").at_least(1);
   CHECK(Composed().with("x", {5}, counting(5), DType::kF32, {n}).run([&](Composed& c) {
     return slice(cumulative_sum(c["x"]), {-1}, {-1 - SizeExpr(n)}, {-2});
@@ -71,7 +71,7 @@ std::int64_t num_rounded_up(std::int64_t n, std::int64_t low, std::int64_t high,
   return (count - 1) * stride >= n + low ? count - 1 : count;
 }
 
-TEST_CASE("pools of ceil mode have a window for what is left over") {
+TEST_CASE("pools of ceil mode have a window for the remainder") {
   for (const auto& [n, low, high, window, stride] : std::vector<std::array<std::int64_t, 5>>{{10, 0, 0, 3, 2},
                                                                                              {10, 0, 0, 5, 2},
                                                                                              {10, 1, 1, 3, 3},
@@ -87,7 +87,7 @@ TEST_CASE("pools of ceil mode have a window for what is left over") {
     for (std::int64_t i = 0; i < num_rounded_up(n, low, high, window, stride); ++i) {
       double greatest = -1, sum = 0, count = 0, padded_count = 0;
       for (std::int64_t k = i * stride - low; k < i * stride - low + window; ++k) {
-        if (k < n + high) ++padded_count;  // what is after the padding counts for nothing
+        if (k < n + high) ++padded_count;  // positions after the padding do not count
         if (k < 0 || k >= n) continue;
         greatest = std::max(greatest, static_cast<double>(k));
         sum += static_cast<double>(k);
@@ -131,7 +131,7 @@ TEST_CASE("pools of two dims have ceil mode, too, and sizes that a run binds") {
   }) == Values{4, 5, 7, 8});
 }
 
-TEST_CASE("scatter_nd puts elements and rows where indices say, the last of equals last") {
+TEST_CASE("scatter_nd puts elements and rows where the indices say; for equal indices, the last one wins") {
   const Values x = counting(12), updates = {100, 101, 102, 103};
   Values elements = x;
   const std::int64_t places[4][2] = {{0, 1}, {2, -1}, {0, 1}, {-3, 3}};
@@ -230,7 +230,7 @@ TEST_CASE("searchsorted finds what std::lower_bound and std::upper_bound find, i
   }
 }
 
-TEST_CASE("cumulative_argmax is the place of the first maximum so far, along any axis") {
+TEST_CASE("cumulative_argmax is the index of the first maximum so far, along any axis") {
   const double inf = std::numeric_limits<double>::infinity();
   const Values x = {-inf, -inf, 3, 3, kNan, 5, 2, 4, 4, 1, kNan, kNan};
   Values along_rows, along_columns(12);

@@ -91,7 +91,7 @@ void check(Session& session, const Scene& given, std::size_t bound, float max_ov
   CHECK(indices == expected);
 }
 
-TEST_CASE("non_max_suppression keeps what the greedy loop keeps, on every kind of device") {
+TEST_CASE("non_max_suppression keeps the boxes that the greedy loop keeps, on every kind of device") {
   const auto run = [](const CompileOptions& options) {
     for (const auto& [max_overlap, min_score] : {std::pair{0.5f, -kInfinity}, {0.f, 1.f}, {1.f / 3, -0.5f}}) {
       for (const std::size_t bound : {5, 40}) {
@@ -122,7 +122,7 @@ TEST_CASE("non_max_suppression of sizes that a run binds, and of the numbers of 
   }
 }
 
-TEST_CASE("non_max_suppression of no boxes, and of none at most") {
+TEST_CASE("non_max_suppression of no boxes, and with a bound of 0") {
   for (const auto& [n, bound] : {std::pair<std::int64_t, std::int64_t>{0, 0}, {0, 3}, {7, 0}}) {
     Session session = Session::create(compile(suppression(n, bound, 0.5, -kInfinity)).value()).value();
     check(session, scene(static_cast<std::size_t>(n), 3), static_cast<std::size_t>(bound), 0.5f, -kInfinity);
@@ -146,7 +146,7 @@ TEST_CASE("non_max_suppression computes boxes of 16 bits in f32, and reads in te
   CHECK(count == 2);
 }
 
-TEST_CASE("non_max_suppression says what does not fit") {
+TEST_CASE("non_max_suppression reports operands that do not fit") {
   const auto complaint = [](const TensorType& boxes, const TensorType& scores) {
     GraphBuilder graph;
     const IndicesAndCount kept =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composites in a text: each is the C++ function of its name, and is printed as what it expands to.
+// Composites in a text: each is the C++ function of its name, and is printed as its expansion.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -227,7 +227,7 @@ TEST_CASE("each composite in a text makes the nodes that the C++ function of its
   }
 }
 
-/// Other numbers in the braces, which often are none that the composite takes; or other characters anywhere.
+/// Other numbers in the braces, often ones that the composite does not take; or other characters anywhere.
 std::string damage(std::string call, std::mt19937_64& random) {
   constexpr std::string_view kDigits = "0123456789", kCharacters = "0123456789-%\"(){}[],= xnaf_.";
   const std::size_t number = call.find_first_of(kDigits, std::min(call.find('{'), call.size()));
@@ -239,7 +239,7 @@ std::string damage(std::string call, std::mt19937_64& random) {
   return call.replace(at, random() % 2, other);
 }
 
-TEST_CASE("no damage to a call is fatal, and what is refused is told in its place") {
+TEST_CASE("no damage to a call is fatal, and a refusal names its place") {
   std::mt19937_64 random(7);
   std::size_t num_read = 0, num_refused = 0;
   for (const Call& call : calls()) {
@@ -257,7 +257,7 @@ TEST_CASE("no damage to a call is fatal, and what is refused is told in its plac
   CHECK(num_refused > 1000);
 }
 
-TEST_CASE("every composite stands in the test above, and without each attribute that has a default value") {
+TEST_CASE("every composite is in the test above, and also without each attribute that has a default value") {
   const auto is_tried = [](const std::string& name, const auto& has_attributes) {
     return std::ranges::any_of(calls(), [&](const Call& each) {
       const std::string_view call = each.call;
@@ -276,7 +276,7 @@ TEST_CASE("every composite stands in the test above, and without each attribute 
   }
 }
 
-TEST_CASE("a composite is printed as what it expands to, and its results keep their names") {
+TEST_CASE("a composite is printed as its expansion, and its results keep their names") {
   const Graph graph = parse_graph(
                           "graph g(%x: f32[4x8]) {\n"
                           "  %h = relu(%x) : f32[4x8]\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// update_slice against plain loops: what it stores, where, and what a run says of a start outside.
+// update_slice against plain loops: its values and places, and the errors for a start outside.
 #include <array>
 #include <cstring>
 #include <limits>
@@ -37,7 +37,7 @@ Program compiled(GraphBuilder& builder, const CompileOptions& options) {
   return *program;
 }
 
-/// Counts up from `first`, modulo what the dtype holds.
+/// Counts up from `first`, modulo the range of the dtype.
 reference::Tensor counting(DType dtype, const Extents& extents, std::int64_t first) {
   std::vector<double> numbers(static_cast<std::size_t>(reference::count(extents)));
   std::iota(numbers.begin(), numbers.end(), static_cast<double>(first));
@@ -156,7 +156,7 @@ TEST_CASE("a start that is a size counts from the end of a symbolic extent, and 
   }
 }
 
-TEST_CASE("a start that the run gives outside is told, on each device, and never wraps a part of the update") {
+TEST_CASE("a start outside that the run gives is reported, on each device, and never wraps a part of the update") {
   for (const char* device : {"cpu", "sim:gfx1100"}) {
     GraphBuilder graph;
     const Tensor x = graph.input("x", DType::kF32, {4}), update = graph.input("u", DType::kF32, {2});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What composites compute, against their definitions as plain loops.
+// Values of composites, against their definitions as plain loops.
 #include <algorithm>
 #include <cmath>
 
@@ -170,7 +170,7 @@ TEST_CASE("norms of 16-bit floats are computed in f32") {
   check_near(normalize({1, 6, 2}, ones, zeros, groups), normal_rows(x, 6, false), half_ulp);
 }
 
-TEST_CASE("softmax of more 16-bit floats than f16 counts") {
+TEST_CASE("softmax of more 16-bit floats than f16 can count") {
   constexpr std::int64_t kCount = 70000;  // the sum is beyond 65504
   const Values zeros(kCount, 0);
   const auto run_on_zeros = [&](Tensor (*function)(Tensor, std::int64_t)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What composites build, and what becomes of it: a change here is a change of every program that calls them.
+// The nodes that composites build, and the kernels that they become: a change here changes every program that calls
+// them.
 #include <doctest/doctest.h>
 
 #include "millrace/graph/dispatch.h"
@@ -61,7 +62,7 @@ TEST_CASE("softmax is a maximum, an exponential, a sum and a division: four kern
 
 TEST_CASE(
     "layer_norm is four kernels: an element near the mean, the mean, the variance and the scaling; only the last one "
-    "writes as much as the input has") {
+    "writes as many bytes as the input has") {
   const Composite made([](Tensor x) {
     Tensor scale = x.builder()->input("scale", DType::kF32, {8});
     return layer_norm(x, scale, x.builder()->input("bias", DType::kF32, {8}));

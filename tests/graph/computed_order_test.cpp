@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts, TopK and scans of what elementwise nodes compute: read through those nodes or from memory, the results are the
-// same bits, and those of the oracle.
+// Sorts, TopK and scans of the results of elementwise nodes: whether they read through those nodes or from memory,
+// their results have the same bits, and are those of the oracle.
 #include <cmath>
 #include <random>
 
@@ -200,8 +200,9 @@ std::vector<CompileOptions> every_way() {
 constexpr DType kDTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kI32,
                              DType::kF64, DType::kU8,  DType::kI64,  DType::kU32};
 
-TEST_CASE("what is computed while it is read gives the bits that it gives from memory, whichever two choices meet" *
-          test::InTurn()) {
+TEST_CASE(
+    "elements that are computed as they are read give the bits that they give from memory, for every pair of choices" *
+    test::InTurn()) {
   constexpr std::int64_t kColumns[] = {1, 20, 257, 1000, 2500};
   const std::vector<CompileOptions> ways = every_way();
   const std::size_t counts[] = {std::size(kDTypes),  std::size(kColumns), std::size(kProducers),
@@ -240,7 +241,7 @@ TEST_CASE("each dtype, producer and reader is right on each level of lanes" * te
   }
 }
 
-TEST_CASE("long rows that are computed give what they give from memory" * test::InTurn()) {
+TEST_CASE("long computed rows give the same results as from memory" * test::InTurn()) {
   for (CompileOptions& options : test::every_way_to_compile()) {
     if (!options.lowering.compile.force_generator.empty()) continue;
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64, DType::kU8}) {
@@ -260,7 +261,7 @@ TEST_CASE("long rows that are computed give what they give from memory" * test::
 }
 
 /// Rows in memory are compared with the oracle by tests of ops.
-TEST_CASE("the first k of hard rows that are computed are those of the same rows in memory" * test::InTurn()) {
+TEST_CASE("the first k of hard computed rows are those of the same rows in memory" * test::InTurn()) {
   constexpr Reader kMaxByGroups = {
       "the maximum that groups find",
       [](GraphBuilder& g, const Tensor& x) { put(g, topk(x, bounded_k(x, 1000)), true, true); }, 1000};
@@ -290,7 +291,7 @@ TEST_CASE("the first k of hard rows that are computed are those of the same rows
   }
 }
 
-TEST_CASE("the first k of computed rows are the same where a row is cut into parts" * test::InTurn()) {
+TEST_CASE("the first k of computed rows are the same if a row is cut into parts" * test::InTurn()) {
   for (CompileOptions& options : test::every_way_to_compile()) {
     if (!options.lowering.compile.force_generator.empty()) continue;
     for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
@@ -305,7 +306,7 @@ TEST_CASE("the first k of computed rows are the same where a row is cut into par
   CHECK(plan_of(test, "cpu:avx2") == "lane_topk_parts, mul_add_topk_0_parts, mul_add_topk_0_merge");
 }
 
-TEST_CASE("rows that are computed in wider lanes than their keys give what they give from memory") {
+TEST_CASE("rows computed in wider lanes than their keys give the same results as from memory") {
   for (CompileOptions& options : test::every_way_to_compile()) {
     if (!options.lowering.compile.force_generator.empty()) continue;
     const Case test = {DType::kI64, 2, 40'000, &kProducers[7], &kReaders[0]};
@@ -316,7 +317,7 @@ TEST_CASE("rows that are computed in wider lanes than their keys give what they 
   }
 }
 
-TEST_CASE("sizes that a run binds change nothing about what is computed") {
+TEST_CASE("sizes that a run binds do not change the results") {
   for (const CompileOptions& options : every_way()) {
     for (const Reader& reader : kReaders) {
       for (const std::int64_t n : {1, 100, 3000}) {
@@ -347,7 +348,7 @@ TEST_CASE("computed sorts, TopK and scans agree with the oracle") {
 const Producer& producer_of(std::string_view name) { return *std::ranges::find(kProducers, name, &Producer::name); }
 const Reader& reader_of(std::string_view name) { return *std::ranges::find(kReaders, name, &Reader::name); }
 
-TEST_CASE("rows are read once where lanes compute them, and the plan says where they are stored first") {
+TEST_CASE("rows are read once if lanes compute them, and the plan says which are stored first") {
   const auto plan = [](std::string_view producer, std::string_view reader, std::int64_t n = 300,
                        const std::string& target = "cpu:avx2", DType dtype = DType::kF32) {
     return plan_of({dtype, 20, n, &producer_of(producer), &reader_of(reader)}, target);

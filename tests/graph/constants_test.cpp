@@ -73,7 +73,7 @@ std::vector<std::weak_ptr<const void>> constants_of(const Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("a compiled program keeps no constant of the graph beside the device's copy") {
+TEST_CASE("a compiled program keeps no constant of the graph except the device's copy") {
   Graph graph = weighted();
   const auto constants = constants_of(graph);
   REQUIRE(constants.size() == 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must be impossible: a device without a back end. Here at the level of a Context.
+// A device without a back end must be impossible; here at the level of a Context.
 #include "millrace/graph/context.h"
 
 #include <doctest/doctest.h>
@@ -30,7 +30,7 @@ const Context kUsual{{cpu_driver()}, {fake_generator("llvm", "cpu"), fake_genera
 constexpr std::string_view kWhatThereIs =
     "devices built in: cpu; code generators built in: llvm, interpreter; say 'cpu' for this host";
 
-TEST_CASE("plain cpu works with nothing else said") {
+TEST_CASE("plain cpu works without further options") {
   CHECK(kUsual.target("cpu").value().generators().size() == 2);
   const auto device = kUsual.device("cpu").value();
   CHECK(device->name() == "cpu");
@@ -41,26 +41,26 @@ TEST_CASE("plain cpu works with nothing else said") {
   CHECK(kUsual.device("cpu:threads=3").value()->name() == "cpu:threads=3");
 }
 
-TEST_CASE("a device that there is not is named, with those that there are") {
+TEST_CASE("an unknown device is named, with the known ones") {
   for (const std::string spec : {"local", "cuda", "hip:gfx1100", "CPU", "cpu "}) {
     const std::string message = "device '" + spec + "' is not known; " + std::string(kWhatThereIs);
     CHECK(target_error(kUsual, spec) == message);
     CHECK(device_error(kUsual, spec) == message);
   }
   CHECK(kUsual.target("local").status().code() == StatusCode::kNotFound);
-  for (const std::string spec : {"", "trace(cpu)"}) {  // no target; as devices they are no driver's name, and a wrapper
+  for (const std::string spec : {"", "trace(cpu)"}) {  // not targets; as devices, an unknown driver and a wrapper
     CHECK(target_error(kUsual, spec) == "device '" + spec + "' is not known; " + std::string(kWhatThereIs));
   }
   CHECK(device_error(kUsual, "") ==
         "device '': it has no driver; say a driver and what it takes, such as cpu, cpu:avx2 or trace(cpu)");
 }
 
-TEST_CASE("a wrapper is opened around any device that can be") {
+TEST_CASE("a wrapper is opened around any device that can be opened") {
   CHECK(kUsual.device("trace(cpu)").value()->name() == "trace(cpu)");
   CHECK(kUsual.device("trace(trace(cpu:baseline))").value()->name() == "trace(trace(cpu))");
 }
 
-TEST_CASE("what is wrong inside of a wrapper is told of the device inside") {
+TEST_CASE("an error inside a wrapper is reported for the device inside") {
   CHECK(device_error(kUsual, "trace(local)") == "device 'local' is not known; " + std::string(kWhatThereIs));
   CHECK(device_error(kUsual, "trace(cpu:threads=0)") ==
         "device 'cpu:threads=0': threads is '0', expected a number from 1 to 1024");
@@ -72,7 +72,7 @@ TEST_CASE("what is wrong inside of a wrapper is told of the device inside") {
   CHECK(device_error(kUsual, "follow(cpu)") == "device 'follow(cpu)' is not known; " + std::string(kWhatThereIs));
 }
 
-TEST_CASE("a level that there is not is named, with those that there are") {
+TEST_CASE("an unknown level is named, with the known ones") {
   for (const std::string level : {"avx9", "avx2:avx2", "AVX2"}) {
     const std::string message = "device 'cpu:" + level + "': target 'cpu:" + level + "': cpu level '" + level +
                                 "' is not known, expected baseline, avx2 or avx512; say cpu for the host's best";
@@ -81,7 +81,7 @@ TEST_CASE("a level that there is not is named, with those that there are") {
   }
 }
 
-TEST_CASE("a device without a code generator is refused, with what is missing") {
+TEST_CASE("a device without a code generator is refused, and the missing part is named") {
   const Context none{{cpu_driver()}, {}, nullptr};
   CHECK(target_error(none, "cpu:baseline") ==
         "device 'cpu:baseline': target 'cpu:baseline' has no code generator; built in: none; give one that makes code "
@@ -95,7 +95,7 @@ TEST_CASE("a device without a code generator is refused, with what is missing") 
   CHECK(other.target("cpu:baseline").status().code() == StatusCode::kUnimplemented);
 }
 
-TEST_CASE("a context without drivers says that there are none") {
+TEST_CASE("a context without drivers says that it has none") {
   const Context context{{}, {fake_generator("llvm", "cpu")}, nullptr};
   const std::string message =
       "device 'cpu': code can be generated for it, but no device has this name; devices built in: none; code "
@@ -150,7 +150,7 @@ TEST_CASE("a driver that cannot give a device says why") {
 }
 
 TEST_CASE(
-    "every subset of drivers and generators gives a device with a generator, or an error that names what was asked") {
+    "every subset of drivers and generators gives a device with a generator, or an error that names the request") {
   const std::vector<Driver> drivers = {cpu_driver(),
                                        {"vulkan", available, enumerate_nothing, open_nothing},
                                        {"amdgpu", no_runtime, enumerate_nothing, open_nothing},

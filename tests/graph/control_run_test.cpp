@@ -55,7 +55,7 @@ Graph euclid() {
   return graph.finish().value();
 }
 
-TEST_CASE("loops: Euclid's algorithm exchanges its states until nothing is left") {
+TEST_CASE("loops: Euclid's algorithm exchanges its states until the remainder is 0") {
   const Graph graph = euclid();
   on_every_device([&](const CompileOptions& options) {
     Session session = session_of(graph, options);
@@ -136,8 +136,8 @@ TEST_CASE("loops and conditions: of a size that each run binds") {
   });
 }
 
-TEST_CASE("loops: in one another, with conditions, constants and what is outside") {
-  // Sums of the digits of all numbers below n, to base 7, of which those above 5 count twice.
+TEST_CASE("loops: nested, with conditions, constants and outer values") {
+  // Sums the digits of all numbers below n, in base 7, where digits above 5 count twice.
   GraphBuilder graph("digits");
   const Tensor n = graph.input("n", DType::kI64, {});
   const std::array<std::int64_t, 7> weights = {0, 1, 2, 3, 4, 5, 6};
@@ -253,7 +253,7 @@ TEST_CASE("an index out of range in a loop is an error of the run, and names the
   });
 }
 
-TEST_CASE("a run is stopped in a loop without end, and the session runs again") {
+TEST_CASE("a run is stopped in an endless loop, and the session runs again") {
   GraphBuilder graph("endless");
   const Tensor x = graph.input("x", DType::kF32, {});
   const Tensors last =
@@ -289,7 +289,7 @@ TEST_CASE("runs with loops allocate nothing after the first" * CountsAllocations
   CHECK(status.message() == "");
 }
 
-TEST_CASE("what a run must check in a body, it checks before anything runs") {
+TEST_CASE("checks for a body are made before anything runs") {
   const Dim n = Dim("n").at_least(1).at_most(50);
   GraphBuilder graph("checks");
   const Tensor x = graph.input("x", DType::kF32, {n});

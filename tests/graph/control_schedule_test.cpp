@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes in the schedules of loops and conditions, and in where their bodies' memory is: verify() refuses each.
+// Mistakes in the schedules of loops and conditions, and in the places of their bodies' memory: verify() refuses each.
 #include <functional>
 
 #include <doctest/doctest.h>
@@ -51,7 +51,7 @@ ResourceId find(const Schedule& body, Lifetime lifetime) {
   return {};
 }
 
-TEST_CASE("a body that is not there, or has no place for what it uses, is refused") {
+TEST_CASE("a body that does not exist, or has no place for a value that it uses, is refused") {
   CHECK(verify(looping()).message() == "");
   for (const bool is_loop : {true, false}) {
     CHECK(after(is_loop, [](Step&, StepControl& control) { control.bodies.pop_back(); }).find("bodies and") !=
@@ -69,7 +69,7 @@ TEST_CASE("a body that is not there, or has no place for what it uses, is refuse
   }
 }
 
-TEST_CASE("a body that writes what its step only reads, or more than its place has, is refused") {
+TEST_CASE("a body that writes bytes that its step only reads, or more than its place has, is refused") {
   for (const bool is_loop : {true, false}) {
     const auto use_of = [](StepControl& control, Lifetime lifetime) -> BodyPlace& {
       StepBody& body = control.bodies.back();
@@ -84,7 +84,7 @@ TEST_CASE("a body that writes what its step only reads, or more than its place h
   }
 }
 
-TEST_CASE("mistakes inside of a body are told with its step") {
+TEST_CASE("mistakes inside a body are reported with its step") {
   const auto damaged = [](const std::function<void(Schedule&)>& damage) {
     return after(true, [&](Step&, StepControl& control) {
       Schedule body = *control.bodies[0].schedule;
@@ -110,7 +110,7 @@ TEST_CASE("mistakes inside of a body are told with its step") {
   CHECK(dead.find("let it live as long") != std::string::npos);
 }
 
-TEST_CASE("a loop that stands before what it begins with is refused") {
+TEST_CASE("a loop that is scheduled before its initial values is refused") {
   Schedule schedule = looping();
   const Step loop = control_step(schedule, true);
   std::size_t at = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops and conditions in graphs: what the builder, the text and the verifier take, and what they say of mistakes.
+// Loops and conditions in graphs: the builder, the text and the verifier, and their messages about mistakes.
 #include <functional>
 #include <stdexcept>
 
@@ -72,7 +72,7 @@ TEST_CASE("branches read the same operands, in one order") {
   }
 }
 
-TEST_CASE("loops hold loops and conditions; a graph keeps only what is outside of them") {
+TEST_CASE("loops hold loops and conditions; a graph keeps only the nodes outside them") {
   GraphBuilder graph("nested");
   const Tensor x = graph.input("x", DType::kI64, {});
   const Tensors last = graph.while_loop(
@@ -105,7 +105,7 @@ TEST_CASE("a body takes tensors of symbolic dims, and states the facts of a symb
   CHECK(collect_symbols(built).value().size() == 1);
 }
 
-TEST_CASE("mistakes in loops and conditions name what came and what was expected") {
+TEST_CASE("mistakes in loops and conditions name the found and the expected values") {
   const auto loop = [](auto&& condition, auto&& body) {
     return complaint([&](GraphBuilder& graph) {
       const Tensor x = graph.input("x", DType::kF32, {4});
@@ -149,7 +149,7 @@ TEST_CASE("a tensor of a body does not leave it") {
         "it");
 }
 
-TEST_CASE("a function that throws leaves the graph as it was; finish() inside of one is refused") {
+TEST_CASE("a function that throws leaves the graph as it was; finish() inside one is refused") {
   GraphBuilder graph("g");
   const Tensor x = graph.input("x", DType::kF32, {4}), p = reduce_any(less(x, 4), {0});
   const auto fail = [&](Tensor made) -> Tensors {
@@ -182,7 +182,7 @@ TEST_CASE("a function that throws leaves the graph as it was; finish() inside of
   CHECK(early.finish().ok());
 }
 
-TEST_CASE("branches of other types or numbers are refused, as are conditions that are no bool") {
+TEST_CASE("branches with different types or numbers of results are refused, as are conditions that are not bool") {
   const auto branch = [](auto&& if_true, auto&& if_false, DType dtype = DType::kBool) {
     return complaint([&](GraphBuilder& graph) {
       const Tensor p = graph.input("p", dtype, {}), x = graph.input("x", DType::kF32, {4});
@@ -205,7 +205,7 @@ std::string parse_problem(const std::string& statements) {
   return parse_graph("graph g(%p: bool[], %x: f32[4]) {\n" + statements + "\nreturn y = %y }").status().message();
 }
 
-TEST_CASE("bodies are in one another sixteen deep, and no deeper") {
+TEST_CASE("bodies nest sixteen deep, and no deeper") {
   const std::function<Tensor(GraphBuilder&, Tensor, int)> nest = [&](GraphBuilder& graph, Tensor x, int depth) {
     if (depth == 0) return x + 1;
     return graph.while_loop(
@@ -230,7 +230,7 @@ TEST_CASE("bodies are in one another sixteen deep, and no deeper") {
         std::string::npos);
 }
 
-TEST_CASE("the parser says what is missing in a loop or a condition") {
+TEST_CASE("the parser names the missing part of a loop or a condition") {
   CHECK(parse_problem("%y = while(%p, %x)").find("expected '{'; write the graph of a round in braces") !=
         std::string::npos);
   CHECK(parse_problem("%y = if(%p, %x) { graph a(%x: f32[4]) { return r = %x } }").find("expected 'graph'") !=

@@ -26,7 +26,7 @@ std::string gpu_kernels_of(GraphBuilder& builder, const std::shared_ptr<const Co
   return kernels_for("amdgpu:gfx1100", builder, *context);
 }
 
-TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
+TEST_CASE("every algorithm and every generator is chosen somewhere without being forced") {
   const auto context = make_default_context({.cache_directory = ""});
   std::string text;
   {

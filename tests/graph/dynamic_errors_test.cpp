@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run refuses of the sizes that it is given, before anything executes; and what binding costs.
+// Sizes that a run refuses before anything executes, and the cost of binding.
 #include <doctest/doctest.h>
 
 #include "millrace/graph/compile_report.h"
@@ -45,7 +45,7 @@ struct Run {
   }
 };
 
-TEST_CASE("right sizes run, others with the reason, and right ones after them") {
+TEST_CASE("right sizes run, wrong ones are refused with the reason, and right ones run after them") {
   Run run;
   CHECK(run.error() == "");
   run.dims = {};
@@ -66,7 +66,7 @@ TEST_CASE("a broken promise names the input, the dim and the fact") {
         "with another");
 }
 
-TEST_CASE("extents that disagree name the input and what was expected") {
+TEST_CASE("extents that disagree name the input and the expected extent") {
   Run run;
   run.inputs[1] = {2, 4};
   CHECK(run.error() ==
@@ -84,7 +84,7 @@ TEST_CASE("extents that disagree name the input and what was expected") {
         "run: input 'w' is [3], expected 4 in dim 0 of f32[rows + 1] with rows = 3; bind tensors that agree");
 }
 
-TEST_CASE("dims bound by name are those that no input tells, each once") {
+TEST_CASE("dims bound by name are those that no input gives, each once") {
   Run run;
   run.dims = {{"k", 2}, {"q", 1}};
   CHECK(run.error() == "run: dim 'q' is bound, and the program has no such symbol; leave it out");
@@ -98,7 +98,7 @@ TEST_CASE("dims bound by name are those that no input tells, each once") {
         "with another");
 }
 
-TEST_CASE("what an op needs of sizes is checked by the run") {
+TEST_CASE("the requirements of an op on sizes are checked by the run") {
   Run run;
   run.dims = {{"k", 6}};
   CHECK(run.error() == "run: %4 = topk needs k <= n, found 6 and 5 with k = 6, n = 5; bind other sizes");
@@ -125,7 +125,7 @@ TEST_CASE("bytes and outputs are checked against the sizes that were bound") {
   CHECK(session.run(inputs, outputs, k).message() == "");
 }
 
-TEST_CASE("a program tells the types of its outputs, and refuses as a run does") {
+TEST_CASE("a program gives the types of its outputs, and refuses as a run does") {
   const Program program = compile(make_graph(), options()).value();
   const Extents inputs[] = {{3, 4}, {3, 4}, {3, 5}, {4}};
   const DimBinding k[] = {{"k", 4}};
@@ -141,7 +141,7 @@ TEST_CASE("a program tells the types of its outputs, and refuses as a run does")
         "output types: dim 'k' has no value, expected k in 0..6 multiple_of 2; bind it by name");
 }
 
-TEST_CASE("a symbol that no input tells needs an upper bound") {
+TEST_CASE("a symbol that no input gives needs an upper bound") {
   GraphBuilder graph;
   graph.output("top", topk(graph.input("x", DType::kF32, {Dim("n")}), Dim("k")).values);
   constexpr std::string_view kMessage =
@@ -157,7 +157,7 @@ TEST_CASE("a symbol that no input tells needs an upper bound") {
   CHECK(compile(read, options()).status().message() == kMessage);
 }
 
-TEST_CASE("the largest of no elements is refused by the run that binds none, and says why") {
+TEST_CASE("the maximum of no elements is refused by the run that binds 0, and says why") {
   GraphBuilder graph;
   graph.output("y", argmax(graph.input("x", DType::kF32, {Dim("n")}), 0));
   Session session = Session::create(compile(graph.finish().value(), options()).value()).value();
@@ -168,7 +168,7 @@ TEST_CASE("the largest of no elements is refused by the run that binds none, and
       "sizes");
 }
 
-TEST_CASE("what nothing uses asks for nothing") {
+TEST_CASE("an unused input asks for nothing") {
   GraphBuilder graph;
   const Tensor x = graph.input("x", DType::kF32, {Dim("n")});
   abs(topk(x, Dim("k")).values);

@@ -182,7 +182,7 @@ std::vector<Tensor> inputs_of(const Graph& graph) {
   return inputs;
 }
 
-/// The values of what no input tells.
+/// The values of the symbols that no input gives.
 std::vector<DimBinding> named_dims(const Program& program, const SymbolValues& values) {
   std::vector<DimBinding> dims;
   for (const Dim& dim : program.named_dims()) dims.push_back({dim.name(), values.at(dim.name())});

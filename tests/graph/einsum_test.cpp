@@ -164,7 +164,7 @@ Values run_einsum(const EinsumCase& made, bool is_symbolic) {
   });
 }
 
-TEST_CASE("einsum is the sum over all letters that the result has not, for random equations") {
+TEST_CASE("einsum is the sum over all letters that the result lacks, for random equations") {
   EinsumMaker maker(20261128);
   for (int k = 0; k < 120; ++k) {
     const EinsumCase made = maker.make();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What counts, in place of floats, is i64 or goes through it: exact beyond 2^24, where f32 holds no odd numbers.
+// Positions are counted in i64, not in floats: they are exact beyond 2^24, where f32 holds no odd numbers.
 #include <cmath>
 
 #include <doctest/doctest.h>

@@ -17,7 +17,7 @@ void on_near_and_far(const std::function<void(const CompileOptions&)>& test);
 /// Only for the far ones.
 void on_every_far(const std::function<void(const CompileOptions&)>& test);
 
-/// A device's buffer with what `values` hold.
+/// A device's buffer that holds `values`.
 std::shared_ptr<Buffer> to_device(Device&, std::span<const float> values);
 std::vector<float> from_device(Device&, const Buffer&);
 
@@ -29,7 +29,7 @@ Program ranked_sum(const CompileOptions&);
 std::vector<float> counting_down(std::size_t n);
 std::vector<float> sums_up_to(std::size_t n);
 Extents extents_of(const std::vector<float>& values);
-/// y = x[i], where i, an i64, may be outside of x's 4 elements; and what a run says of 4.
+/// y = x[i], where i, an i64, may be outside the 4 elements of x; and the message of a run for i = 4.
 Program picked(const CompileOptions&);
 inline constexpr const char* kWrongIndex =
     "run: %2 = gather: index 4 at [0] of operand 1, %i of i64[1], is outside of axis 0 of operand 0, %x of f32[4]; "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs on devices that do not address the host's memory: what they compute is what they compute on the host.
+// Programs on devices that do not address the host's memory compute the same as on the host.
 #include "tests/graph/far_programs.h"
 
 #include <algorithm>
@@ -126,7 +126,7 @@ const FarProgram kPrograms[] = {
      }},
 };
 
-TEST_CASE("what a program computes on a far device is what the oracle allows, at every size") {
+TEST_CASE("the results of a program on a far device are those that the oracle allows, at every size") {
   on_every_far([](const CompileOptions& options) {
     for (const FarProgram& program : kPrograms) {
       const std::string name = program.name;

@@ -64,7 +64,7 @@ TEST_CASE("one session takes memory of either kind from run to run") {
   });
 }
 
-TEST_CASE("arguments may be parts of one buffer, and what is beside them stays") {
+TEST_CASE("arguments may be parts of one buffer, and the bytes next to them stay") {
   on_near_and_far([](const CompileOptions& options) {
     Device& device = *options.on_device;
     Session session = Session::create(affine(options)).value();
@@ -124,7 +124,7 @@ TEST_CASE("sizes grow and shrink from run to run") {
   });
 }
 
-TEST_CASE("a wrong index is told as on the host, and the session can go on") {
+TEST_CASE("a wrong index is reported as on the host, and the session continues") {
   on_near_and_far([](const CompileOptions& options) {
     Session session = Session::create(picked(options)).value();
     F x{1, 2, 3, 4}, y(1);
@@ -141,7 +141,7 @@ TEST_CASE("a wrong index is told as on the host, and the session can go on") {
   });
 }
 
-TEST_CASE("a wrong index among the device's own memory is told, too") {
+TEST_CASE("a wrong index in the device's own memory is reported, too") {
   on_near_and_far([](const CompileOptions& options) {
     Device& device = *options.on_device;
     Session session = Session::create(picked(options)).value();
@@ -157,7 +157,7 @@ TEST_CASE("a wrong index among the device's own memory is told, too") {
   });
 }
 
-TEST_CASE("a wrong index that the run itself computed is told by what is known of it") {
+TEST_CASE("a wrong index that the run itself computed is reported as far as it is known") {
   on_every_far([](const CompileOptions& options) {
     const auto message = [](const CompileOptions& where) {
       GraphBuilder builder;
@@ -175,7 +175,7 @@ TEST_CASE("a wrong index that the run itself computed is told by what is known o
   });
 }
 
-TEST_CASE("program and device may go before the session that uses them") {
+TEST_CASE("program and device may be dropped before the session that uses them") {
   on_near_and_far([](const CompileOptions& options) {
     std::optional<CompileOptions> own = options;
     if (options.on_device->info().addresses_host_memory) return;
@@ -191,7 +191,7 @@ TEST_CASE("program and device may go before the session that uses them") {
   });
 }
 
-TEST_CASE("a second thread in a session is refused, and the first goes on") {
+TEST_CASE("a second thread in a session is refused, and the first continues") {
   // A trace tells of each command while the run goes on.
   std::function<void()> intrude = [] {};
   CompileOptions options;
@@ -218,7 +218,7 @@ TEST_CASE("a second thread in a session is refused, and the first goes on") {
   CHECK(session.run(inputs, others).ok());
 }
 
-TEST_CASE("sessions of one program run on a thread each") {
+TEST_CASE("sessions of one program each run on their own thread") {
   on_near_and_far([](const CompileOptions& options) {
     const Program program = ranked_sum(options);
     std::vector<std::thread> threads;
@@ -239,7 +239,7 @@ TEST_CASE("sessions of one program run on a thread each") {
   });
 }
 
-TEST_CASE("memory that a device does not have is the run's error, and the session can go on") {
+TEST_CASE("memory that a device does not have is the run's error, and the session continues") {
   on_every_far([](const CompileOptions& options) {
     GraphBuilder builder;
     builder.output("y", -builder.input("x", DType::kF32, {Dim("n")}));
@@ -266,7 +266,7 @@ TEST_CASE("memory that a device does not have is the run's error, and the sessio
   });
 }
 
-TEST_CASE("intermediate values that a device has no memory for are the run's error, and the session can go on") {
+TEST_CASE("intermediate values for which a device has no memory are the run's error, and the session continues") {
   on_every_far([](const CompileOptions& options) {
     Session session = Session::create(ranked_sum(options)).value();
     F x = counting_down(4), y(4);
@@ -282,7 +282,7 @@ TEST_CASE("intermediate values that a device has no memory for are the run's err
   });
 }
 
-TEST_CASE("a program for a lower level runs on the host's best device, and of two targets the better is taken") {
+TEST_CASE("a program for a lower level runs on the host's best device, and the better of two targets is taken") {
   CompileOptions options;
   options.context = test_context();
   options.targets = {"cpu:baseline"};

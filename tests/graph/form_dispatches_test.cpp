@@ -54,7 +54,7 @@ TEST_CASE("elementwise work goes into the load of the sort or scan that alone re
   CHECK(reasons[1] == "%6 in the load of %7.0, its only reader");
 }
 
-TEST_CASE("what a sort does not read alone, or reads through a view, is stored first") {
+TEST_CASE("an operand that a sort does not read alone, or reads through a view, is stored first") {
   GraphBuilder graph;
   const Tensor x = graph.input("x", DType::kF32, {4, 64});
   const Tensor e = -x;
@@ -85,7 +85,7 @@ TEST_CASE("a long chain is cut: a kernel has at most 128 nodes") {
   CHECK(dispatch.regions.size() < 10);
 }
 
-TEST_CASE("a reduction computes an iota, and what is made of it, instead of reading it from memory") {
+TEST_CASE("a reduction computes an iota, and values made from it, instead of reading them from memory") {
   for (const SizeExpr& n : {SizeExpr(100), SizeExpr(Dim("n"))}) {
     GraphBuilder graph;
     Tensor x = graph.input("x", DType::kF32, {n});
@@ -103,7 +103,7 @@ TEST_CASE("an iota that something else needs is stored") {
   CHECK(shape_of(formed(graph)) == "iota -> 1\nreduce_sum -> 1\n");
 }
 
-TEST_CASE("a reshape is no kernel") {
+TEST_CASE("a reshape is not a kernel") {
   GraphBuilder graph;
   Tensor x = graph.input("x", DType::kF32, {4, 8});
   graph.output("y", exp(reshape(exp(x), {32})));
@@ -112,7 +112,7 @@ TEST_CASE("a reshape is no kernel") {
   CHECK(dispatch.aliases.size() == 1);
 }
 
-TEST_CASE("a transpose is read through, and is a kernel of its own when it is an output") {
+TEST_CASE("a transpose is read through, and is its own kernel if it is an output") {
   GraphBuilder graph;
   Tensor x = graph.input("x", DType::kF32, {4, 8});
   Tensor t = transpose(x, {1, 0});
@@ -146,7 +146,7 @@ TEST_CASE("two nodes that meet again through a reduction are not one kernel") {
   CHECK(shape_of(formed(graph)) == "exp -> 1\nreduce_sum mul -> 1\n");
 }
 
-TEST_CASE("what a reduction reads at points of its own is stored, though its epilogue reads it too") {
+TEST_CASE("an operand that a reduction reads at its own points is stored, though its epilogue reads it too") {
   GraphBuilder graph;
   const Tensor x = graph.input("x", DType::kF32, {1, 3, 8, 8}), w = graph.input("w", DType::kF32, {3, 3, 3, 3});
   const Tensor e = exp(x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts, TopK and scans whose sizes a run binds do, on simulated GPUs, about the work of those that are compiled for
-// these sizes, and give the same bytes.
+// Sorts, TopK and scans whose sizes a run binds do about as much work on simulated GPUs as those compiled for these
+// sizes, and give the same bytes.
 #include <cstring>
 #include <optional>
 #include <random>
@@ -52,7 +52,7 @@ Graph graph_of(Order order, const Sizes& sizes) {
   return builder.finish().value();
 }
 
-/// Whole numbers, of which every sum is exact, with ties.
+/// Whole numbers with ties, whose sums are all exact.
 reference::Tensor make_rows(const Bound& bound) {
   reference::Tensor x(DType::kF32, {bound.rows, bound.n});
   std::mt19937 random(7);
@@ -92,7 +92,7 @@ class OnSimulator {
   std::optional<Program> program_;
 };
 
-/// Runs what was compiled for no size, and what is compiled for these ones.
+/// Runs the program that was compiled for symbolic sizes, and one that is compiled for these sizes.
 void compare(OnSimulator& any, Order order, const Bound& bound, const char* target, bool binds_k) {
   CAPTURE(target);
   CAPTURE(static_cast<int>(order));
@@ -122,7 +122,7 @@ void check_orders(const char* target, const Sizes& any, std::span<const Order> o
 
 }  // namespace
 
-TEST_CASE("sorts, TopK and scans of sizes that a run binds cost what those of known sizes do" * test::InTurn()) {
+TEST_CASE("sorts, TopK and scans of sizes that a run binds cost as much as those of known sizes" * test::InTurn()) {
   constexpr Bound kBounds[] = {{1156, 2, 2},   {512, 256, 8}, {7, 33, 8},    {1, 1000, 8}, {3, 5000, 8},
                                {1, 100000, 8}, {5, 64, 40},   {66, 4100, 9}, {5, 700, 90}, {1, 1, 1},
                                {3, 1, 0},      {0, 5, 3},     {4, 0, 0}};
@@ -131,7 +131,7 @@ TEST_CASE("sorts, TopK and scans of sizes that a run binds cost what those of kn
   check_orders("sim:gfx90a", any, kOrders, std::span(kBounds).first(5));
 }
 
-TEST_CASE("where k is known, or the rows or their size alone, a run costs no more either") {
+TEST_CASE("if only k, the rows or their size is known, a run costs no more either") {
   constexpr Bound kOfK[] = {{1156, 8, 8}, {64, 256, 8}, {7, 33, 8}, {1, 1000, 8}, {3, 5000, 8}, {1, 100000, 8}};
   constexpr Order kSelect[] = {Order::kTopK};
   check_orders("sim:gfx1100", {Dim("rows"), Dim("n").at_least(8), 8}, kSelect, kOfK);

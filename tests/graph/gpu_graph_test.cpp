@@ -56,7 +56,7 @@ Graph f64_chain() {
   return builder.finish().value();
 }
 
-TEST_CASE("a region that needs more scalar registers than there are is emitted, and takes no memory for it") {
+TEST_CASE("a region that needs more scalar registers than exist is emitted, and takes no memory for it") {
   bool has_spills = false;
   for (const GfxTarget& gfx : gfx_targets()) {
     const Target target = test::test_context()->target("amdgpu:" + std::string(gfx.name)).value();
@@ -94,7 +94,7 @@ TEST_CASE("a scatter is code for every GPU target") {
   }
 }
 
-TEST_CASE("a code object is for a GPU, and of kernels") {
+TEST_CASE("a code object is for a GPU, and holds kernels") {
   const Target cpu = test::test_context()->target("cpu:avx2").value();
   const LoweredGraph lowered = lower_graph(small_network(), cpu).value();
   CHECK(make_code_object(lowered, cpu).status().message() ==

@@ -39,7 +39,7 @@ void check_matrix(const std::string& device, const Matrix& matrix) {
   test::check_sums(program, x, test::ExactSums(x, along), terms);
 }
 
-/// Whether a sum of positive terms, or what is computed with it, is as near as it has to be.
+/// Whether a sum of positive terms, or a result computed from it, is near enough.
 bool is_near(long double found, long double expected) {
   return std::fabs(found - expected) <= test::kSumLimits.relative * expected;
 }

@@ -94,7 +94,7 @@ Program compile_orderings(std::span<const Ordering> orderings, std::int64_t n, c
 
 /// What is wrong with the program's outputs for these keys; nothing: they are the oracle's.
 std::string complaint_of(const Program& program, std::span<const Ordering> orderings, const ReferenceTensor& keys) {
-  const int num_runs = keys.num_elements() <= 4096 ? 2 : 1;  // a long one takes a second
+  const int num_runs = keys.num_elements() <= 4096 ? 2 : 1;  // a long run takes a second
   const auto outputs = test::run_guarded(program, {&keys, 1}, {}, num_runs);
   if (!outputs.ok()) return outputs.status().message();
   auto next = outputs->begin();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts, TopK and scans in graphs on simulated GPUs: the oracle's results, no finding, and no kernel or memory for
-// what is not used.
+// Sorts, TopK and scans in graphs on simulated GPUs give the oracle's results without a finding, and have no kernel or
+// memory for unused results.
 #include <doctest/doctest.h>
 
 #include "millrace/graph/lowered_graph.h"
@@ -50,7 +50,7 @@ TEST_CASE("sorts, selections and scans on simulated GPUs are the oracle's" * tes
   }
 }
 
-TEST_CASE("a selection of many on simulated GPUs is the oracle's") {
+TEST_CASE("a selection with a large k on simulated GPUs is the oracle's") {
   for (const std::string device : kDevices) {
     GraphBuilder builder("many");
     const auto [values, indices] = topk(builder.input("x", DType::kF32, {1, 9000}), 2100);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes along rows, for rows around every width at which its code changes: a lane, a row of 16, a subgroup, two.
+// Ops along rows, for rows around every width at which their code changes: a lane, a row of 16, a subgroup, two.
 #include <doctest/doctest.h>
 
 #include "jit/llvm_client/open_module.h"
@@ -34,7 +34,7 @@ std::string code_of(const std::vector<std::byte>& object, const CodeObjectKernel
   return disassemble_with_llvm(std::span(object).subspan(kernel.code_offset, kernel.code_bytes), spec).value();
 }
 
-TEST_CASE("lanes exchange values along rows of every length only where all of them are on") {
+TEST_CASE("lanes exchange values along rows of every length only while all of them are on") {
   for (const GfxTarget& gfx : gfx_targets()) {
     const Target target = test::test_context()->target("amdgpu:" + std::string(gfx.name)).value();
     for (const std::int64_t n : {1, 2, 8, 9, 15, 16, 17, 24, 30, 31, 32, 33, 63, 64, 65, 70}) {

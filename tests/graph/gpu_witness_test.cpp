@@ -25,7 +25,7 @@ CompileOptions split_for(const std::string& device) {
   return options;
 }
 
-/// No infinity, whose product with a padded zero is no number.
+/// No infinity, whose product with a padded zero is NaN.
 Tensor input(GraphBuilder& builder, const char* name, const Shape& shape) {
   return cast(builder.input(name, DType::kI8, shape), DType::kF32) * 0.02;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs in files, with constants in files beside them.
+// Graphs in files, with constants in files next to them.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -24,7 +24,7 @@ std::vector<float> counted(std::size_t count) {
   return values;
 }
 
-TEST_CASE("a graph in a file comes back, large constants from a file of their own") {
+TEST_CASE("a graph in a file comes back, large constants from their own file") {
   TemporaryDirectory directory;
   GraphBuilder builder("weights");
   Tensor x = builder.input("x", DType::kF32, {17});
@@ -61,7 +61,7 @@ TEST_CASE("a whole network in a file comes back, and one without large constants
   CHECK(std::distance(std::filesystem::directory_iterator(other.path()), {}) == 1);
 }
 
-TEST_CASE("constants come from NumPy files and safetensors entries beside the text") {
+TEST_CASE("constants come from NumPy files and safetensors entries next to the text") {
   TemporaryDirectory directory;
   const std::vector<float> values = counted(6);
   const std::span<const std::byte> bytes = std::as_bytes(std::span(values));
@@ -87,7 +87,7 @@ TEST_CASE("constants come from NumPy files and safetensors entries beside the te
   CHECK(round_trip_problem(*graph) == "");
 }
 
-TEST_CASE("what is wrong with a file of a constant is said at its place") {
+TEST_CASE("a mistake in a constant's file is reported at its place") {
   TemporaryDirectory directory;
   const std::vector<float> values = counted(6);
   const std::span<const std::byte> bytes = std::as_bytes(std::span(values));

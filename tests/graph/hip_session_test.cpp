@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs and sessions on HIP devices: whose code they get, what is said where there is none, and a warm start.
+// Programs and sessions on HIP devices: the code that they get, the error if there is no code, and a warm start.
 #include <array>
 #include <cstdlib>
 #include <optional>
@@ -83,7 +83,7 @@ TEST_CASE("a HIP device without a variant is refused, with the variants, its arc
   CHECK(program.on(options.context->device(HipStandin::spec(",arch=gfx90a")).value()).status().message() == message);
 }
 
-TEST_CASE("a HIP device without a code generator is refused, with what is missing and what there is") {
+TEST_CASE("a HIP device without a code generator is refused, with the missing and the built-in generators") {
   const HipStandin standin(two_architectures(1));
   CompileOptions options = on_hip("");
   const auto with = [&](std::vector<std::shared_ptr<const KernelCompiler>> generators) {
@@ -99,7 +99,7 @@ TEST_CASE("a HIP device without a code generator is refused, with what is missin
         "hip; code generators built in: xbyak");
 }
 
-TEST_CASE("a HIP device that there is not is an error of compile, which names what was asked") {
+TEST_CASE("an unknown HIP device is an error of compile(), which names the request") {
   const HipStandin standin(two_architectures(1));
   CompileOptions options = on_hip("");
   options.device = "hip:library=/nowhere/libamdhip64.so";
@@ -142,7 +142,7 @@ TEST_CASE("every subset of HIP's options gives a program that runs, or an error 
       }
     }
   }
-  // With a generator and the library: a number or an architecture, not both, and what may be said of the rest.
+  // With a generator and the library: a number or an architecture, but not both, and the allowed options.
   CHECK(num_run == (1 + 2 + 2) * 2 * 2);
 }
 
@@ -203,7 +203,7 @@ TEST_CASE("a loop of runs on a HIP device's buffers moves nothing through the ho
   const auto run = [&] {
     return session.submit(std::array{bind(*x, extents)}, std::array{bind(*y, extents)}).value().wait();
   };
-  for (int i = 0; i < 2; ++i) REQUIRE(run().message() == "");  // makes what the next ones use again
+  for (int i = 0; i < 2; ++i) REQUIRE(run().message() == "");  // allocates the memory that the next runs use again
   standin.control.clear_calls();
   constexpr std::size_t kRuns = 5;
   for (std::size_t i = 0; i < kRuns; ++i) REQUIRE(run().message() == "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLVM loads a kernel's last arguments together with the bytes behind them.
+// LLVM loads a kernel's last arguments together with the bytes after them.
 #include <cstdint>
 #include <vector>
 
@@ -39,7 +39,7 @@ float expected(const std::vector<float>& x, const std::vector<float>& w, std::in
   return sum;
 }
 
-TEST_CASE("a kernel may load bytes behind its last argument that it does not use, on every GPU") {
+TEST_CASE("a kernel may load bytes after its last argument that it does not use, on every GPU") {
   std::vector<float> x(2 * kHeight * kWidth), w = {1, -2, 3, 4, -5, 6, 7, 8};
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17) - 8;
   for (const GfxTarget& gfx : gfx_targets()) {

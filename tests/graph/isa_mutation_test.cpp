@@ -62,7 +62,7 @@ struct Tally {
 };
 using Tallies = std::map<CodeMistake, Tally>;
 
-/// An instruction that can go, told by its text and by what follows it.
+/// An instruction that can be removed, identified by its text and the text that follows it.
 struct Needless {
   std::string_view graph, text, next, after = {};
 };
@@ -74,9 +74,9 @@ constexpr Needless kNeedless[] = {
     // For the limit, which the other half of the unrolled loop waited for. It has the lower rows: where it is left out,
     // so is this one. What lands is its store, which has a wait before the next barrier.
     {"topk by selection", "s_wait", "v_cmp_lt_u64"},
-    // For the new count of what a round has left, at the end of the last round of these rows: nobody adds to it again.
+    // For the new count of remaining records, at the end of the last round of these rows: no thread adds to it again.
     {"topk by selection", "s_waitcnt lgkmcnt(0)", "s_barrier", "ds_read_b64"},
-    // At a barrier that is a fence also for global stores. No other wave of the dispatch reads what a scan stores.
+    // At a barrier that is also a fence for global stores. No other wave of the dispatch reads the results of a scan.
     {"scan of rows", "s_waitcnt_vscnt", "s_barrier"},
     {"scan of rows", "s_wait_storecnt", "s_barrier"},
     {"scan in pieces", "s_waitcnt_vscnt", "s_barrier"},
@@ -99,7 +99,7 @@ bool is_known_to_be_needless(const MutatedGraph& row, const MachineCodeKernel& k
   });
 }
 
-/// A program, what it gives in each trial, and by kernel what the instructions did in all of them.
+/// A program, its results in each trial, and, per kernel, the actions of its instructions in all trials.
 struct Tested {
   const MutatedGraph& row;
   TargetSpec target;
@@ -170,7 +170,8 @@ void check_kernel(const MutatedGraph& row, const Tallies& tallies) {
   }
 }
 
-/// How many of a hundred places are found at least. LLVM often switches lanes on only to switch them off again at once.
+/// The minimum number of places in a hundred that must be found. LLVM often switches lanes on only to switch them off
+/// again at once.
 std::size_t min_percentage(CodeMistake mistake) {
   switch (mistake) {
     case CodeMistake::kNoExec:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composed loop kernels, and the machine kernels of programs, read back from their texts.
+// Composed loop kernels and the machine kernels of programs are read back from their texts.
 #include <doctest/doctest.h>
 
 #include "graph/dispatch/compose.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An application's kernel whose body is too long for one kernel is several, and computes what its body says.
+// An application's kernel whose body is too long becomes several kernels, which compute the same as the body.
 #include <algorithm>
 
 #include <doctest/doctest.h>
@@ -35,7 +35,7 @@ struct Sines {
   }
 };
 
-/// Values of several dtypes, each of which is read again only after all of them are there.
+/// Values of several dtypes. Each is read again only after all of them are computed.
 struct Fan {
   static auto emit(auto& b, auto x) {
     using V = std::decay_t<decltype(x[0])>;
@@ -102,7 +102,7 @@ void check_values(DType dtype, std::size_t min_dispatches) {
   }
 }
 
-TEST_CASE("a long body is several kernels, which compute bit for bit what it says" * test::InTurn()) {
+TEST_CASE("a long body becomes several kernels, which compute its values bit for bit" * test::InTurn()) {
   check_values<Polynomial>(DType::kF32, 5);
   check_values<Fan>(DType::kF32, 3);
   check_values<Fan>(DType::kF64, 3);
@@ -122,7 +122,7 @@ void check_lengths(const char* target_name, DType dtype, std::size_t max_kernels
   }
 }
 
-TEST_CASE("no kernel of a long body has more than 64 KiB of code, and there are no more than it needs") {
+TEST_CASE("no kernel of a long body has more than 64 KiB of code, and a body has no more kernels than it needs") {
   for (const char* target : {"cpu:baseline", "cpu:avx2", "cpu:avx512", "amdgpu:gfx1100"}) {
     check_lengths<Polynomial>(target, DType::kF32, 8);
     check_lengths<Sines>(target, DType::kF64, 12);

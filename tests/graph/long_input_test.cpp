@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a message repeats of its input.
+// How much of its input a message repeats.
 #include <cstdint>
 #include <cstring>
 #include <functional>

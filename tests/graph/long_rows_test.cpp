@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One program whose runs bind rows on both sides of the lengths from which they are cut into parts.
+// One program whose runs bind rows on both sides of the length from which rows are cut into parts.
 #include <algorithm>
 #include <numeric>
 #include <random>

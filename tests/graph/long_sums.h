@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of long sums, and exact ones to hold their outputs to.
+// Graphs of long sums, and exact sums to compare their outputs with.
 #pragma once
 
 #include <span>

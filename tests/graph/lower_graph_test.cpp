@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking at a graph on its way to a program.
+// lower_graph(), which shows a graph on its way to a program.
 #include <doctest/doctest.h>
 
 #include "millrace/graph/compile_report.h"
@@ -46,7 +46,7 @@ TEST_CASE("a graph is lowered for levels that the host lacks, too") {
   }
 }
 
-TEST_CASE("compile() tells of each kernel in turn") {
+TEST_CASE("compile() reports each kernel in order") {
   CompileOptions options = usual();
   options.device = "cpu:threads=1";  // more threads end kernels in any order
   std::vector<std::string> names;

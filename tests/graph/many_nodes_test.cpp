@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of many nodes: kernels that differ in numbers alone share their code, and nothing else changes.
+// Graphs of many nodes: kernels that differ only in numbers share their code, and nothing else changes.
 #include <doctest/doctest.h>
 
 #include "millrace/graph/code_object.h"
@@ -74,7 +74,7 @@ TEST_CASE("the operands of a concat share one kernel, whose argument is where ea
 }
 
 // The first operand of a large one adds no offset to the index of its loop, so its code is another.
-TEST_CASE("operands of a concat that are large or of other extents share kernels, too") {
+TEST_CASE("operands of a concat that are large or of different extents share kernels, too") {
   CHECK(num_kernels(concat_of(64, [](std::int64_t) { return Shape{60, 70}; })) <= 2);
   CHECK(num_kernels(concat_of(1000, [](std::int64_t i) { return Shape{1 + i % 5, 4}; })) <= 5);
 }
@@ -166,7 +166,7 @@ TEST_CASE("operands of symbolic extents are stored where plain loops store them"
   }
 }
 
-TEST_CASE("slices and pads of a symbolic input hold what plain loops give") {
+TEST_CASE("slices and pads of a symbolic input equal the results of plain loops") {
   constexpr std::int64_t kCount = 40, kColumns = 7, kBound = 64;
   const Program slices =
       compiled(outputs_of_rows(kCount, [](T x, std::int64_t i) { return slice(x, {i, 0}, {kRows, kColumns}) + 1.0; }));
@@ -221,7 +221,7 @@ constexpr SharedCase kSharedCases[] = {
     {"divisors", 19, 75, false, [](T x, std::int64_t i) { return x / (i + 3); }},
 };
 
-TEST_CASE("kernels that share their code compute bit for bit what each alone does" * test::InTurn()) {
+TEST_CASE("kernels that share their code compute the same bits as each kernel alone" * test::InTurn()) {
   for (const SharedCase& c : kSharedCases) {
     for (const DType dtype : kAllDTypes) {
       if (dtype == DType::kBool && !c.takes_bool) continue;
@@ -249,11 +249,11 @@ TEST_CASE("few kernels keep their numbers as constants") {
   CHECK(num_kernels(outputs_of(0, 16, DType::kF32, 40, add)) == 1);
 }
 
-TEST_CASE("code is made for divisors and shift counts, up to 64 of them") {
+TEST_CASE("code is generated per combination of divisors and shift counts, up to 64") {
   const Build divide = [](T x, std::int64_t i) { return x / (2 * i + 3); };
   CHECK(num_kernels(outputs_of(0, 64, DType::kI32, 40, divide)) == 64);
   CHECK(num_kernels(outputs_of(0, 65, DType::kI32, 40, divide)) == 1);
-  // Other numbers beside a few divisors are arguments all the same.
+  // With a few divisors, the other numbers are still arguments.
   const Build both = [](T x, std::int64_t i) { return (x + static_cast<double>(i)) / (i % 2 == 0 ? 3 : 5); };
   CHECK(num_kernels(outputs_of(1, 100, DType::kI32, 40, both)) == 2);
 }
@@ -291,7 +291,7 @@ TEST_CASE("kernels for GPUs share their code, and a code object has it once") {
   }
 }
 
-TEST_CASE("kernels of the interpreter share nothing: what it finds names the kernel") {
+TEST_CASE("kernels of the interpreter share nothing, because its findings name the kernel") {
   const Build add = [](T x, std::int64_t i) { return x + static_cast<double>(i + 1); };
   CHECK(num_kernels(outputs_of(0, 20, DType::kF32, 40, add), "sim:gfx1100") == 20);
 }

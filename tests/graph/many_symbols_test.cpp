@@ -19,7 +19,7 @@ Graph graph_of_inputs(int count) {
   return parse_graph("graph g(" + inputs + ") { return y = %x0 }").value();
 }
 
-TEST_CASE("each of ten thousand symbols is found in its own input, along the axis that is the symbol alone") {
+TEST_CASE("each of ten thousand symbols is found in its own input, along the axis whose extent is only the symbol") {
   constexpr int kCount = 10'000;
   const Signature signature = Signature::of(graph_of_inputs(kCount)).value();
   CHECK(signature.named_dims().empty());
@@ -32,7 +32,7 @@ TEST_CASE("each of ten thousand symbols is found in its own input, along the axi
         "that agree");
 }
 
-TEST_CASE("a symbol's value comes from the first input that has it alone") {
+TEST_CASE("a symbol's value comes from the first input with the plain symbol as an extent") {
   const Graph graph = parse_graph("graph g(%a: f32[n + 1], %b: f32[m, n], %c: f32[n, m]) { return a = %a }").value();
   const Signature signature = Signature::of(graph).value();
   CHECK(signature.output_types(std::vector<Extents>{{4}, {2, 3}, {3, 2}}).value()[0].to_text() == "f32[4]");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the commands of a session's runs ran.
+// The times of the commands in a session's runs.
 #include <array>
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ Program compiled(GraphBuilder& builder) {
   return compile(builder.finish().value(), options).value();
 }
 
-TEST_CASE("each run says when its commands ran, one after another and without barriers, until nobody asks") {
+TEST_CASE("each run reports the times of its commands in order, without barriers, while measuring is on") {
   GraphBuilder builder("two_of_them_in_turn");
   Tensor input = builder.input("x", DType::kF32, {4, 8});
   builder.output("y", reduce_sum(softmax(input), {0}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GraphBuilder refuses: names, types, constants, tensors that are not its own, and use after finish().
+// Calls that GraphBuilder refuses: names, types, constants, tensors of another builder, and use after finish().
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -160,8 +160,8 @@ constexpr Misuse kOutputs[] = {
 };
 
 TEST_CASE("an input has a name of its own and a type within limits") { expect_refused(kInputs); }
-TEST_CASE("a constant has every element of a shape of numbers") { expect_refused(kConstants); }
-TEST_CASE("tensors are of the builder that is asked") { expect_refused(kTensors); }
+TEST_CASE("a constant has every element of a constant shape") { expect_refused(kConstants); }
+TEST_CASE("tensors belong to the builder that is called") { expect_refused(kTensors); }
 TEST_CASE("a graph has outputs with names of their own") { expect_refused(kOutputs); }
 
 TEST_CASE("a finished builder takes nothing more, and its tensors are no longer valid") {
@@ -181,7 +181,7 @@ TEST_CASE("a finished builder takes nothing more, and its tensors are no longer 
   CHECK(graph.status().code() == StatusCode::kFailedPrecondition);
 }
 
-TEST_CASE("functions of empty tensors alone give empty tensors") {
+TEST_CASE("functions of only empty tensors give empty tensors") {
   const Tensor none;
   CHECK(none.type().to_text() == "f32[]");
   CHECK_FALSE((none + none).is_valid());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What elementwise ops, and the table as a whole, refuse.
+// Calls that elementwise ops, and the op table as a whole, refuse.
 #include <doctest/doctest.h>
 
 #include "millrace/ops/bodies.h"
@@ -251,13 +251,13 @@ constexpr Misuse kOwnKernels[] = {
      "%0 = kernel double: operand 0 is of another graph; build both in one GraphBuilder"},
 };
 
-TEST_CASE("an op takes the operands that its row says") { expect_refused(kOperandCounts); }
+TEST_CASE("an op takes the number of operands of its row") { expect_refused(kOperandCounts); }
 TEST_CASE("an op takes its own attributes") { expect_refused(kAttributes); }
-TEST_CASE("arithmetic takes operands that are alike and of its dtypes") { expect_refused(kArithmeticTypes); }
+TEST_CASE("arithmetic takes operands of one type and of its dtypes") { expect_refused(kArithmeticTypes); }
 TEST_CASE("comparison, logic, select and cast refuse other types") { expect_refused(kLogicTypes); }
-TEST_CASE("an application's kernel is refused where it does not fit") { expect_refused(kOwnKernels); }
+TEST_CASE("an application's kernel is refused if it does not fit") { expect_refused(kOwnKernels); }
 
-TEST_CASE("an op that there is not is refused by number") {
+TEST_CASE("an unknown op is refused by number") {
   GraphBuilder graph;
   graph.op1(static_cast<Op>(200), {f32(graph, {4})});
   const std::string all = std::to_string(std::size(kAllOps));

@@ -39,7 +39,7 @@ SizeExpr any_size(Random& random) {
   }
 }
 
-/// Fills an attribute struct's fields with what comes.
+/// Fills the fields of an attribute struct at random.
 struct Filler {
   Random& random;
   void operator()(std::string_view, std::int64_t& value) const { value = any_int(random); }
@@ -107,7 +107,7 @@ std::vector<Tensor> add_random_ops(Random& random, GraphBuilder& graph) {
     CHECK(results.size() == static_cast<std::size_t>(info(op).num_results));
     if (!graph.status().ok()) {
       CHECK(graph.status().message().starts_with(where));
-      CHECK(graph.status().message().find(';') != std::string::npos);  // what to do
+      CHECK(graph.status().message().find(';') != std::string::npos);  // the remedy
       CHECK_FALSE(results[0].is_valid());
       return tensors;
     }
@@ -116,7 +116,7 @@ std::vector<Tensor> add_random_ops(Random& random, GraphBuilder& graph) {
   return tensors;
 }
 
-TEST_CASE("random ops on random operands build a sound graph or say what is wrong") {
+TEST_CASE("random ops on random operands build a sound graph or report a mistake") {
   constexpr unsigned kGraphs = 20'000;
   unsigned num_sound = 0;
   for (unsigned seed = 0; seed < kGraphs; ++seed) {

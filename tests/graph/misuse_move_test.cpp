@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What views, moves and orders refuse.
+// Calls that views, moves and orders refuse.
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -400,9 +400,9 @@ TEST_CASE("reshape keeps the number of elements") { expect_refused(kReshapes); }
 TEST_CASE("transpose takes a permutation") { expect_refused(kTransposes); }
 TEST_CASE("broadcast takes ascending dims and extents that fit") { expect_refused(kBroadcasts); }
 TEST_CASE("slice stays inside its operand") { expect_refused(kSlices); }
-TEST_CASE("pad, concat, gather and iota refuse what they cannot place") { expect_refused(kMoves); }
+TEST_CASE("pad, concat, gather and iota refuse operands that they cannot place") { expect_refused(kMoves); }
 TEST_CASE("scans and scatters refuse types that do not meet") { expect_refused(kSequences); }
-TEST_CASE("composites refuse what they cannot build from") { expect_refused(kComposites); }
+TEST_CASE("composites refuse operands that they cannot build from") { expect_refused(kComposites); }
 TEST_CASE("sort and topk refuse axes and counts that they do not have") { expect_refused(kOrders); }
 
 }  // namespace

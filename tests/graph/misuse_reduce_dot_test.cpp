@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reductions, contractions and windows refuse.
+// Calls that reductions, contractions and windows refuse.
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -152,7 +152,7 @@ constexpr Misuse kPools[] = {
 
 TEST_CASE("reductions refuse axes and dtypes that they do not have") { expect_refused(kReductions); }
 TEST_CASE("dot refuses dims that do not pair") { expect_refused(kDots); }
-TEST_CASE("conv2d refuses what is no convolution") { expect_refused(kConvolutions); }
+TEST_CASE("conv2d refuses operands that do not form a convolution") { expect_refused(kConvolutions); }
 TEST_CASE("pools refuse windows that they cannot walk") { expect_refused(kPools); }
 
 }  // namespace

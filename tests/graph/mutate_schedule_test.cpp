@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mistakes are put into the schedules of random graphs, some with variables. verify() refuses each, unless it is
 // harmless: unless, byte by byte under every binding tried,
-// * steps that touch the same bytes, where one writes, stand in the graph's order, with a barrier between them;
+// * steps that touch the same bytes, where one writes, are in the graph's order, with a barrier between them;
 // * each kernel gets the bytes that it got before;
-// * transients that are in use at the same time share no bytes of the slab and stay inside of it;
+// * transients that are in use at the same time share no bytes of the slab and stay inside it;
 // * transients live from their first to their last use.
 #include <algorithm>
 #include <functional>
@@ -218,7 +218,7 @@ struct Tally {
   int refused = 0, harmless = 0;
 };
 
-TEST_CASE("mistakes in the schedules of random graphs are refused, unless they are harmless") {
+TEST_CASE("mistakes in the schedules of random graphs are refused unless they are harmless") {
   constexpr std::string_view kKinds[] = {"offset", "life", "barrier", "steps", "range"};
   constexpr ScheduleOrder kOrders[] = {ScheduleOrder::kStrict, ScheduleOrder::kMinPeak, ScheduleOrder::kMaxConcurrency};
   std::map<std::string_view, Tally> tallies;

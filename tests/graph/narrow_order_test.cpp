@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of elements of 8 and 16 bits, in rows whose length a run binds: up to 65536, keys and indices share 32
-// bits. What memory their values alone take.
+// bits. Also the memory of sorts of values alone.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

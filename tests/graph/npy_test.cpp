@@ -80,7 +80,7 @@ TEST_CASE("Fortran order becomes row-major") {
         std::vector<int>{0, 1, 4, 5, 2, 3, 6, 7});
 }
 
-TEST_CASE("what is wrong with a file is said with the values") {
+TEST_CASE("a mistake in a file is reported with the values") {
   CHECK(parse_npy("f", {}).status().message() ==
         "npy 'f': does not begin with \\x93NUMPY and a version; is it an .npy file?");
   CHECK(parse_npy("f", file_of("", 0, 4)).status().message() ==
@@ -110,7 +110,7 @@ TEST_CASE("what is wrong with a file is said with the values") {
   CHECK(read_npy("/tmp").status().message() == "npy '/tmp': the file cannot be read: Is a directory; check what it is");
 }
 
-TEST_CASE("a reader tells the type before it reads elements, and a size that is not the header's") {
+TEST_CASE("a reader gives the type before it reads elements, and reports a size that differs from the header's") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/f.npy";
   const auto write = [&](std::span<const std::byte> bytes) { REQUIRE(write_file("f", path, std::array{bytes}).ok()); };
@@ -125,7 +125,7 @@ TEST_CASE("a reader tells the type before it reads elements, and a size that is 
         fmt::format("npy '{}': holds 9 bytes of elements, expected 8 for i16[2x2]; is it whole?", path));
 }
 
-TEST_CASE("elements in C order are mapped where the file has them; others are read") {
+TEST_CASE("elements in C order are mapped from the file; others are read") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/f.npy";
   const auto map = [&](std::span<const std::byte> bytes) {
@@ -184,7 +184,7 @@ TEST_CASE("a pipe is read as a file is, and one that holds more or less is refus
       "': holds 3 bytes of elements, expected 4 for u8[4]; is it whole?"));
 }
 
-TEST_CASE("a header longer than any is refused before it is read, even where a file has as much") {
+TEST_CASE("an overlong header is refused before it is read, even if the file has that many bytes") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/f.npy";
   std::vector<std::byte> front = file_of("", 0, 2);
@@ -201,7 +201,7 @@ TEST_CASE("a header longer than any is refused before it is read, even where a f
   CHECK_FALSE(parse_npy("f", file_of(longest.substr(0, 65537), 24, 2)).ok());
 }
 
-TEST_CASE("a header that is no dict of the three keys is refused, and the field is named") {
+TEST_CASE("a header that is not a dict of the three keys is refused, and the field is named") {
   const std::string good = dict("'<f4'", "False", "(2, 3)");
   REQUIRE(error_of(good) == "");
   const std::pair<std::string, const char*> headers[] = {
@@ -232,7 +232,7 @@ TEST_CASE("a header that is no dict of the three keys is refused, and the field 
   }
 }
 
-TEST_CASE("no damage is fatal, and what is accepted holds its elements") {
+TEST_CASE("no damage is fatal, and an accepted array holds its elements") {
   std::mt19937_64 random(5);
   const std::vector<std::byte> good = file_of(dict("'<f4'", "True", "(2, 3)"), 24);
   int accepted = 0;
@@ -250,7 +250,7 @@ TEST_CASE("no damage is fatal, and what is accepted holds its elements") {
   CHECK(accepted > 100);
 }
 
-TEST_CASE("what is written is read back, and begins as numpy.save begins it") {
+TEST_CASE("a written array is read back, and its file begins as numpy.save begins it") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/a.npy";
   std::vector<std::byte> bytes(48);

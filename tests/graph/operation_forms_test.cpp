@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How ops and composites are listed for people: what is printed is what the reader of texts takes.
+// The lists of ops and composites for people: their forms are those that the parser takes.
 #include <algorithm>
 
 #include <doctest/doctest.h>
@@ -52,7 +52,7 @@ std::string joined_parts(const std::vector<std::string>& parts) {
   return text;
 }
 
-/// What is read, or what is wrong with it, without the line that has the mistake.
+/// The text that is read, or the message about it, without the line that has the mistake.
 std::string reading_of(const std::string& text) {
   const Result<Graph> graph = parse_graph(text);
   if (graph.ok()) return to_text(*graph);
@@ -60,7 +60,7 @@ std::string reading_of(const std::string& text) {
   return message.substr(0, message.find('\n'));
 }
 
-TEST_CASE("every example is read and verified, comes back from its text, and calls what it stands for") {
+TEST_CASE("every example is read and verified, comes back from its text, and calls its op or composite") {
   for (const OperationForm& form : operation_forms()) {
     CAPTURE(form.name);
     CHECK(form.call.find(" = " + form.name + "(") != form.call.npos);
@@ -84,7 +84,7 @@ TEST_CASE("the example of an op makes that op") {
   }
 }
 
-TEST_CASE("a default value that is printed is what holds without it") {
+TEST_CASE("a printed default value is the value that holds without it") {
   for (const OperationForm& form : operation_forms()) {
     std::vector<std::string> given = attribute_parts(given_attributes(form.example));
     for (const AttributeForm& attribute : form.attributes) {
@@ -123,7 +123,7 @@ TEST_CASE("ops and composites are listed as they are called") {
   CHECK(test::golden_problem("operation_forms.txt", text) == "");
 }
 
-TEST_CASE("what is asked for by name comes with its namesake, or with the name that was meant") {
+TEST_CASE("an op asked for by name comes with its namesake, or with the name that was meant") {
   const std::vector<OperationForm> both = operation_forms("topk").value();
   REQUIRE(both.size() == 2);
   CHECK(both[0].call == "%values, %indices = topk(%x) {k = 1, axis = -1, largest = true, sorted = true}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts and selections that have gone wrong elsewhere, on the CPU, on simulated GPUs and through HIP.
+// Sorts and selections that have failed in other libraries, on the CPU, on simulated GPUs and through HIP.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -87,7 +87,7 @@ TEST_CASE("equal keys keep their order") {
   });
 }
 
-TEST_CASE("NaN is greatest, and comes with what stands beside it") {
+TEST_CASE("NaN is greatest, and its index belongs to it") {
   on_each_device([](const std::string& device) {
     for (const bool largest : {true, false}) {
       GraphBuilder builder("pair");
@@ -104,7 +104,7 @@ TEST_CASE("NaN is greatest, and comes with what stands beside it") {
   });
 }
 
-TEST_CASE("the highest bit is a sign in signed integers alone") {
+TEST_CASE("the highest bit is a sign only in signed integers") {
   on_each_device([](const std::string& device) {
     for (const DType dtype : kAllDTypes) {
       if (is_float(dtype) || dtype == DType::kBool) continue;
@@ -166,7 +166,8 @@ TEST_CASE("repeats of a selection through HIP are equal bit for bit, in whatever
   }
 }
 
-TEST_CASE("an argsort of a size that a run binds has its scratch from the schedule, a number of bytes an element") {
+TEST_CASE(
+    "an argsort of a size that a run binds has its scratch from the schedule, a fixed number of bytes per element") {
   on_each_device([](const std::string& device) {
     GraphBuilder builder("argsort");
     builder.output("at", sort(builder.input("x", DType::kF32, {Dim("n")})).indices);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every allocation of a compilation, a session and its runs fails once: LLVM's aside, whose kernels come from a cache.
+// Every allocation of a compilation, a session and its runs fails once, except those of LLVM, whose kernels come from a
+// cache.
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -69,7 +70,7 @@ struct Run {
 
 CompileOptions options_for(const TemporaryDirectory& cache) {
   CompileOptions options;
-  options.device = "cpu:avx2,threads=1";  // what fails are allocations of the calling thread
+  options.device = "cpu:avx2,threads=1";  // only allocations of the calling thread fail
   options.context = make_default_context({.cache_directory = cache.path(), .read_only_cache_directories = {}});
   return options;
 }
@@ -90,8 +91,8 @@ void check_said(const std::set<std::string>& messages, const std::string& where)
   if (kMaxTrials == UINT64_MAX) CHECK(messages.contains(where + ": out of memory; free memory, or ask for less"));
 }
 
-/// Has each allocation of `body(prepare())` fail in turn, alone and with all that follow; what `prepare` does never
-/// fails. It succeeds all the same or says kResourceExhausted, and gives back all that it took. Returns what it said.
+/// Makes each allocation of `body(prepare())` fail in turn, alone and with all later ones; those of `prepare` never
+/// fail. The body must succeed anyway or return kResourceExhausted, and give back all its memory. Returns the messages.
 template <class Prepare, class Body>
 std::set<std::string> fail_each_allocation(Prepare prepare, Body body) {
   REQUIRE(body(prepare()).message() == "");
@@ -232,7 +233,7 @@ constexpr Function kFunctions[] = {
      }},
 };
 
-TEST_CASE("functions on tensors leave a lack of memory to the builder") {
+TEST_CASE("functions on tensors report a lack of memory to the builder") {
   for (const Function& function : kFunctions) {
     CAPTURE(function.name);
     fail_each_allocation([] { return Given(); },
@@ -317,7 +318,7 @@ TEST_CASE("compile survives a lack of memory anywhere, and the next call works" 
   }
 }
 
-TEST_CASE("a context that many calls share is whole after each that found no memory" * test::InTurn()) {
+TEST_CASE("a context that many calls share is intact after each call that found no memory" * test::InTurn()) {
   const TemporaryDirectory cache;
   const Graph graph = parse_graph(looping_text()).value();
   REQUIRE(compile(graph, options_for(cache)).ok());
@@ -388,7 +389,7 @@ TEST_CASE("sessions and runs survive a lack of memory anywhere, and the next run
   });
 }
 
-TEST_CASE("a file that is larger than memory is refused with its size, or mapped, and nothing of it is read") {
+TEST_CASE("a file that is larger than memory is refused with its size, or mapped, and none of it is read") {
   const TemporaryDirectory directory;
   constexpr std::uintmax_t kBytes = std::uintmax_t{4} << 40;
   const auto write = [&](const std::string& name, const std::string& front) {
@@ -448,7 +449,7 @@ TEST_CASE("reading a file of tensors survives a lack of memory anywhere") {
       });
 }
 
-TEST_CASE("want of memory to write a file is said with its path, control characters escaped") {
+TEST_CASE("a lack of memory to write a file is reported with its path, control characters escaped") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/a\nb", where = directory.path() + "/a\\nb'";
   const std::vector<std::byte> bytes(4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of an application's own: what they may return, and what their names may be.
+// An application's own kernels: the types that they may return, and their names.
 #include <doctest/doctest.h>
 
 #include "millrace/graph/compile_report.h"
@@ -29,7 +29,7 @@ struct Thrice {
 
 Graph finished(GraphBuilder& builder) { return builder.finish().value(); }
 
-/// A graph of one kernel, and of what is fused behind it.
+/// A graph of one kernel and of the ops that are fused after it.
 template <class Body>
 Graph narrowing_graph(DType from, std::int64_t count) {
   GraphBuilder builder;
@@ -39,7 +39,7 @@ Graph narrowing_graph(DType from, std::int64_t count) {
   return finished(builder);
 }
 
-/// Values beside, on and between halfway points of f16 and bf16, where a rounding on the way would show.
+/// Values next to, on and between the halfway points of f16 and bf16, where an intermediate rounding would show.
 std::vector<double> halfway_values(DType from) {
   std::vector<double> values = {0, 1, 2049, 2051, 4098, 65504, 100000, 257, 259, 33024, 16777217};
   if (from == DType::kI64) {
@@ -99,7 +99,7 @@ struct HostReadsMore {
   }
 };
 
-TEST_CASE("a kernel that reads too much where constants are folded fails to compile, by name") {
+TEST_CASE("a kernel that reads too many operands during constant folding fails to compile, by name") {
   GraphBuilder builder;
   const double values[] = {1, 2};
   builder.output("y", builder.kernel<HostReadsMore>("mine", builder.constant<double>({2}, values)));
@@ -116,7 +116,7 @@ TEST_CASE("a graph refuses two kernels of one name") {
         "%3 = kernel mine: the body is another than that of %1, expected one body for a name; rename one kernel");
 }
 
-TEST_CASE("a text's kernel must be one alone of its name") {
+TEST_CASE("a text's kernel must have a unique name") {
   const ParseOptions options{.name = "g.mr",
                              .kernels = {make_custom_kernel<Twice>("mine"), make_custom_kernel<Twice>("mine")}};
   const char* text = "graph g(%x: f32[4]) {\n  %y = kernel mine(%x)\n  return y = %y\n}";

@@ -42,7 +42,7 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// No packing needs less than what lives at one timepoint.
+/// No packing needs less memory than the values that live at one timepoint.
 std::int64_t max_live_bytes(const std::vector<Life>& lives, std::uint32_t timepoints) {
   std::int64_t peak = 0;
   for (std::uint32_t t = 0; t < timepoints; ++t) {
@@ -77,7 +77,7 @@ void check_placement(const Schedule& schedule) {
   }
 }
 
-TEST_CASE("transients that live together never overlap, and the slab is near what lives at once") {
+TEST_CASE("transients that live together never overlap, and the slab is near the largest live set") {
   constexpr int kSchedules = 500;
   std::mt19937 random(7);
   double sum_of_ratios = 0;
@@ -164,8 +164,7 @@ Offsets best_offsets(const std::vector<Life>& lives) {
   return best;
 }
 
-TEST_CASE(
-    "every transient is where comparing it with all others would put it, when schedules are made and when runs are") {
+TEST_CASE("every transient is where a comparison with all others would put it, in schedules and in runs") {
   std::mt19937 random(3);
   for (int i = 0; i < 300; ++i) {
     CAPTURE(i);
@@ -247,7 +246,7 @@ TEST_CASE("a hole between two is filled before the slab grows") {
   CHECK(test::golden_problem("slab_with_hole.txt", memory_plan_text(schedule)) == "");
 }
 
-TEST_CASE("transients of sizes that a run binds stand behind the others and share slots when their lives do not meet") {
+TEST_CASE("transients of sizes that a run binds come after the others and share slots if their lives do not meet") {
   const SizeExpr rows = Dim("rows").at_least(1), columns = Dim("columns");
   Schedule schedule = schedule_of({{100, 0, 0}, {0, 0, 1}, {0, 1, 2}, {0, 2, 3}, {0, 3, 3}});
   schedule.resources[ResourceId{1}].size_bytes = rows * 4;
@@ -258,7 +257,7 @@ TEST_CASE("transients of sizes that a run binds stand behind the others and shar
   CHECK(test::golden_problem("slab_of_run_sizes.txt", memory_plan_text(schedule)) == "");
 }
 
-TEST_CASE("inputs and outputs have no place in the slab, constants one of their own") {
+TEST_CASE("inputs and outputs have no place in the slab, constants have their own") {
   Schedule schedule = schedule_of({{100, 0, 0}});
   schedule.resources.push_back({.name = "x", .lifetime = Lifetime::kExternal, .size_bytes = 4096, .input = 0});
   for (const std::int64_t bytes : {1, 0, 65}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How near the slab comes to the largest live set, which no packing can go below.
+// How near the slab comes to the largest live set, the lower bound of every packing.
 #include <algorithm>
 #include <numeric>
 #include <random>

@@ -364,8 +364,8 @@ constexpr Mistake kConstants[] = {
      "                ^"},
 };
 
-TEST_CASE("what is wrong with an attribute is said with its place") { expect_errors(kAttributes); }
-TEST_CASE("what is wrong with a constant is said with its place") { expect_errors(kConstants); }
+TEST_CASE("a mistake in an attribute is reported with its place") { expect_errors(kAttributes); }
+TEST_CASE("a mistake in a constant is reported with its place") { expect_errors(kConstants); }
 
 }  // namespace
 }  // namespace millrace

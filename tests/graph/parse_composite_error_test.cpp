@@ -87,7 +87,7 @@ constexpr Mistake kMistakes[] = {
      "                     ^"},
 };
 
-TEST_CASE("a mistake in a composite is shown in its place, by the composite's name") { expect_errors(kMistakes); }
+TEST_CASE("a mistake in a composite is shown at its place, with the composite's name") { expect_errors(kMistakes); }
 
 constexpr Mistake kDTypes[] = {
     {"graph g(%x: f64[4]) {\n  %y = float32(%x)\n  return y = %y\n}\n",
@@ -110,7 +110,7 @@ constexpr Mistake kDTypes[] = {
      "            ^"},
 };
 
-TEST_CASE("a dtype by another's name is told by ours") { expect_errors(kDTypes); }
+TEST_CASE("a dtype by another library's name is reported with our name") { expect_errors(kDTypes); }
 
 constexpr Mistake kReshapes[] = {
     {"graph g(%x: f32[4x8]) {\n  %y = reshape(%x) {shape = [5, -1]}\n  return y = %y\n}\n",

@@ -394,15 +394,15 @@ constexpr Mistake kNodes[] = {
      "              ^"},
 };
 
-TEST_CASE("what is wrong with the frame of a graph is said with its place") { expect_errors(kFrame); }
-TEST_CASE("what is wrong with a type is said with its place") { expect_errors(kTypes); }
-TEST_CASE("what is wrong with a node is said with its place") { expect_errors(kNodes); }
+TEST_CASE("a mistake in the frame of a graph is reported with its place") { expect_errors(kFrame); }
+TEST_CASE("a mistake in a type is reported with its place") { expect_errors(kTypes); }
+TEST_CASE("a mistake in a node is reported with its place") { expect_errors(kNodes); }
 
 struct Same {
   static auto emit(auto&, auto x) { return x[0]; }
 };
 
-TEST_CASE("a kernel that is not given is refused, with the name of one that is near") {
+TEST_CASE("an unknown kernel is refused, with a similar name") {
   const ParseOptions options{.name = "g.mr", .kernels = {make_custom_kernel<Same>("swish")}};
   const char* text = "graph g(%x: f32[4]) {\n  %y = kernel \"swich\"(%x)\n  return y = %y\n}";
   CHECK(parse_graph(text, options).status().message() ==

@@ -27,7 +27,7 @@ TEST_CASE("constants fold element by element, and through views") {
   CHECK(test::golden_problem("folded_constants.txt", to_text(folded)) == "");
 }
 
-TEST_CASE("a cast of constants to 16-bit floats folds to what the kernel gives") {
+TEST_CASE("a cast of constants to 16-bit floats folds to the kernel's result") {
   for (const DType to : {DType::kF16, DType::kBF16}) {
     GraphBuilder graph("fold");
     const double values[] = {1.5, -2};
@@ -49,7 +49,7 @@ TEST_CASE("equal nodes merge, constants by content, inputs never") {
   CHECK(test::golden_problem("merged_nodes.txt", after(merge_equal_nodes, graph)) == "");
 }
 
-TEST_CASE("dead nodes go, inputs and nodes with one live result stay") {
+TEST_CASE("dead nodes are removed, inputs and nodes with one live result stay") {
   GraphBuilder graph("dead");
   Tensor x = graph.input("x", DType::kF32, {4});
   graph.input("unused", DType::kF32, {4});
@@ -62,7 +62,7 @@ TEST_CASE("dead nodes go, inputs and nodes with one live result stay") {
         "}\n");
 }
 
-TEST_CASE("a pass that breaks the graph is our error and is named") {
+TEST_CASE("a pass that breaks the graph is our error, and is named") {
   GraphBuilder builder;
   builder.output("y", exp(builder.input("x", DType::kF32, {4})));
   Graph graph = builder.finish().value();
@@ -76,7 +76,7 @@ TEST_CASE("a pass that breaks the graph is our error and is named") {
         "pass break_types left a broken graph: %1 = exp: result 0 is i32[4], expected f32[4] from the operands");
 }
 
-TEST_CASE("passes are timed, and dumped when they change something") {
+TEST_CASE("passes are timed, and dumped if they change something") {
   GraphBuilder builder;
   builder.output("y", builder.input("x", DType::kF32, {4}) * 1.0);
   Graph graph = builder.finish().value();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of a concat are written by their producers where the result has them; what is still copied says why.
+// Operands of a concat are written by their producers into the result; a remaining copy gives its reason.
 #include <algorithm>
 
 #include <doctest/doctest.h>
@@ -102,7 +102,7 @@ TEST_CASE("a part that others read, parts of parts, and a part that is made from
   check_values(built);
 }
 
-/// Three products, and others that store rows in any layout, of which each has other columns.
+/// Three products, and others that store rows in any layout, each in different columns.
 Graph columns_of_all_kinds(const SizeExpr& rows) {
   GraphBuilder graph("columns");
   const Tensor x = graph.input("x", DType::kF32, {rows, 24}), w = graph.input("w", DType::kF32, {24, 24});
@@ -155,7 +155,7 @@ TEST_CASE("stacked results, heads of an attention and channels of images are wri
   check_values(built, {{{"n", 1}}, {{"n", 3}}});
 }
 
-TEST_CASE("a padded value is written where its pad has it, and the pad fills the rest") {
+TEST_CASE("a padded value is written into the result of its pad, which fills the rest") {
   const Dim n = Dim("n").at_least(1);
   for (const SizeExpr& rows : {SizeExpr(3), SizeExpr(n)}) {
     CAPTURE(rows.to_text());
@@ -177,7 +177,7 @@ TEST_CASE("a padded value is written where its pad has it, and the pad fills the
   }
 }
 
-TEST_CASE("so it is where the pad has several axes") {
+TEST_CASE("the same holds for a pad along several axes") {
   const Dim n = Dim("n").at_least(1), h = Dim("h").at_least(1);
   for (const auto& [rows, height] : {std::pair<SizeExpr, SizeExpr>{3, 4}, {n, h}}) {
     CAPTURE(rows.to_text());
@@ -227,7 +227,7 @@ TEST_CASE("a copy that remains names its reason") {
   check_values(*built);
 }
 
-TEST_CASE("so does one whose rows would be apart, and of a pad") {
+TEST_CASE("a copy whose rows would not be contiguous, and one of a pad, name their reasons") {
   struct Row {
     Tensor (*build)(Tensor x);  // of x: f32[4x6]
     std::vector<std::string> reasons;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where new values of variables and results of scatters are stored, and why some are copied.
+// The places of new values of variables and of scatter results, and the reasons for copies.
 #include <doctest/doctest.h>
 
 #include "millrace/graph/lowered_graph.h"
@@ -64,7 +64,7 @@ TEST_CASE("a chain of scatters through reshapes changes the variable in place, w
   CHECK(reasons(dispatch) == Texts{});
 }
 
-TEST_CASE("a new value that does not read the variable is stored there when the last reader is done") {
+TEST_CASE("a new value that does not read the variable is stored there after the last reader") {
   const DispatchGraph dispatch = formed(R"(graph g(%x: f32[3,3]) {
   %v = variable(0) : f32[3,3]
   %old = dot(%v, %x) {x_contract = [1], y_contract = [0]}
@@ -115,7 +115,7 @@ TEST_CASE("a scatter of a value that nothing else needs changes it in place with
   CHECK(reasons(dispatch) == Texts{});
 }
 
-TEST_CASE("elementwise work stores its result where its operand is, if nothing else reads that") {
+TEST_CASE("elementwise work stores its result in its operand's place if nothing else reads the operand") {
   const auto places_of = [](const std::string& body) {
     return places(formed("graph g(%x: f32[4,4], %w: f32[4]) { %c = cumulative_sum(%x) {axis = 0} " + body + "}"));
   };
@@ -139,7 +139,7 @@ TEST_CASE("elementwise work stores its result where its operand is, if nothing e
   CHECK(places_of("%y = exp(%c) %z = neg(%c) return y = %y, z = %z") == Texts{});
 }
 
-TEST_CASE("a concat and a pad are changed in place, unless somebody still needs an operand that is stored in them") {
+TEST_CASE("a concat and a pad are changed in place unless another node still needs an operand that is stored in them") {
   const auto made = [](const std::string& body) {
     const DispatchGraph dispatch = formed(
         "graph g(%x: f32[2,4], %i: i64[1], %row: f32[1,4]) { %v = variable(0) : f32[4,4] %a = exp(%x) %b = neg(%x) "
@@ -159,7 +159,7 @@ TEST_CASE("a concat and a pad are changed in place, unless somebody still needs 
   CHECK(made("update %v = %c return") == Texts{"operands of %c are stored in its memory at other times"});
 }
 
-TEST_CASE("update_slice changes what nothing else needs in place, and a variable, from a number or a run's start") {
+TEST_CASE("update_slice changes an otherwise unused operand or a variable in place, from a constant or a run's start") {
   const DispatchGraph dispatch = formed(R"(graph g(%x: f32[4,4], %at: i64[], %rows: f32[2,4]) {
   %v = variable(0) : f32[4,6,4]
   %part = reshape(%rows) {shape = [2, 1, 4]}
@@ -174,7 +174,7 @@ TEST_CASE("update_slice changes what nothing else needs in place, and a variable
   CHECK(reasons(dispatch) == Texts{});
 }
 
-TEST_CASE("variables that exchange values are copied by way of one transient, and no output copy comes too late") {
+TEST_CASE("variables that exchange values are copied through one transient, and no output is copied too late") {
   const LoweredGraph lowered = lower_graph(parse_graph(R"(graph g() {
   %a = variable(1) : f32[4]
   %b = variable(2) : f32[4]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What depends on constants alone is computed once, when a program is loaded.
+// Values that depend only on constants are computed once, when a program is loaded.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -77,7 +77,7 @@ LoweredGraph lowered(Graph graph, std::uint64_t max_bytes = 1 << 20) {
   return lower_graph(std::move(graph), make_default_context()->target("cpu").value(), {}, passes).value();
 }
 
-TEST_CASE("a run does nothing for what is prepared, and the constants that only that needs are not kept") {
+TEST_CASE("a run does nothing for prepared values, and the constants that only they need are not kept") {
   const LoweredGraph prepared = lowered(quantised()), each_run = lowered(quantised(), 0);
   constexpr std::uint64_t kBytes = kDepth * kColumns * sizeof(float);
   CHECK(prepared.report.prepared_bytes == kBytes);
@@ -87,12 +87,12 @@ TEST_CASE("a run does nothing for what is prepared, and the constants that only 
   CHECK(each_run.setup == nullptr);
   CHECK(each_run.report.prepared_bytes == 0);
   CHECK(each_run.report.num_dispatches == 3);
-  // What is too large for what is left stays with the runs.
+  // A value that is too large for the remaining budget stays with the runs.
   CHECK(lowered(quantised(), kBytes).setup != nullptr);
   CHECK(lowered(quantised(), kBytes - 1).setup == nullptr);
 }
 
-TEST_CASE("a constant that is too large to prepare is told by its name and its bytes") {
+TEST_CASE("a constant that is too large to prepare is reported by its name and its bytes") {
   GraphBuilder graph;
   Tensor x = graph.input("x", DType::kF32, {4, 64});
   {
@@ -108,7 +108,7 @@ TEST_CASE("a constant that is too large to prepare is told by its name and its b
   CHECK(lowered(finished).report.unprepared.empty());
 }
 
-TEST_CASE("the prepared graph and what is left of the program can be read") {
+TEST_CASE("the prepared graph and the rest of the program can be read") {
   GraphBuilder graph("table");
   const Tensor x = graph.input("x", DType::kF32, {8});
   graph.output("y", x * sin(iota(graph, DType::kF32, {8}, 0)));
@@ -127,7 +127,7 @@ TEST_CASE("the prepared graph and what is left of the program can be read") {
         "}\n");
 }
 
-TEST_CASE("what is cheaper to compute than to read, and what a run could refuse, is not prepared") {
+TEST_CASE("values that are cheaper to compute than to read, or that a run could refuse, are not prepared") {
   const auto is_prepared = [](auto&& build, std::int64_t n = 16) {
     GraphBuilder graph("g");
     const Tensor x = graph.input("x", DType::kF32, {n, n});
@@ -164,7 +164,7 @@ TEST_CASE("what is cheaper to compute than to read, and what a run could refuse,
   CHECK(is_prepared([](GraphBuilder& graph, Tensor x) { return x + exp(iota(graph, DType::kF32, {16, 16}, 1)); }));
 }
 
-TEST_CASE("outputs, variables and loops take what is prepared") {
+TEST_CASE("outputs, variables and loops take prepared values") {
   GraphBuilder graph("uses");
   const std::array<float, 6> values = {1, 2, 3, 4, 5, 6};
   const Tensor product = matmul(graph.constant({2, 3}, values), graph.constant({3, 2}, values));  // 22 28 49 64
@@ -209,7 +209,7 @@ TEST_CASE("both results of a sort of constants are prepared") {
   CHECK(at == std::array<std::int64_t, 5>{1, 3, 0, 2, 4});
 }
 
-TEST_CASE("what depends on constants alone leaves the bodies of loops and branches") {
+TEST_CASE("values that depend only on constants leave the bodies of loops and branches") {
   GraphBuilder graph("bodies");
   const Tensor x = graph.input("x", DType::kF32, {4}), p = graph.input("p", DType::kBool, {});
   const auto table = [&](float scale) {
@@ -253,7 +253,7 @@ struct Square {
   static auto emit(auto& b, auto x) { return b.mul(x[0], x[0]); }
 };
 
-TEST_CASE("kernels of one name and other bodies prepare other constants on one device") {
+TEST_CASE("kernels with one name and different bodies prepare different constants on one device") {
   CompileOptions options;
   options.context = test::test_context();
   options.on_device = options.context->device("cpu").value();
@@ -272,7 +272,7 @@ TEST_CASE("kernels of one name and other bodies prepare other constants on one d
   CHECK(square.second == std::array<float, 3>{1, 9, 25});
 }
 
-TEST_CASE("programs of one device share what is prepared, whatever its values are called") {
+TEST_CASE("programs of one device share prepared values, whatever their names") {
   const auto graph_with = [](const char* scope, const char* name) {
     GraphBuilder graph;
     const auto opened = graph.scope(scope);
@@ -289,7 +289,7 @@ TEST_CASE("programs of one device share what is prepared, whatever its values ar
   CHECK(first.state()->constants == second.state()->constants);
 }
 
-TEST_CASE("programs of one device share what is prepared alike, and other devices get copies") {
+TEST_CASE("programs of one device share equally prepared values, and other devices get copies") {
   CompileOptions options;
   options.context = test::test_context();
   options.on_device = options.context->device("cpu").value();

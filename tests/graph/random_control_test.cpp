@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs of loops and conditions in one another against plain loops: registers of whole numbers, which
-// wrap, so that every result is exact. Which copies and places in memory the schedule chooses must not matter.
+// Random programs of nested loops and conditions, against plain loops: registers of whole numbers, which wrap, so that
+// every result is exact, whichever copies and places in memory the schedule chooses.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -196,7 +196,7 @@ Graph graph_of(const Block& block, const SizeExpr& n) {
   for (std::size_t i = 0; i < kRegisters; ++i) {
     registers.push_back(graph.input("in" + std::to_string(i), DType::kI64, {n}));
   }
-  // Where a session can keep them, half of the registers begin with what others had in the run before.
+  // If a session can keep them, half of the registers begin with values of other registers from the run before.
   Tensors kept;
   for (std::size_t i = 0; n.is_constant() && i < kRegisters; i += 2) {
     kept.push_back(graph.variable("v" + std::to_string(i), {DType::kI64, {n}}, 0));
@@ -234,7 +234,7 @@ void check(const Block& block, Session& session, std::size_t n) {
   }
 }
 
-TEST_CASE("random programs of loops and conditions give what plain loops give, on near and far devices") {
+TEST_CASE("random programs of loops and conditions equal plain loops, on near and far devices") {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     CAPTURE(seed);
     const Block block = ProgramMaker(seed).block(3);

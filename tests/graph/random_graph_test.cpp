@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the random graphs of the tests have in them. tests/random_graphs.cpp runs them.
+// The contents of the random graphs of the tests. tests/random_graphs.cpp runs them.
 #include "tests/support/random_graph.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random trees of concats, stacks and pads over producers of many kinds, against the oracle: who writes where its
-// reader has it must not write elsewhere.
+// Random trees of concats, stacks and pads over producers of many kinds, against the oracle: a producer that writes
+// into its reader's memory must not write elsewhere.
 #include <doctest/doctest.h>
 
 #include "millrace/graph/lowered_graph.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects whose conditions are rarely true: kernels branch around what only they need. Bodies with them, and sine,
-// cosine and tangent, which reduce large angles so.
+// Selects whose conditions are rarely true: kernels branch around the code that only they need. Tests bodies with them,
+// and sine, cosine and tangent, which reduce large angles in such branches.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -58,7 +58,7 @@ std::vector<float> run_selects(const Operands& shapes, const std::vector<float>&
   return found;
 }
 
-TEST_CASE("selects with rare conditions give what other selects give, whatever varies along lanes") {
+TEST_CASE("selects with rare conditions equal other selects, whatever varies along the lanes") {
   std::mt19937 random(3);
   const Shape all{5, 67}, row{1, 67}, column{5, 1}, one{1, 1};
   for (const float share : {0.0f, 0.02f, 0.5f, 1.0f}) {
@@ -78,7 +78,7 @@ TEST_CASE("selects with rare conditions give what other selects give, whatever v
   }
 }
 
-TEST_CASE("a kernel branches around what only a rare condition needs") {
+TEST_CASE("a kernel branches around the code that only a rare condition needs") {
   const auto context = make_default_context();
   const auto num_branches = [&](Tensor (*op)(Tensor)) {
     GraphBuilder graph;

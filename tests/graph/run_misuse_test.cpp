@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compile() and Session::run() refuse.
+// Calls that compile() and Session::run() refuse.
 #include <array>
 
 #include <doctest/doctest.h>
@@ -46,7 +46,7 @@ TEST_CASE("a damaged graph is not compiled") {
   CHECK_FALSE(compile({}, options()).ok());
 }
 
-TEST_CASE("a device that there is not is not compiled for") {
+TEST_CASE("an unknown device is not compiled for") {
   CompileOptions wrong = options();
   wrong.device = "cuda";
   CHECK(compile_error(wrong) ==
@@ -79,7 +79,7 @@ TEST_CASE("a context without a cache compiles every kernel anew") {
   CHECK(compile_error(uncached) == "");
 }
 
-TEST_CASE("a generator or algorithm that there is not is named, with those that there are") {
+TEST_CASE("an unknown generator or algorithm is named, with the known ones") {
   CHECK(
       compile_error(options("ptx")) ==
       "compile: generator 'ptx' is not known; code generators built in: xbyak, llvm, interpreter; force one of these");
@@ -114,7 +114,7 @@ struct SumRun {
   std::string error() { return session.run(inputs, outputs).message(); }
 };
 
-TEST_CASE("right arguments run, as often as wanted, wrong ones between them") {
+TEST_CASE("right arguments run, repeatedly, with wrong ones between them") {
   SumRun run;
   CHECK(run.error() == "");
   CHECK(run.y[3] == 4);
@@ -156,7 +156,7 @@ TEST_CASE("run refuses arguments of another size, before anything is written") {
   CHECK(run.y[3] == 0);
 }
 
-TEST_CASE("run refuses null where there are bytes") {
+TEST_CASE("run refuses null for arguments with bytes") {
   SumRun run;
   run.inputs[2].data = nullptr;
   CHECK(run.error() == "run: input 'b' is null, expected 16 bytes for f32[4]; bind memory");
@@ -165,7 +165,7 @@ TEST_CASE("run refuses null where there are bytes") {
   CHECK(run.error() == "run: output 'y' is null, expected 16 bytes for f32[4]; bind memory");
 }
 
-TEST_CASE("run refuses elements of another dtype where C++ knows it, and takes bits as integers and bytes") {
+TEST_CASE("run refuses elements of another dtype if C++ knows it, and takes bits as integers and bytes") {
   SumRun run;
   std::array<double, 2> two{};
   run.inputs[0] = bind(two);

@@ -14,7 +14,7 @@
 
 namespace millrace::test {
 
-/// "cpu:baseline" and what else the host has.
+/// "cpu:baseline" and the other levels of the host.
 inline std::vector<std::string> cpu_levels() {
   std::vector<std::string> devices;
   for (const IsaLevel isa : host_isa_levels()) devices.push_back("cpu:" + std::string(to_text(isa)));

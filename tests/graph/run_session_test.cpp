@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run promises beside its results: errors that name the node, no allocation, programs shared by threads.
+// The promises of a run in addition to its results: errors that name the node, no allocation, programs shared by
+// threads.
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -35,7 +36,7 @@ CompileOptions usual() {
   return options;
 }
 
-TEST_CASE("a gather index outside its axis is an error from run that names the node; the session can go on") {
+TEST_CASE("a gather index outside its axis is an error from run that names the node; the session continues") {
   for (const CompileOptions& options : every_way_to_compile()) {
     CAPTURE(test::to_text(options));
     GraphBuilder builder;
@@ -108,7 +109,7 @@ struct Swish {
   }
 };
 
-TEST_CASE("an application's kernel computes what its body says, fused with what stands around it") {
+TEST_CASE("an application's kernel computes the values of its body, fused with the nodes around it") {
   const std::array<float, 5> x{-2, -1, 0, 1, 2}, z{1, 2, 3, 4, 5};
   for (const CompileOptions& options : every_way_to_compile()) {
     CAPTURE(test::to_text(options));

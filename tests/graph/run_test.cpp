@@ -26,7 +26,7 @@ T in(GraphBuilder& g, const char* name, Shape shape, DType dtype = DType::kF32) 
   return g.input(name, dtype, std::move(shape));
 }
 
-// Values are of magnitude 10 at most, sums of 300 terms at most: f32 keeps them within 1e-4.
+// Values have a magnitude of at most 10, and sums at most 300 terms: f32 keeps them within 1e-4.
 constexpr SmallProgram kComputing[] = {
     {"elementwise chain", 1e-5,
      [](GraphBuilder& g) {
@@ -177,7 +177,7 @@ void check_program(const SmallProgram& small) {
   }
 }
 
-TEST_CASE("programs that compute equal the oracle, every way to compile them") {
+TEST_CASE("programs that compute equal the oracle, compiled in every way") {
   for (const SmallProgram& small : kComputing) check_program(small);
 }
 

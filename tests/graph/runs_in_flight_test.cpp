@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that were submitted and have not ended, on devices that finish inline and on those that do not.
+// Runs that were submitted and have not ended, on inline devices and on others.
 #include <array>
 #include <optional>
 #include <thread>
@@ -19,7 +19,7 @@ using F = std::vector<float>;
 Timepoint gate_at_1() { return {Semaphore::create(), 1}; }
 void open(const Timepoint& gate) { REQUIRE(gate.semaphore->signal(gate.value).ok()); }
 
-TEST_CASE("a run that is submitted begins when what it waits for is signalled, and ends at its timepoint") {
+TEST_CASE("a submitted run begins when its waits are signalled, and ends at its timepoint") {
   on_near_and_far([](const CompileOptions& options) {
     Session session = Session::create(affine(options)).value();
     F x{1, 2}, w{3, 4}, y(2);
@@ -72,7 +72,7 @@ TEST_CASE("several runs of one session are in flight, each with its own argument
   });
 }
 
-TEST_CASE("runs in flight have sizes of their own, and memory that fits each") {
+TEST_CASE("runs in flight each have their own sizes, and memory that fits") {
   on_near_and_far([](const CompileOptions& options) {
     Session session = Session::create(ranked_sum(options)).value();
     const Timepoint gate = gate_at_1();
@@ -95,7 +95,7 @@ TEST_CASE("runs in flight have sizes of their own, and memory that fits each") {
   });
 }
 
-TEST_CASE("runs of several sessions are in flight at one time") {
+TEST_CASE("runs of several sessions are in flight at once") {
   on_near_and_far([](const CompileOptions& options) {
     const Program program = ranked_sum(options);
     const Timepoint gate = gate_at_1();
@@ -167,7 +167,7 @@ TEST_CASE("arguments that are refused leave runs in flight alone") {
   });
 }
 
-TEST_CASE("a run that fails ends its timepoint with its status, and those in flight behind it") {
+TEST_CASE("a run that fails ends its timepoint and those of later runs in flight with its status") {
   on_near_and_far([](const CompileOptions& options) {
     Session session = Session::create(picked(options)).value();
     const Timepoint gate = gate_at_1();
@@ -187,7 +187,7 @@ TEST_CASE("a run that fails ends its timepoint with its status, and those in fli
   });
 }
 
-TEST_CASE("a failed wait fails the run alone, and the session can go on") {
+TEST_CASE("a failed wait fails only its run, and the session continues") {
   on_near_and_far([](const CompileOptions& options) {
     Session session = Session::create(affine(options)).value();
     F x{1, 2}, w{3, 4}, y(2);
@@ -203,7 +203,7 @@ TEST_CASE("a failed wait fails the run alone, and the session can go on") {
   });
 }
 
-TEST_CASE("a session that goes waits for its runs in flight") {
+TEST_CASE("a session that is destroyed waits for its runs in flight") {
   on_near_and_far([](const CompileOptions& options) {
     const Timepoint gate = gate_at_1();
     F x{1, 2}, w{3, 4};
@@ -222,7 +222,7 @@ TEST_CASE("a session that goes waits for its runs in flight") {
   });
 }
 
-TEST_CASE("a session is moved with its runs in flight, and what it was moved from says so") {
+TEST_CASE("a session is moved with its runs in flight, and the moved-from session says so") {
   on_near_and_far([](const CompileOptions& options) {
     const Timepoint gate = gate_at_1();
     F x{1, 2}, w{3, 4}, y(2), z(2);

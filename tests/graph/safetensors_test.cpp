@@ -44,7 +44,7 @@ TEST_CASE("entries have their type and bytes") {
   CHECK(file.get("n").value().bytes[0] == std::byte{8});
 }
 
-TEST_CASE("what is wrong with a file is said with the tensor and the values") {
+TEST_CASE("a mistake in a file is reported with the tensor and the values") {
   CHECK(Safetensors::parse("f", {}).status().message() ==
         "safetensors 'f': has 0 bytes, expected at least 8 for the header's length");
   std::vector<std::byte> cut = file_of(kGood, 9);
@@ -87,7 +87,7 @@ TEST_CASE("what is wrong with a file is said with the tensor and the values") {
         "safetensors 'f': has no 'v'; it has: n, w");
 }
 
-TEST_CASE("a header's members count where they stand, the last of a name, and others are passed over") {
+TEST_CASE("in a header, the last member of a name counts, and unknown ones are skipped") {
   const auto type_of = [](const std::string& entry) {
     const auto file = Safetensors::parse("f", file_of("{\"w\":" + entry + "}", 8));
     return file.ok() ? file->entries().at("w").type.to_text() : file.status().message();
@@ -110,7 +110,7 @@ TEST_CASE("a header's members count where they stand, the last of a name, and ot
   CHECK(error_of(std::string(1'000'000, '[')) == "safetensors 'f': the header is no JSON object");
 }
 
-TEST_CASE("a file's header is judged before its data is read, however much there is") {
+TEST_CASE("a file's header is checked before its data is read, however long the data is") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/f", where = "safetensors '" + path + "': ";
   const auto error_of_file = [&](std::span<const std::byte> front) {
@@ -152,7 +152,7 @@ TEST_CASE("a pipe is read as a file is, and one that holds more or less is refus
         "'w': data_offsets [4, 0] are not in order");
 }
 
-TEST_CASE("what is written is read back, every dtype of it") {
+TEST_CASE("written tensors are read back, in every dtype") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/w.safetensors";
   std::vector<std::byte> bytes(48);
@@ -198,7 +198,7 @@ TEST_CASE("a bool is written as 0 or 1") {
   CHECK(std::ranges::equal(file.get("m")->bytes, std::vector{std::byte{1}, std::byte{0}, std::byte{1}}));
 }
 
-TEST_CASE("what cannot be written is refused") {
+TEST_CASE("tensors that cannot be written are refused") {
   const std::vector<std::byte> bytes(4);
   CHECK(write_safetensors("w", {{"a", {{DType::kF32, {2}}, bytes}}}).message() ==
         "safetensors 'w': 'a': 4 bytes given, expected 8 for f32[2]; give every element once");
@@ -207,7 +207,7 @@ TEST_CASE("what cannot be written is refused") {
       "safetensors '/nowhere/w': the file cannot be written: No such file or directory; check the path and the space");
 }
 
-TEST_CASE("no damage is fatal, and what is accepted stays inside the file") {
+TEST_CASE("no damage is fatal, and accepted tensors stay inside the file") {
   std::mt19937_64 random(5);
   const std::vector<std::byte> good = file_of(kGood, 9);
   int accepted = 0;

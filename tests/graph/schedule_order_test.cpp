@@ -28,7 +28,7 @@ Schedule schedule_of(const Graph& graph, ScheduleOrder order, std::string_view t
   return std::move(lowered->schedule);
 }
 
-TEST_CASE("orders are read as they are written") {
+TEST_CASE("orders are parsed from the texts that they print") {
   for (const ScheduleOrder order : kOrders) CHECK(parse_schedule_order(to_text(order)).value() == order);
   CHECK(parse_schedule_order("fast\n").status().message() ==
         "found 'fast\\n', expected strict, min-peak or max-concurrency; say one of these");
@@ -69,7 +69,7 @@ TEST_CASE("independent branches share timepoints under max-concurrency") {
   for (const std::uint32_t count : num_at) CHECK(count == 5);
 }
 
-TEST_CASE("the order of min-peak never needs more than the graph's order" * test::InTurn()) {
+TEST_CASE("the order of min-peak never needs more memory than the graph's order" * test::InTurn()) {
   int num_better = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
@@ -117,7 +117,7 @@ Graph layers(std::int64_t count, std::int64_t size) {
   return graph.finish().value();
 }
 
-TEST_CASE("of 32 layers' dequantised weights, at most two are alive") {
+TEST_CASE("at most two of 32 layers' dequantised weights are alive") {
   constexpr std::int64_t kLayers = 32, kSize = 64, kWeightBytes = kSize * kSize * 4;
   const Graph graph = layers(kLayers, kSize);
   for (const std::string_view target : {"cpu:baseline", "sim:gfx1100"}) {

@@ -25,7 +25,7 @@ Schedule schedule_of(ScheduleOrder order) {
   return lower_graph(graph, target, {}, {}, order).value().schedule;
 }
 
-TEST_CASE("statistics count what a schedule does, and what it takes for given sizes") {
+TEST_CASE("statistics count the work of a schedule, and its memory for given sizes") {
   const ScheduleStatistics expected{.order = ScheduleOrder::kMaxConcurrency,
                                     .num_dispatches = 4,
                                     .num_copies = 3,
@@ -42,7 +42,7 @@ TEST_CASE("statistics count what a schedule does, and what it takes for given si
   CHECK(measure_schedule(schedule_of(ScheduleOrder::kStrict), {{"rows", 100}}) == strict);
 }
 
-TEST_CASE("statistics are an object in JSON, with null for what depends on a size that is not known") {
+TEST_CASE("statistics are an object in JSON, with null for numbers that depend on an unknown size") {
   const Schedule schedule = schedule_of(ScheduleOrder::kMinPeak);
   const std::string counts =
       "{\"order\": \"min-peak\", \"num_dispatches\": 4, \"num_copies\": 3, \"num_waits\": 2, \"num_barriers\": 2, ";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules made by hand: barriers stand where a hazard needs one and nowhere else, and a schedule that is broken says
-// so.
+// Schedules made by hand: barriers are where a hazard needs one and nowhere else, and a broken schedule is refused.
 #include "millrace/graph/schedule.h"
 
 #include <doctest/doctest.h>
@@ -111,7 +110,7 @@ TEST_CASE("independent chains share timepoints, and a join waits for the later o
   CHECK(made.timepoints() == "0:a 0:b 1:a2 2:join");
 }
 
-TEST_CASE("a reader that comes later than others is waited for all the same") {
+TEST_CASE("a reader that comes later than others is waited for, too") {
   HandMade made;
   const ResourceId x = made.input("x", 0), t = made.transient("t"), u = made.transient("u");
   const ResourceId y = made.output("y", 0), z = made.output("z", 1);
@@ -148,7 +147,7 @@ TEST_CASE("a schedule without the barrier that it needs does not become commands
         "buffer 1 writes at [0, 64); put a barrier between them");
 }
 
-TEST_CASE("verify names the step and what is wrong with it, a line each") {
+TEST_CASE("verify names the step and each mistake, one per line") {
   HandMade made;
   const ResourceId x = made.input("x", 0), w = made.constant("w", 64), y = made.output("y", 0);
   made.step("to_input", {w}, {x});
@@ -191,7 +190,7 @@ TEST_CASE("scratch that is written twice keeps the order of its readers") {
         "order");
 }
 
-TEST_CASE("verify names parts that are none, or outside, and outputs that are not written") {
+TEST_CASE("verify names parts that do not exist or lie outside, and outputs that are not written") {
   HandMade made;
   const ResourceId x = made.input("x", 0), y = made.output("y", 0);
   made.step("low", {x}, {y});

@@ -56,14 +56,14 @@ Graph without_names(Graph graph) {
   return graph;
 }
 
-TEST_CASE("scopes stand before the names in them, in bodies too, and the text comes back as it was") {
+TEST_CASE("scopes precede the names in them, in bodies too, and the text comes back as it was") {
   const Graph graph = layers();
   CHECK(test::golden_problem("scopes.txt", to_text(graph)) == "");
   CHECK(round_trip_problem(graph) == "");
   CHECK(round_trip_problem(without_names(graph)) == "");
 }
 
-TEST_CASE("a scope that is opened again is the same, and each name in it is there once") {
+TEST_CASE("a scope that is opened again is the same, and each name in it is unique") {
   GraphBuilder graph;
   Tensor x = f32(graph, {4});
   const auto name_of = [&](Tensor tensor) { return value_text(graph.graph(), tensor.value()); };
@@ -89,7 +89,7 @@ TEST_CASE("inputs, variables and values that have a name keep it") {
   CHECK_FALSE(Tensor().named("nothing").is_valid());
 }
 
-TEST_CASE("mistakes are told with the scopes that they are in") {
+TEST_CASE("mistakes are reported with the scopes that they are in") {
   expect_refused(std::array<Misuse, 6>{
       {{"an op in a scope",
         [](GraphBuilder& graph) {
@@ -149,7 +149,7 @@ TEST_CASE("texts with wrong scopes are refused") {
   expect_errors(kMistakes);
 }
 
-TEST_CASE("verify finds scopes that the graph does not have, scopes of inputs, and names that are there twice") {
+TEST_CASE("verify finds scopes that the graph does not have, scopes of inputs, and duplicate names") {
   Graph graph = layers();
   const auto scope = graph.nodes[NodeId{4}].scope;
   graph.nodes[NodeId{0}].scope = scope;
@@ -182,7 +182,7 @@ TEST_CASE("the last node of a rewrite gets the name and the scope, and merged no
   CHECK(round_trip_problem(graph) == "");
 }
 
-TEST_CASE("dispatches, steps and commands show what people call their work") {
+TEST_CASE("dispatches, steps and commands show the names that people gave") {
   CompileOptions options;
   options.context = test::test_context();
   const Program program = compile(layers(), options).value();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why two neighbours are not one dispatch: the edge, the rule, and what would help.
+// Why two neighbours are not one dispatch: the edge, the rule, and the remedy.
 #include <set>
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ std::string separations_of(GraphBuilder& graph) {
   return text;
 }
 
-TEST_CASE("nothing is apart where all is one dispatch") {
+TEST_CASE("no separation is reported if all nodes are one dispatch") {
   GraphBuilder graph;
   const Tensor x = graph.input("x", DType::kF32, {4, 8});
   graph.output("y", sqrt(reduce_sum(abs(transpose(x, {1, 0})), {0})));
@@ -46,7 +46,7 @@ TEST_CASE("elements that are broadcast are named as such") {
         "reduction's result, else broadcast before %1\n");
 }
 
-TEST_CASE("what reads memory only, and what has no epilogue, are named") {
+TEST_CASE("nodes that only read memory, and nodes without an epilogue, are named") {
   GraphBuilder graph;
   const Tensor x = graph.input("x", DType::kF32, {8, 8}), w = graph.input("w", DType::kF32, {8, 8});
   graph.output("y", matmul(exp(x), w));
@@ -140,7 +140,7 @@ TEST_CASE("a view that is stored between two nodes is named") {
       "%1 -> %3: %3 = add reads it through %2 = transpose, so at other points; move the view before %1 or after %3\n");
 }
 
-TEST_CASE("what a convolution reads at points of its own is named") {
+TEST_CASE("operands that a convolution reads at its own points are named") {
   GraphBuilder graph;
   const Tensor x = graph.input("x", DType::kF32, {1, 3, 8, 8}), w = graph.input("w", DType::kF32, {3, 3, 3, 3});
   const Tensor e = exp(x);

@@ -51,7 +51,7 @@ class NotingDevice final : public Device {
   std::shared_ptr<Device> inner_;
 };
 
-/// Values of three sizes, of which each is large under another binding.
+/// Values of three sizes, each of which is large under a different binding.
 Graph branches() {
   const Dim n = Dim("n").at_least(1), m = Dim("m").at_least(1);
   GraphBuilder graph("branches");
@@ -90,7 +90,7 @@ struct NotedProgram {
   std::optional<Program> program;
 };
 
-TEST_CASE("a slab grows to what the largest binding needs, and by no byte more") {
+TEST_CASE("a slab grows to the size that the largest binding needs, and not a byte more") {
   const NotedProgram noted;
   Session session = Session::create(*noted.program).value();
   std::vector<std::size_t> expected;

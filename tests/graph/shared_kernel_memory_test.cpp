@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts of one graph may share their code; the one kernel has the memory of the sort that needs most.
+// Sorts of one graph may share their code; the shared kernel has the maximum of their memory.
 #include <algorithm>
 #include <random>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cache_kernels writes is all that an application needs which can generate nothing.
+// The files of cache_kernels are all that an application without generators needs.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -29,14 +29,14 @@ using test::OpCase;
 using test::OpProblem;
 using Tensors = std::vector<Tensor>;
 
-/// A directory, what fills it, and an application that has nothing else.
+/// A directory, the context that fills it, and an application that has nothing else.
 struct Shipping {
   TemporaryDirectory directory;
   std::shared_ptr<const Context> filling = test::context_that_fills(directory.path());
   std::shared_ptr<const Context> shipped = test::context_without_generators(directory.path());
 
   /// Fills the directory for the targets, then runs the graph twice, where it is filled and where it is shipped:
-  /// "" if both give the same bits, or what is wrong. `options` are those of the application.
+  /// "" if both give the same bits, otherwise the difference. `options` are those of the application.
   std::string check(const Graph& graph, const Tensors& inputs, const std::vector<std::string>& targets,
                     CompileOptions options) const {
     const Result<CachedFiles> filled = cache_kernels(graph, {.targets = targets, .context = filling});
@@ -158,7 +158,7 @@ class StandinGpus {
     for (std::uint32_t ordinal = 0; ordinal < 2; ++ordinal)
       devices_.push_back(standin_.open({.ordinal = ordinal}).value());
   }
-  /// Null if there is none of this target.
+  /// Null if the program has no variant for this target.
   std::shared_ptr<Device> find(const TargetSpec& target) const {
     for (const std::shared_ptr<HipDevice>& device : devices_) {
       if (device->targets().front() == target) return device;
@@ -252,7 +252,7 @@ TEST_CASE("the kernels that prepare constants at load are shipped, for CPUs and 
   }
 }
 
-TEST_CASE("a program that moves between devices needs no more than what is shipped for its targets") {
+TEST_CASE("a program that moves between devices needs only the kernels that are shipped for its targets") {
   const StandinGpus gpus;
   const Shipping shipping;
   const Graph graph = prepared_graph("dequantised weights");
@@ -268,7 +268,7 @@ TEST_CASE("a program that moves between devices needs no more than what is shipp
   CHECK(shipping.shipped->cache->stats().misses == 0);
 }
 
-TEST_CASE("filling counts what it writes, and what is there already") {
+TEST_CASE("filling counts the kernels that it writes, and those that exist already") {
   const TemporaryDirectory directory;
   const Graph graph = prepared_graph("batch_norm");
   const std::vector<std::string> targets = {"cpu:avx2", "amdgpu:gfx1030"};
@@ -307,7 +307,7 @@ std::string complaint_of(const Graph& graph, const std::shared_ptr<const Context
   return compile(graph, {.targets = {"cpu:baseline"}, .context = context}).status().message();
 }
 
-TEST_CASE("a kernel that is not there is told with its node, the target and where it was searched") {
+TEST_CASE("a missing kernel is reported with its node, the target and the searched directories") {
   const TemporaryDirectory directory;
   const auto context = test::context_without_generators(directory.path());
   const Graph graph = parse_graph("graph g(%x: f32[8]) {\n  %hot = exp(%x)\n  return y = %hot\n}\n").value();
@@ -332,7 +332,7 @@ std::map<std::string, std::string> files_by_kernel(const std::string& directory)
   return files;
 }
 
-TEST_CASE("the node of a missing kernel is named in loops, and where constants are prepared") {
+TEST_CASE("the node of a missing kernel is named in loops, and among prepared constants") {
   const Shipping shipping;
   const Graph graph = parse_graph(R"(graph g(%x: f32[8], %more: bool[]) {
   %table = iota() {shape = [8], dtype = f32, axis = 0}

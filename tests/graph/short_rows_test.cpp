@@ -171,7 +171,7 @@ TEST_CASE("TopK of short rows and columns is the first k of a stable sort" * tes
   }
 }
 
-TEST_CASE("argmax of short rows and columns is the first of the greatest, NaN greatest of all" * test::InTurn()) {
+TEST_CASE("argmax of short rows and columns is the first maximum, where NaN is the greatest" * test::InTurn()) {
   for (const IsaLevel isa : host_isa_levels()) {
     for (const Case& test : all_cases()) {
       CAPTURE(to_text(isa));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shrinker on random graphs with planted failures: what it leaves is the failure and the inputs of it.
+// The shrinker on random graphs with planted failures: it leaves the failure and its inputs.
 #include "tests/support/shrink_graph.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ std::ptrdiff_t num_ops(const Graph& graph) {
   return std::ranges::count_if(graph.nodes, [](const Node& node) { return std::holds_alternative<OpNode>(node.what); });
 }
 
-/// What is wrong with what is left of the graph, or nothing.
+/// The mistake in the rest of the graph; empty if it has none.
 std::string shrunk_problem(const Graph& graph, const Planted& fails, std::ptrdiff_t max_ops) {
   const Graph smallest = test::shrink_graph(graph, fails);
   const std::string text = to_text(smallest);
@@ -69,7 +69,7 @@ std::string shrunk_problem(const Graph& graph, const Planted& fails, std::ptrdif
   if (!verify(smallest).ok()) return verify(smallest).message();
   if (!fails(smallest) || !fails(*parsed)) return "does not fail\n" + text;
   if (std::ranges::any_of(test::smaller_graphs(smallest), fails)) return "a smaller one fails\n" + text;
-  // An op has three operands at most, and nothing is left that no op reads.
+  // An op has at most three operands, and no unread value is left.
   const auto max_nodes = static_cast<std::size_t>(4 * max_ops);
   return num_ops(smallest) <= max_ops && smallest.nodes.size() <= max_nodes ? "" : "is large\n" + text;
 }
@@ -90,11 +90,11 @@ TEST_CASE("a shrunk graph is the failing op alone") { check_shrunk(has_topk_abov
 
 TEST_CASE("a shrunk graph is the failing op and the one that feeds it") { check_shrunk(has_cast_of_select, 2); }
 
-TEST_CASE("ops between two that fail together are forgotten where types allow") {
+TEST_CASE("ops between two that fail together are removed if types allow") {
   check_shrunk(has_broadcast_below_reshape, 5);
 }
 
-TEST_CASE("a shrunk graph keeps both results in use, and nothing that uses them") {
+TEST_CASE("a shrunk graph keeps both results in use, and no node that uses them") {
   check_shrunk(has_two_used_results, 1);
 }
 
@@ -107,7 +107,7 @@ constexpr std::string_view kChain = R"(graph chain(%x: f32[4], %cut0: f32[4]) {
 }
 )";
 
-TEST_CASE("a chain loses its ends, what feeds it, and what stands between") {
+TEST_CASE("a chain loses its ends, its producers and the nodes between") {
   const Graph graph = parse_graph(kChain).value();
   const Graph smallest = test::shrink_graph(graph, [](const Graph& candidate) {
     return any_node(candidate, [](const Node& node) { return is_op(node, Op::exp); }) &&
@@ -116,7 +116,7 @@ TEST_CASE("a chain loses its ends, what feeds it, and what stands between") {
   CHECK(test::golden_problem("shrunk_chain.txt", to_text(smallest)) == "");
 }
 
-TEST_CASE("what fails though no output needs it is kept, and becomes the output") {
+TEST_CASE("a failing node that no output needs is kept, and becomes the output") {
   Graph graph = parse_graph(kChain).value();
   graph.outputs = {{"x", {graph.inputs[0], 0}}};
   const Graph smallest = test::shrink_graph(graph, [](const Graph& candidate) {
@@ -141,7 +141,7 @@ TEST_CASE("the report of a mistake has the smallest graph as text that parses") 
   CHECK(std::string(find_planted(*parsed)) == "add is planted");
 }
 
-TEST_CASE("there is no report where there is no mistake") {
+TEST_CASE("without a mistake there is no report") {
   CHECK(test::report_mistake(parse_graph(kChain).value(), [](const Graph&) { return ""; }) == "");
 }
 

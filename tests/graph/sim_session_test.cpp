@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs on a simulated GPU: compiled and run like on any device, before the eyes of shadow memory.
+// Graphs on a simulated GPU: compiled and run as on any device, while shadow memory checks every access.
 #include <array>
 #include <numeric>
 
@@ -47,7 +47,7 @@ TEST_CASE("every kernel on a simulated GPU is interpreted, and none is refused f
   for (const PlannedKernel& kernel : program.lowered().schedule.kernels) CHECK(kernel.generator == "interpreter");
 }
 
-TEST_CASE("a device tells what the dispatches of the last run did") {
+TEST_CASE("a device counts the work of the dispatches of the last run") {
   GraphBuilder builder("double");
   builder.output("y", builder.input("x", DType::kF32, {100}) * 2.0);
   const auto device = create_sim_device(TargetSpec::parse("sim:gfx1100").value()).value();
@@ -135,7 +135,7 @@ TEST_CASE("a finding fails the run, and names kernel, line, thread and place") {
   CHECK(status.message().ends_with("): thread 1 of group 0 stores 4 elements from 5 on of @1 ('y0'), which has 8"));
 }
 
-TEST_CASE("a device that is not known, or a GPU, is named with those that are") {
+TEST_CASE("an unknown device, or GPU, is named with the known ones") {
   const auto error = [](const std::string& device) {
     GraphBuilder builder;
     builder.output("y", -builder.input("x", DType::kF32, {1}));
@@ -151,7 +151,7 @@ TEST_CASE("a device that is not known, or a GPU, is named with those that are") 
         "device 'sim': target is amdgpu:gfx942, expected a simulated GPU; say sim:gfx90a");
 }
 
-TEST_CASE("a scatter without updates copies its operand, in no more instructions than that takes") {
+TEST_CASE("a scatter without updates copies its operand, and executes no more instructions than a copy") {
   const auto device =
       create_sim_device(TargetSpec::parse("sim:gfx1100").value(), {.max_lane_instructions = 20'000}).value();
   for (const bool is_symbolic : {false, true}) {

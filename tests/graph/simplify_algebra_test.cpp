@@ -131,7 +131,7 @@ std::string simplified(GraphBuilder& builder) {
   return to_text(graph);
 }
 
-TEST_CASE("views that meet become one, views that do nothing go") {
+TEST_CASE("adjacent views become one, and views that do nothing are removed") {
   GraphBuilder graph("views");
   Tensor x = graph.input("x", DType::kF32, {2, 3, 4});
   graph.output("transposed", transpose(transpose(x, {1, 2, 0}), {1, 2, 0}));

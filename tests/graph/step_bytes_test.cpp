@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the steps of a schedule read and write, against counts by hand.
+// The bytes that the steps of a schedule read and write, against counts by hand.
 #include <doctest/doctest.h>
 
 #include "millrace/graph/lowered_graph.h"
@@ -45,7 +45,8 @@ TEST_CASE("a scan reads its operand once and writes its result once; in parts, i
 }
 
 TEST_CASE("a buffer that is read and written counts for both") {
-  // A pass counts digits of 1024 blocks, scans the 256 * 1024 counts in place, 256 totals beside, and moves elements.
+  // A pass counts the digits of 1024 blocks, scans the 256 * 1024 counts in place, writes 256 totals, and moves
+  // elements.
   const Steps steps = moved_by("amdgpu:gfx1100", "%x: u8[1x4194304]", "%y, %i = sort(%x) return y = %y");
   REQUIRE(steps.size() == 3);
   constexpr std::int64_t kElements = 4'194'304, kCounts = 1024 * 256 * 4, kTotals = 256 * 4;
@@ -54,7 +55,7 @@ TEST_CASE("a buffer that is read and written counts for both") {
   CHECK(steps[2] == Moved{kElements + kCounts + kTotals, kElements});
 }
 
-TEST_CASE("a merge reads what the parts found, and looks up the values of its results alone") {
+TEST_CASE("a merge reads the results of the parts, and looks up only the values of its results") {
   // 64 parts keep 50 words of 8 bytes each.
   CHECK(moved_by("amdgpu:gfx1100", "%x: f32[1x4194304]", "%y, %i = topk(%x) {k = 50} return y = %y, i = %i") ==
         Steps{{16'777'216, 64 * 50 * 8}, {64 * 50 * 8 + 50 * 4, 50 * 4 + 50 * 8}});
@@ -71,7 +72,7 @@ TEST_CASE("a sort of long rows reads a sample, then each element twice, and writ
   CHECK(steps[2] == Moved{kKeys + kCuts + kStarts, kElements + 2 * kElements});  // f32 values and i64 indices
 }
 
-TEST_CASE("a gather reads the rows that it picks, and no more than the table has") {
+TEST_CASE("a gather reads the rows that it picks, but no more bytes than the table has") {
   const std::string gather = "%y = gather(%t, %i) {axis = 0} return y = %y";
   CHECK(moved_by("cpu:avx2", "%t: f32[1000x4], %i: i64[3]", gather) == Steps{{3 * 16 + 3 * 8, 3 * 16}});
   CHECK(moved_by("cpu:avx2", "%t: f32[10x4], %i: i64[5000]", gather) == Steps{{10 * 16 + 5000 * 8, 5000 * 16}});
@@ -79,7 +80,7 @@ TEST_CASE("a gather reads the rows that it picks, and no more than the table has
         Steps{{3 * 16 + 3 * 8, 3 * 16}});
 }
 
-TEST_CASE("a scatter reads back what it combines") {
+TEST_CASE("a scatter reads back the elements that it combines") {
   const std::string inputs = "%x: f32[100x8], %i: i64[3], %u: f32[3x8]";
   CHECK(moved_by("cpu:avx2", inputs, "%y = scatter(%x, %i, %u) {axis = 0} return y = %y") ==
         Steps{{3200 + 24 + 96, 3200}});

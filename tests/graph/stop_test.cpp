@@ -19,7 +19,7 @@
 namespace millrace {
 namespace {
 
-/// y = the columns' sums of x, sorted, and more kernels beside it: one for each of `num_more` numbers.
+/// y = the sorted sums of x's columns, and more kernels that do not depend on it: one for each of `num_more` numbers.
 Graph many_kernels(int num_more) {
   GraphBuilder builder("many");
   const Tensor x = builder.input("x", DType::kF32, {8, 16});
@@ -86,7 +86,7 @@ TEST_CASE("a run that is asked to stop ends with kCancelled, and the next run of
   }
 }
 
-TEST_CASE("a submitted run that waits ends at once when it is asked to stop, and so do those behind it") {
+TEST_CASE("a submitted run that waits ends at once when it is asked to stop, and so do the runs after it") {
   for (const bool is_far : {false, true}) {
     const Program program = compile(many_kernels(0), is_far ? on_far_device() : uncached()).value();
     Session session = Session::create(program).value();
@@ -107,7 +107,8 @@ TEST_CASE("a submitted run that waits ends at once when it is asked to stop, and
   }
 }
 
-TEST_CASE("after a stopped run, what it updates can be set or reset, and what it only reads is as it was") {
+TEST_CASE(
+    "after a stopped run, updated variables can be set or reset, and variables that it only reads are unchanged") {
   using Four = std::array<float, 4>;
   for (const bool is_far : {false, true}) {
     CAPTURE(is_far);
@@ -178,7 +179,7 @@ std::vector<std::vector<std::byte>> code_of(const Program& program) {
   return all;
 }
 
-TEST_CASE("several threads generate the code that one does, and each kernel is told of in turn") {
+TEST_CASE("several threads generate the same code as one, and each kernel is reported in order") {
   CompileOptions options = uncached();
   options.device = "cpu:threads=1";
   options.targets = {"cpu", "amdgpu:gfx1100"};

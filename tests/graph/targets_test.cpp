@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several targets in one program: code and a schedule for each, of which a device picks its own.
+// Several targets in one program, each with its code and schedule; a device picks its own.
 #include <doctest/doctest.h>
 
 #include "millrace/graph/code_object.h"
@@ -60,7 +60,7 @@ TEST_CASE("one program runs on the device of each of its targets, and its values
   }
 }
 
-TEST_CASE("each target has kernels, a schedule and code of its own, each target once") {
+TEST_CASE("each target has its own kernels, schedule and code, each target once") {
   const Program program =
       compile(selection(), for_targets({"sim:gfx1100", "cpu:baseline", "sim:gfx1100"}, "sim:gfx1100")).value();
   REQUIRE(program.variants().size() == 2);
@@ -86,7 +86,7 @@ TEST_CASE("without a list a program is for its device") {
   CHECK(program.variants()[0].target.to_text() == "cpu:baseline");
 }
 
-TEST_CASE("of the targets that a device covers, it runs the one that covers the others") {
+TEST_CASE("a device runs the variant whose target covers the others that it supports") {
   const auto runs = [](const std::vector<std::string>& targets, const std::string& device) {
     const Program program = compile(selection(), for_targets(targets, device)).value();
     for (const ProgramVariant& variant : program.variants()) {
@@ -124,7 +124,7 @@ TEST_CASE("the kernels of a GPU's variant are one code object") {
         "code object: target cpu:baseline is no GPU; lower the graph for one, such as amdgpu:gfx1100");
 }
 
-TEST_CASE("a device that a program is not for is refused, with the targets that there are") {
+TEST_CASE("a device that a program has no variant for is refused, with the targets that it has") {
   const Program program = compile(selection(), for_targets({"cpu:baseline", "sim:gfx1100"})).value();
   const auto error = [&](std::shared_ptr<Device> device) { return program.on(std::move(device)).status().message(); };
   CHECK(error(test::test_context()->device("sim:gfx90a").value()) ==
@@ -136,7 +136,7 @@ TEST_CASE("a device that a program is not for is refused, with the targets that 
         "program: it is empty; give what compile() returned");
 }
 
-TEST_CASE("what cannot be compiled for is refused, whichever target it is") {
+TEST_CASE("a target that cannot be compiled for is refused, whichever it is") {
   const auto error = [](const CompileOptions& options) { return compile(selection(), options).status().message(); };
   CHECK(error(for_targets({"sim:gfx1100"})) ==
         "device 'cpu' runs cpu:baseline, and the program is for sim:gfx1100; name a target of the device's among "
@@ -146,7 +146,7 @@ TEST_CASE("what cannot be compiled for is refused, whichever target it is") {
         "gfx942, gfx1030, gfx1100, gfx1151, gfx1201");
 }
 
-TEST_CASE("where one target lacks a kernel, the error names it, the node, and the reason that each algorithm gave") {
+TEST_CASE("if one target lacks a kernel, the error names it, the node, and the reason of each algorithm") {
   GraphBuilder builder("order");
   builder.output("largest", sort(builder.input("x", DType::kF32, {5000}), -1, /*descending=*/true).values);
   const Graph graph = builder.finish().value();

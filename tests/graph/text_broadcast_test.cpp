@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a text may say less than a graph holds: operands of other shapes, numbers, one element for all.
+// Short forms that a text may use: operands of other shapes, numbers, one element for all.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -83,7 +83,7 @@ TEST_CASE("a select with a number has the number in the other choice's dtype and
         "}\n");
 }
 
-TEST_CASE("a number in a text is what the same number is in C++") {
+TEST_CASE("a number in a text equals the same number in C++") {
   const auto same = [](DType dtype, std::string_view number, const auto& value) {
     CAPTURE(number);
     GraphBuilder graph("g");
@@ -104,7 +104,7 @@ TEST_CASE("a number in a text is what the same number is in C++") {
   same(DType::kI32, "2.0", 2.0);
 }
 
-TEST_CASE("true and false are numbers beside bool") {
+TEST_CASE("true and false are numbers next to bool operands") {
   CHECK(read_back("graph g(%x: bool[2]) {\n  %y = logical_xor(%x, true)\n  return y = %y\n}\n") ==
         "graph g(%x: bool[2]) {\n"
         "  %1 = constant(true) : bool[]\n"
@@ -122,7 +122,7 @@ TEST_CASE("operands of one shape need no further nodes, and symbols keep one set
         "}\n");
 }
 
-TEST_CASE("one element of a constant stands for all, also where a run binds their number") {
+TEST_CASE("one element of a constant is repeated for all, also if a run binds their number") {
   CHECK(read_back("graph g(%x: f32[rows in 1..64]) {\n"
                   "  %seven = constant(7) : f32[3]\n"
                   "  %zeros = constant(0) : f32[rows]\n"
@@ -256,7 +256,9 @@ constexpr Mistake kUnfitOperands[] = {
      "       ^"},
 };
 
-TEST_CASE("what does not fit a broadcast or a number is told in its place") { expect_errors(kUnfitOperands); }
+TEST_CASE("an operand that does not fit a broadcast or a number is reported at its place") {
+  expect_errors(kUnfitOperands);
+}
 
 }  // namespace
 }  // namespace millrace

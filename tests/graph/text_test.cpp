@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs as text: how they read, and that they read back to the same graph.
+// Graphs as text: how they print, and that the text reads back as the same graph.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -28,9 +28,9 @@ std::string reprinted(std::string_view text) {
   return to_text(*graph);
 }
 
-TEST_CASE("a graph that is written by hand reads as it was meant") {
+TEST_CASE("a graph that is written by hand reads as intended") {
   CHECK(reprinted("graph top(%x: f32[rows in 1..64, 32000]) {\n"
-                  "  // Of each row, the best.\n"
+                  "  // The best of each row.\n"
                   "  %values, %indices = topk(%x) {k = 50, axis = 1, largest = true, sorted = true}\n"
                   "  return values = %values, indices = %indices\n"
                   "}\n") ==
@@ -45,7 +45,7 @@ TEST_CASE("a graph that is written by hand reads as it was meant") {
   CHECK(test::golden_problem("text_defaults.txt", defaults) == "");
 }
 
-TEST_CASE("symbols carry their facts where they first appear, be it in an attribute") {
+TEST_CASE("symbols carry their facts where they first appear, even in an attribute") {
   GraphBuilder graph("facts");
   const Dim rows = Dim("rows").at_least(128).at_most(524160).multiple_of(128);
   const Dim k = Dim("k").at_most(8), n = Dim("n").at_least(2).at_most(1000);
@@ -107,7 +107,7 @@ TEST_CASE("large constants are bytes, or cut short for people") {
   CHECK(test::golden_problem("text_shortened_constants.txt", to_text(graph, {LargeConstants::kShortened})) == "");
 }
 
-TEST_CASE("a name of any bytes comes back, and a terminal gets none that it could take for a command") {
+TEST_CASE("a name of any bytes comes back, and a terminal gets no bytes that it could take for a command") {
   std::string bytes = "\xc2\x9b\xc3\xa4\xe2\x82";
   for (int byte = 255; byte >= 0; --byte) bytes += static_cast<char>(byte);
   GraphBuilder builder("g" + bytes);
@@ -190,7 +190,7 @@ TEST_CASE("pad takes the values that a constant of its operand's dtype takes, wi
                           "nan(0x7fc00001)",
                           "nan(0x7e01)",
                           "+1"};
-  // Without the place in the text and the bracket that closes what is read there, which differ.
+  // Without the place in the text and the closing bracket, which differ.
   const auto problem = [](const Result<Graph>& graph) {
     if (graph.ok()) return std::string();
     const std::string& message = graph.status().message();
@@ -226,7 +226,7 @@ TEST_CASE("inputs may come late among the nodes, and in another order than the a
   CHECK(test::golden_problem("text_late_inputs_swapped.txt", to_text(graph)) == "");
 }
 
-TEST_CASE("names may be anything, and are quoted when they are not plain") {
+TEST_CASE("names may be anything, and are quoted if they are not plain") {
   GraphBuilder graph("my graph\n");
   Tensor a = graph.input("1", DType::kF32, {4});
   Tensor b = graph.input("a \"b\"\\", DType::kF32, {4});

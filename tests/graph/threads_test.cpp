@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs on cpu devices with threads: one context's pool, the same bits as on one thread, sessions at one time.
+// Programs on cpu devices with threads: the pool of a context, the same bits as on one thread, concurrent sessions.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -21,7 +21,7 @@ namespace {
 
 using F = std::vector<float>;
 
-/// Rows are normalised, multiplied and ordered: kernels of several kinds, most of them large enough to be shared.
+/// Rows are normalised, multiplied and ordered: kernels of several kinds, nearly all of them large enough to be shared.
 Graph ranked_products(std::int64_t rows, std::int64_t n) {
   GraphBuilder graph("ranked");
   const Tensor x = graph.input("x", DType::kF32, {rows, n}), w = graph.input("w", DType::kF32, {n, n});
@@ -99,7 +99,7 @@ TEST_CASE("a program gives the same bits on 1, 2, 3 and 8 threads, and on an exe
 
 TEST_CASE("programs of one context share its threads, which end with the last of them") {
   const auto context = test::test_context();
-  (void)compiled(ranked_products(2, 8), context, "cpu");  // what compiling starts, it has started
+  (void)compiled(ranked_products(2, 8), context, "cpu");  // starts every thread that compiling starts
   const int before = num_threads_of_process();
   {
     std::vector<Program> programs;
@@ -111,7 +111,7 @@ TEST_CASE("programs of one context share its threads, which end with the last of
   CHECK(num_threads_of_process() == before);
 }
 
-TEST_CASE("a wrong index is told the same on several threads") {
+TEST_CASE("a wrong index is reported identically on several threads") {
   const auto context = test::test_context();
   std::vector<std::string> messages;
   for (const char* device : {"cpu", "cpu:threads=3"}) {
@@ -133,7 +133,7 @@ TEST_CASE("a wrong index is told the same on several threads") {
   CHECK(std::ranges::count(messages, messages[0]) == 6);
 }
 
-TEST_CASE("sessions of several programs run at one time on one pool, and wait for each other") {
+TEST_CASE("sessions of several programs run at once on one pool, and wait for each other") {
   constexpr std::int64_t kRows = 64, kN = 96;
   const auto context = test::test_context();
   const Program large = compiled(ranked_products(kRows, kN), context, "cpu:threads=3");

@@ -89,7 +89,7 @@ Found select_by_loops(const Elements& elements, const Selection& selection) {
   return found;
 }
 
-/// Shape and k are what a run binds where they are told here.
+/// If shape and k are given, a run binds them.
 Program compile_topk(const Selection& selection, const Elements& elements, const std::string& device, Shape shape = {},
                      std::optional<SizeExpr> k = {}) {
   GraphBuilder builder("top");
@@ -104,7 +104,7 @@ Program compile_topk(const Selection& selection, const Elements& elements, const
   return compiled(builder, device);
 }
 
-TEST_CASE("topk takes the indices that came with the elements, along any axis, of any integer dtype") {
+TEST_CASE("topk takes given indices of the elements, along any axis, of any integer dtype") {
   const Selection selections[] = {{{9}, 0, 3},         {{3, 40}, 1, 5},    {{33, 4}, 0, 7, false},
                                   {{2, 31, 3}, 1, 31}, {{2, 5000}, 1, 50}, {{1, 1}, 0, 1},
                                   {{0, 5}, 1, 2},      {{4, 0}, 1, 0},     {{3, 70}, 1, 0, false}};
@@ -158,7 +158,7 @@ ValuesAndIndices topk_of_shards(Tensor x, std::int64_t shard, std::int64_t k) {
   return topk(all_values, concat(indices, 1), k);
 }
 
-TEST_CASE("topk in two stages is topk of the whole, equal elements and all") {
+TEST_CASE("topk in two stages is topk of the whole, also for equal elements") {
   const Selection selection{{2, 300}, 1, 20};
   for (const std::string device : kDevices) {
     CAPTURE(device);
@@ -177,7 +177,7 @@ TEST_CASE("topk in two stages is topk of the whole, equal elements and all") {
   }
 }
 
-TEST_CASE("where indices are not used, those that came cost nothing") {
+TEST_CASE("if indices are not used, given ones cost nothing") {
   GraphBuilder builder("values");
   Tensor x = builder.input("x", DType::kF32, {4, 100}), indices = builder.input("i", DType::kI32, {4, 100});
   builder.output("values", topk(x, indices, 8).values);

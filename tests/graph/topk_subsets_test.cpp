@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TopK through the graph: each subset of its results, with sizes that are numbers and sizes that a run binds. What is
-// not used has no kernel, no buffer and no bytes anywhere.
+// TopK through the graph: each subset of its results, with constant sizes and sizes that a run binds. An unused result
+// has no kernel, no buffer and no bytes anywhere.
 #include <algorithm>
 
 #include <doctest/doctest.h>
@@ -127,7 +127,7 @@ TEST_CASE("topk plans one dispatch for the results that are used, whatever the r
 
 namespace {
 
-/// Choices of which any two meet in one; of these, those of the slice.
+/// A set of choices in which every pair occurs, restricted to the slice.
 void check_pairs(std::span<const std::string> devices, const test::Slice& slice = {.count = 1}) {
   constexpr std::int64_t kColumns[] = {200, 1003, 5000};
   const std::size_t counts[] = {std::size(kAllDTypes), 3, 3, 2, 2, std::size(kEveryK), std::size(kColumns),
@@ -155,13 +155,11 @@ void check_pairs(std::span<const std::string> devices, const test::Slice& slice 
 
 }  // namespace
 
-TEST_CASE("topk on a GPU has kernels and memory for the results that are used alone, whichever two choices meet" *
-          test::InTurn()) {
+TEST_CASE("topk on a GPU has kernels and memory only for used results, for every pair of choices" * test::InTurn()) {
   check_pairs(std::vector<std::string>{"sim:gfx1100", "sim:gfx90a"});
 }
 
-TEST_CASE("topk through HIP has kernels and memory for the results that are used alone, whichever two choices meet" *
-          test::InTurn()) {
+TEST_CASE("topk through HIP has kernels and memory only for used results, for every pair of choices" * test::InTurn()) {
   const HipStandin standin(two_architectures(2));
   // A quarter at a time, where not all is asked for.
   const test::Slice slice = test::tested_slice();

@@ -26,7 +26,7 @@ TEST_CASE("names of results come back as they were, strings too") {
   CHECK(value_text(graph, {NodeId{2}, 1}) == "%\"the indices\"");
 }
 
-TEST_CASE("numbers are no names: they are given anew, and the number of a node is not another's name") {
+TEST_CASE("numbers are not names: they are assigned anew, and a node's number is never another node's name") {
   const Graph graph = parse_graph(
                           "graph g(%x: f32[4]) {\n"
                           "  %7 = exp(%x)\n"
@@ -56,7 +56,7 @@ TEST_CASE("a value keeps its name in the passes, whatever comes to compute it") 
   CHECK(test::golden_problem("named_after_passes.txt", to_text(graph)) == "");
 }
 
-TEST_CASE("a run tells values by the names of the text") {
+TEST_CASE("a run names values as the text does") {
   CompileOptions options;
   options.context = test::test_context();
   const Program program = compile(parse_graph(kNamed).value(), options).value();
@@ -75,7 +75,7 @@ TEST_CASE("a run tells values by the names of the text") {
         "of f32[3]; give -3 to 2");
 }
 
-TEST_CASE("verify finds names that are not one a result, and names that are taken") {
+TEST_CASE("verify finds a wrong number of names, and names that are taken") {
   Graph graph = parse_graph(kNamed).value();
   graph.nodes[NodeId{2}].names = {"values"};
   graph.nodes[NodeId{3}].names = {"x"};

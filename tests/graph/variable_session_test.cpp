@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// State from run to run: what a run reads and writes, and what a session does with it between runs.
+// State from run to run: the values that a run reads and writes, and their handling by a session between runs.
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -110,7 +110,7 @@ TEST_CASE("a variable that nothing updates keeps its value, and one that nothing
   CHECK(get(session, "last") == Four{2, 4, 6, 8});
 }
 
-TEST_CASE("two sessions of one program have states of their own, and copies of it on other devices, too") {
+TEST_CASE("two sessions of one program have their own states, and so do copies on other devices") {
   CompileOptions options;
   options.context = test::test_context();
   options.targets = {"cpu:baseline", "sim:gfx1100"};
@@ -138,7 +138,7 @@ TEST_CASE("a session sets, gets and resets its variables by name") {
   CHECK(get(session) == Four{1, 2, 3, 4});
 }
 
-TEST_CASE("get and set say what does not fit, and change nothing") {
+TEST_CASE("get and set report a misfit, and change nothing") {
   Session session = Session::create(counter()).value();
   Four value{};
   std::array<float, 3> three{};
@@ -211,7 +211,7 @@ TEST_CASE("a session that was moved from neither replaces a saved state nor take
   CHECK(restore_variables(moved, path).message() == "");
 }
 
-TEST_CASE("a run that is refused changes no variable; after one that fails, the session goes on") {
+TEST_CASE("a refused run changes no variable; after a failed one, the session continues") {
   for (const CompileOptions& options : test::every_way_to_compile()) {
     CAPTURE(test::to_text(options));
     GraphBuilder graph;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables in graphs: what the builder, the text and the verifier take, and what they say of mistakes.
+// Variables in graphs: the builder, the text and the verifier, and their messages about mistakes.
 #include <array>
 #include <functional>
 
@@ -43,7 +43,7 @@ TEST_CASE("the text of a graph has its variables and updates, and reads back") {
   CHECK(round_trip_problem(graph, {}) == "");
 }
 
-TEST_CASE("a variable begins with one element for all, listed elements, bytes, or none where it is empty") {
+TEST_CASE("a variable begins with one element for all, listed elements, bytes, or none if it is empty") {
   GraphBuilder graph("all");
   std::vector<float> many(40);
   many[1] = 1;
@@ -66,7 +66,7 @@ TEST_CASE("a graph may have updates and no output") {
   CHECK(round_trip_problem(graph, {}) == "");
 }
 
-TEST_CASE("a graph's file keeps what a large variable begins with beside the text") {
+TEST_CASE("a graph's file keeps the initial value of a large variable next to the text") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/state.mr";
   std::vector<float> elements(40);
@@ -80,7 +80,7 @@ TEST_CASE("a graph's file keeps what a large variable begins with beside the tex
   CHECK(graph_difference(read_graph(path).value(), built) == "");
 }
 
-TEST_CASE("the builder names the variable and what is wrong with it") {
+TEST_CASE("the builder names the variable and its mistake") {
   CHECK(complaint([](GraphBuilder& graph) {
           graph.variable("v", kFour);
           graph.variable("v", kFour);
@@ -103,7 +103,7 @@ TEST_CASE("the builder names the variable and what is wrong with it") {
         "once");
 }
 
-TEST_CASE("the builder names the update and what is wrong with it") {
+TEST_CASE("the builder names the update and its mistake") {
   CHECK(complaint([](GraphBuilder& graph) {
           const Tensor x = graph.input("x", DType::kF32, {4});
           graph.update(x, x);
@@ -184,7 +184,7 @@ TEST_CASE("verify names each variable and update that breaks a rule") {
         "update of %sum: is result 1 of %2, which the graph does not have; name one that it has");
 }
 
-TEST_CASE("passes keep variables, even equal ones and those that nothing reads, and what updates need") {
+TEST_CASE("passes keep variables, even equal and unread ones, and the nodes that updates need") {
   Graph graph = parse_graph(R"(graph g(%x: f32[2]) {
   %a = variable(0) : f32[2]
   %b = variable(0) : f32[2]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A schedule that was damaged is refused, whatever the damage: the verifier trusts no pass.
+// A damaged schedule is refused, whatever the damage: the verifier trusts no pass.
 #include <algorithm>
 #include <functional>
 
@@ -114,7 +114,7 @@ TEST_CASE("steps that change places are refused") {
   });
 }
 
-TEST_CASE("a slab that is too small is refused, and so is room for less than a transient") {
+TEST_CASE("a slab that is too small is refused, and so is a slot that is smaller than its transient") {
   on_schedules([](const Schedule& schedule) {
     Schedule damaged = schedule;
     damaged.slab_bytes = damaged.slab_bytes - 64;
@@ -128,7 +128,7 @@ TEST_CASE("a slab that is too small is refused, and so is room for less than a t
   });
 }
 
-TEST_CASE("a read of what nobody wrote names the step and the value") {
+TEST_CASE("a read of an unwritten value names the step and the value") {
   Schedule schedule = schedule_of(100);
   Step& first = *schedule.steps.begin();
   REQUIRE(first.uses.back().is_written);

@@ -76,7 +76,7 @@ constexpr Damage kSourceDamage[] = {
 };
 
 constexpr Damage kInterfaceDamage[] = {
-    {"an input that is none", [](Graph& g) { g.inputs[0] = NodeId{2}; },
+    {"an input that is not one", [](Graph& g) { g.inputs[0] = NodeId{2}; },
      "graph input 0 is %2, which is no input node; list input nodes"},
     {"an input that there is not", [](Graph& g) { g.inputs.push_back(NodeId{99}); },
      "graph input 1 is %99, which is no input node; list input nodes\n"
@@ -113,15 +113,15 @@ void expect_found(std::span<const Damage> cases) {
   }
 }
 
-TEST_CASE("verify finds what is wrong with a node") { expect_found(kNodeDamage); }
-TEST_CASE("verify finds an op that there is not") {
+TEST_CASE("verify finds the mistake in a node") { expect_found(kNodeDamage); }
+TEST_CASE("verify finds an unknown op") {
   Graph graph = sound_graph();
   std::get<OpNode>(node(graph, 2).what).op = static_cast<Op>(250);
   const std::string all = std::to_string(std::size(kAllOps));
   CHECK(verify(graph).message() == "%2 = op: op number 250, expected less than " + all + "; use a name of Op");
 }
-TEST_CASE("verify finds what is wrong with an input or a constant") { expect_found(kSourceDamage); }
-TEST_CASE("verify finds what is wrong with what a caller sees") { expect_found(kInterfaceDamage); }
+TEST_CASE("verify finds the mistake in an input or a constant") { expect_found(kSourceDamage); }
+TEST_CASE("verify finds the mistake in a graph's interface") { expect_found(kInterfaceDamage); }
 
 }  // namespace
 }  // namespace millrace

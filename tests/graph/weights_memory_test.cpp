@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weights take: the file's pages while it is read, and the program's copy.
+// The memory of weights: the file's pages while it is read, and the program's copy.
 #include <fstream>
 #include <malloc.h>
 #include <map>
@@ -31,8 +31,7 @@ std::int64_t status_bytes(const std::string& field) {
   return 0;
 }
 
-/// Resets the peak memory of the process, which VmHWM tells. Returns false where the system does not allow
-/// it.
+/// Resets the peak memory of the process, which VmHWM shows. Returns false if the system does not allow it.
 bool forget_peak() {
   std::ofstream file("/proc/self/clear_refs");
   return static_cast<bool>(file << 5 << std::flush);
@@ -99,7 +98,7 @@ std::int64_t llvm_code_bytes() {
 
 }  // namespace
 
-TEST_CASE("a program with many weights keeps none of LLVM's pages, and the next one is compiled all the same") {
+TEST_CASE("a program with many weights keeps none of LLVM's pages, and the next one still compiles") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/w.safetensors";
   write_weights(path);
@@ -112,7 +111,7 @@ TEST_CASE("a program with many weights keeps none of LLVM's pages, and the next 
   CHECK(llvm_code_bytes() > before / 16);
 }
 
-TEST_CASE("weights of a file take their size twice while a program is compiled, and once when it is there") {
+TEST_CASE("weights of a file take twice their size while a program is compiled, and once afterwards") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/w.safetensors";
   write_weights(path);
@@ -124,7 +123,7 @@ TEST_CASE("weights of a file take their size twice while a program is compiled, 
   }
   const std::int64_t before = status_bytes("VmRSS");
   const Program program = compile_weights(path);
-  constexpr std::int64_t kOther = std::int64_t{8} << 20;  // code, text and what malloc keeps
+  constexpr std::int64_t kOther = std::int64_t{8} << 20;  // code, text and memory that malloc keeps
   CHECK(status_bytes("VmHWM") - before < 2 * kWeightBytes + kOther);
   CHECK(status_bytes("VmRSS") - before < kWeightBytes + kOther);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of bytes that are known from ranges and rows, against bits, one per byte.
+// Sets of bytes given as ranges and rows, against one bit per byte.
 #include "graph/stream/written_bytes.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class RandomRanges {
   SizeExpr unit_;
 };
 
-TEST_CASE("what is surely written is, and a set never misses a byte that it has") {
+TEST_CASE("bytes that are reported as written are, and a set never misses a byte that it has") {
   int contained = 0, apart = 0;
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     CAPTURE(seed);
@@ -111,7 +111,7 @@ TEST_CASE("columns that fill their rows are a range, in any order") {
   }
 }
 
-TEST_CASE("nothing is forgotten where it is not known which range ends last") {
+TEST_CASE("nothing is lost if it is not known which range ends last") {
   const SizeExpr n = Dim("n").at_least(1).at_most(63), w = Dim("w").at_least(1).at_most(64);
   const SizeExpr rows = SizeExpr(100) - n, row = w * 4, pitch = w * 8;
   const ByteRange left{0, (rows - 1) * pitch + row, {{pitch, row}}},
@@ -134,7 +134,7 @@ TEST_CASE("nothing is forgotten where it is not known which range ends last") {
   CHECK(written.contains({0, rows * pitch}));
 }
 
-TEST_CASE("what is padded along two axes and its borders are a range, in any order") {
+TEST_CASE("a value padded along two axes and its borders are one range, in any order") {
   const SizeExpr n = Dim("n").at_least(1), h = Dim("h").at_least(1);
   for (const auto& [count, height] : {std::pair<SizeExpr, SizeExpr>{3, 5}, {n, h}}) {
     // [count, height, 7] in [count, height + 3, 12]

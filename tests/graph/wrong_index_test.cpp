@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run says of a gather or a scatter whose index is outside its axis.
+// The message of a run about a gather or a scatter whose index is outside its axis.
 #include <array>
 #include <string>
 #include <thread>
@@ -18,7 +18,7 @@ Program compiled(std::string_view text) {
   return compile(parse_graph(text).value(), options).value();
 }
 
-TEST_CASE("the index, its place and both operands are named, though the shape of the indices was another before") {
+TEST_CASE("the index, its place and both operands are named, even if the indices had another shape before") {
   const Program program = compiled(
       "graph g(%x: f32[n, 2], %flat: i64[6]) {\n"
       "  %i = reshape(%flat) {shape = [2, 3]}\n"
@@ -33,7 +33,7 @@ TEST_CASE("the index, its place and both operands are named, though the shape of
         "0, %x of f32[5x2]; give -5 to 4");
 }
 
-TEST_CASE("an index into an empty axis is told so") {
+TEST_CASE("an index into an empty axis is reported as such") {
   const Program program =
       compiled("graph g(%x: f32[n], %i: i32[]) {\n  %y = gather(%x, %i) {axis = 0}\n  return y = %y\n}\n");
   Session session = Session::create(program).value();
@@ -66,7 +66,7 @@ TEST_CASE("a wrong index among constants or outputs is found, too") {
         "give -6 to 5");
 }
 
-TEST_CASE("what take_along_axis cannot take is told like a gather's") {
+TEST_CASE("a wrong index of take_along_axis is reported like a gather's") {
   const Program program = compiled(
       "graph g(%x: f32[2, n], %i: i32[2, 3]) {\n  %y = take_along_axis(%x, %i) {axis = -1}\n  return y = %y\n}\n");
   Session session = Session::create(program).value();
@@ -95,7 +95,7 @@ TEST_CASE("indices that are gone after the run are named without the index") {
         "-6 to 5");
 }
 
-TEST_CASE("of two gathers that are one kernel the wrong one is named") {
+TEST_CASE("the failing one of two gathers in one kernel is named") {
   const Program program = compiled(
       "graph g(%x: f32[6], %i: i32[2], %j: i32[2]) {\n  %a = gather(%x, %i) {axis = 0}\n"
       "  %b = gather(%x, %j) {axis = 0}\n  return a = %a, b = %b\n}\n");
@@ -108,7 +108,7 @@ TEST_CASE("of two gathers that are one kernel the wrong one is named") {
         "give -6 to 5");
 }
 
-TEST_CASE("of two scatters that are one kernel, and whose indices are gone, the one that ran is named") {
+TEST_CASE("of two scatters in one kernel whose indices are gone, the one that ran is named") {
   const Program program = compiled(
       "graph g(%x: f32[6], %u: f32[2], %j: i32[2], %k: i32[2]) {\n  %i = cumulative_sum(%j) {axis = 0}\n"
       "  %a = scatter(%x, %i, %u) {axis = 0}\n  %l = cumulative_sum(%k) {axis = 0}\n"

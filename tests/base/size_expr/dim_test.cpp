@@ -18,7 +18,7 @@ TEST_CASE("facts add up: the stricter bound, the least common multiple") {
   CHECK(Dim("n").at_least(-4) == Dim("n"));
 }
 
-TEST_CASE("a dim allows what keeps every fact") {
+TEST_CASE("a dim allows the values that satisfy every fact") {
   const Dim dim = Dim("n").at_least(5).at_most(24).multiple_of(4);
   for (const std::int64_t value : {8, 12, 24}) CHECK(dim.allows(value));
   for (const std::int64_t value : {-8, 0, 4, 9, 28}) CHECK(!dim.allows(value));
@@ -30,14 +30,14 @@ TEST_CASE("bounds of a symbol are the first and last multiple inside its facts")
   CHECK(n.upper_bound() == 24);
 }
 
-TEST_CASE("a dim whose facts some value keeps is good") {
+TEST_CASE("a dim whose facts some value satisfies is accepted") {
   CHECK(Dim("n").check().ok());
   CHECK(Dim("_x.rows9").check().ok());
   CHECK(Dim("n").at_most(0).multiple_of(128).check().ok());
   CHECK(Dim("n").at_least(128).at_most(128).multiple_of(128).check().ok());
 }
 
-TEST_CASE("a dim whose facts no value keeps is refused with them") {
+TEST_CASE("a dim whose facts no value satisfies is refused with its facts") {
   CHECK(Dim("n").at_most(-1).check().message() ==
         "dim 'n': no value keeps n in 0..-1, expected at least one; loosen a fact");
   CHECK(Dim("n").at_least(129).at_most(255).multiple_of(128).check().message() ==
@@ -73,7 +73,7 @@ TEST_CASE("a dim's name must not be a number or a bool of text") {
   }
 }
 
-TEST_CASE("a multiple of which none is between the bounds is refused, at the end of int64 too") {
+TEST_CASE("bounds without a multiple between them are refused, at the end of int64 too") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   CHECK(Dim("n").multiple_of(kMax - 1).check().ok());
   CHECK(Dim("n").at_least(1).multiple_of(kMax - 1).check().ok());

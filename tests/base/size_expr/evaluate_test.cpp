@@ -30,7 +30,7 @@ TEST_CASE("a form evaluates with its symbols bound") {
   CHECK(*max(n, m * 5).evaluate(values) == 15);
 }
 
-TEST_CASE("an unbound symbol is named, beside what is bound") {
+TEST_CASE("an unbound symbol is named, with those that are bound") {
   CHECK(message_of(n * 4, {}) == "size 4*n: symbol 'n' has no value, bound: nothing; bind it");
   CHECK(message_of(n + m, {{"m", 3}, {"k", 2}}) == "size m + n: symbol 'n' has no value, bound: k = 2, m = 3; bind it");
   CHECK(message_of(max(floor_div(n, 3), 1), {}) ==
@@ -71,7 +71,7 @@ TEST_CASE("a value that leaves int64 is an error that shows the bindings") {
   CHECK(*(n * 2 - 1).evaluate({{"n", kMax / 2}}) == kMax - 2);
 }
 
-TEST_CASE("what overflowed while it was built is an error too, whatever came after") {
+TEST_CASE("an overflow during building is an error too, whatever comes after it") {
   const char* const message =
       "size 9223372036854775807: overflows int64 with nothing, expected a value below 2^63; bind smaller values";
   CHECK(message_of(SizeExpr(kMax / 2) * 3, {}) == message);

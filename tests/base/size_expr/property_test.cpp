@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims about every size expression, on random ones: seeds are fixed, failures print the form and the bindings.
+// Claims about every size expression, checked on random ones. Seeds are fixed; failures print the form and the
+// bindings.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -23,7 +24,7 @@ std::string bindings_text(const SymbolValues& values) {
 
 }  // namespace
 
-TEST_CASE("a simplified expression evaluates to what was asked for") {
+TEST_CASE("a simplified expression evaluates to the value of the original") {
   std::mt19937 random(1);
   int compared = 0;
   for (int i = 0; i < kRepeats; ++i) {
@@ -31,7 +32,7 @@ TEST_CASE("a simplified expression evaluates to what was asked for") {
     for (int j = 0; j < 4; ++j) {
       const SymbolValues values = random_bindings(random);
       const auto expected = expr.value(values);
-      if (!expected) continue;  // what would divide by 0 may simplify to something that does not
+      if (!expected) continue;  // an expression that divides by 0 may simplify to one that does not
       ++compared;
       const Result<std::int64_t> value = expr.built.evaluate(values);
       const bool same = value.ok() && *value == *expected;
@@ -45,7 +46,7 @@ TEST_CASE("a simplified expression evaluates to what was asked for") {
   CHECK(compared > kRepeats);
 }
 
-TEST_CASE("bounds and the known multiple hold for every binding that keeps the facts") {
+TEST_CASE("bounds and the known multiple hold for every binding that satisfies the facts") {
   std::mt19937 random(2);
   int finite = 0;
   int divisible = 0;
@@ -140,7 +141,7 @@ TEST_CASE("minimum and maximum do not care about order, grouping or repetition")
   }
 }
 
-TEST_CASE("division undoes multiplication, by a constant and by what is known to be positive") {
+TEST_CASE("division undoes multiplication, by a constant and by a size that is known to be positive") {
   std::mt19937 random(6);
   const SizeExpr positive = Dim("b").at_least(1);
   const SizeExpr blocked = Dim("f").at_least(3).multiple_of(6).at_most(60);

@@ -61,7 +61,7 @@ TEST_CASE("a form reads as its canonical text") {
   for (const auto& [expr, text] : texts) CHECK(expr.to_text() == text);
 }
 
-TEST_CASE("what is equal for every binding gets one form") {
+TEST_CASE("expressions that are equal for every binding get one form") {
   const std::pair<SizeExpr, SizeExpr> equals[] = {
       {n * 4 - n * 3, n},
       {(n + m) * (n - m), n * n - m * m},
@@ -109,7 +109,7 @@ TEST_CASE("forms that differ in value somewhere differ") {
   CHECK(min(any_sign, 1) * min(any_sign, 1) != min(any_sign, 1));
 }
 
-TEST_CASE("one name with other facts is another symbol") {
+TEST_CASE("one name with different facts is a different symbol") {
   for (const Dim& dim : {Dim("n").at_least(1), Dim("n").at_most(1), Dim("n").multiple_of(2)}) {
     CAPTURE(dim.facts_to_text());
     CHECK(n != SizeExpr(dim));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text shows all of a form: reading it gives the form back.
+// The text of a size shows its whole form: reading it gives the form back.
 #include <map>
 #include <string_view>
 
@@ -20,7 +20,7 @@ std::string reread(std::string_view text) {
   return size->to_text(stated);
 }
 
-TEST_CASE("reading what the text says gives the form back") {
+TEST_CASE("reading the text gives the form back") {
   std::mt19937 random(7);
   Symbols known;
   for (const Dim& symbol : random_symbols()) known.emplace(symbol.name(), symbol);
@@ -39,7 +39,7 @@ TEST_CASE("reading what the text says gives the form back") {
   }
 }
 
-TEST_CASE("the facts of a symbol stand where it first appears") {
+TEST_CASE("the facts of a symbol are printed where it first appears") {
   const SizeExpr rows = Dim("rows").at_least(1).at_most(64).multiple_of(4);
   const SizeExpr n = Dim("n").at_least(3);
   Symbols stated;
@@ -64,7 +64,7 @@ TEST_CASE("people may write sizes in other ways than the printed one") {
   CHECK(reread("min + max") == "max + min");
 }
 
-TEST_CASE("what is wrong with a size is said with its place") {
+TEST_CASE("a mistake in a size is reported with its place") {
   CHECK(reread("") ==
         "size:1:1: found the end of the text, expected a size; write a number, a symbol or an expression of them\n\n^");
   CHECK(reread("n + ") ==
@@ -109,7 +109,7 @@ TEST_CASE("what is wrong with a size is said with its place") {
         "              ^");
 }
 
-TEST_CASE("what is wrong with a symbol's facts is said with its place") {
+TEST_CASE("a mistake in a symbol's facts is reported with its place") {
   CHECK(reread("2*n in 1..4") ==
         "size:1:5: found 'in', expected facts beside one symbol only; put the symbol and its facts in parentheses\n"
         "2*n in 1..4\n"

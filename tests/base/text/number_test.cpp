@@ -66,7 +66,7 @@ TEST_CASE("integers and bools come back, the minimum and the maximum too") {
   expect_exact(false);
 }
 
-TEST_CASE("numbers are written as they are said") {
+TEST_CASE("numbers are written and read in the usual notation") {
   CHECK(number_text(0.1f) == "0.1");
   CHECK(number_text(-0.0) == "-0");
   CHECK(number_text(Half(1.5f)) == "1.5");
@@ -103,7 +103,7 @@ TEST_CASE("a number that the dtype does not hold is refused") {
         "t:1:1: found -1, expected 0 to 255, which u8 holds; correct the number or the dtype\n-1\n^");
 }
 
-TEST_CASE("what is no number is refused") {
+TEST_CASE("text that is not a number is refused") {
   CHECK(error<float>("x") == "t:1:1: found 'x', expected a number of f32; correct it\nx\n^");
   CHECK(error<float>("infinity") == "t:1:1: found 'infinity', expected a number of f32; correct it\ninfinity\n^");
   CHECK(error<double>("-") == "t:1:2: found the end of the text, expected a number of f64; correct it\n-\n ^");

@@ -17,10 +17,10 @@ TEST_CASE("control characters are escaped, and other characters stay, UTF-8 too"
                   "2J\xc2\x80\xc2\xa0") == "\\xc2\\x9b2J\\xc2\\x80\xc2\xa0");
 }
 
-TEST_CASE("a byte that is no UTF-8 is escaped, as a terminal may take it for a control character") {
+TEST_CASE("a byte that is not UTF-8 is escaped, because a terminal may take it for a control character") {
   CHECK(printable("a\x9b"
                   "2J\xff") == "a\\x9b2J\\xff");
-  // The first and the last of each length, and what is just beyond.
+  // The first and the last character of each length, and the ones just beyond.
   CHECK(printable("\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf") ==
         "\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf");
   CHECK(printable("\xc1\xbf") == "\\xc1\\xbf");                                        // overlong
@@ -56,7 +56,7 @@ TEST_CASE("a long message loses its middle, and says how much") {
   CHECK(Status(StatusCode::kInternal, x + y + "y" + x).message() == x + "... (2049 bytes are left out) ..." + x);
 }
 
-TEST_CASE("of many names a message shows some, and how many more there are") {
+TEST_CASE("a message shows some of many names, and the number of the rest") {
   PrintableNames names;
   CHECK(names.text() == "none");
   std::string twenty;

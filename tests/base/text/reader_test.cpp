@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-TEST_CASE("spaces, line ends and comments stand between tokens and mean nothing") {
+TEST_CASE("spaces, line ends and comments only separate tokens") {
   TextReader reader("t", " graph//of one\r\n\t( %x.1 // the end");
   CHECK_FALSE(reader.take_word("gr"));
   CHECK(reader.take_word("graph"));
@@ -21,7 +21,7 @@ TEST_CASE("spaces, line ends and comments stand between tokens and mean nothing"
   CHECK(reader.next_token() == "the end of the text");
 }
 
-TEST_CASE("names that are not plain stand in quotes, and come back whatever they are") {
+TEST_CASE("names that are not plain are quoted, and come back whatever they are") {
   for (const std::string name : {"a", "_b.2", "2b", "", "a b", "\"\\", "\n\t\r\x01\x7f", "\xc3\xa4", "a//b"}) {
     const std::string text = name_text(name);
     CAPTURE(text);
@@ -33,7 +33,7 @@ TEST_CASE("names that are not plain stand in quotes, and come back whatever they
   CHECK(name_text("\x01") == "\"\\x01\"");
 }
 
-TEST_CASE("what is wrong with a string is said with its place") {
+TEST_CASE("a mistake in a string is reported with its place") {
   const auto error = [](std::string_view text) {
     TextReader reader("t", text);
     return reader.read_string().status().message();
@@ -67,7 +67,7 @@ TEST_CASE("an error shows a part of a long line, whole characters of it, and no 
         "t:1:101: found '!'\n" + shown + "! " + std::string(38, 'b') + "...\n" + std::string(38, ' ') + "^");
 }
 
-TEST_CASE("an error shows a space for each control character and each byte that is no UTF-8") {
+TEST_CASE("an error shows a space for each control character and each byte that is not UTF-8") {
   TextReader reader("t", "\xc2\x9b\x9b\xff!\xc3");
   CHECK(reader.error(4, "found '!'").message() == "t:1:3: found '!'\n   ! \n   ^");
 }
