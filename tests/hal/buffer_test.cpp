@@ -22,7 +22,7 @@ TEST_CASE("a buffer has its size, is aligned, and can be written to its last byt
   }
 }
 
-TEST_CASE("a buffer that cannot be had is refused with its size") {
+TEST_CASE("an allocation that fails names its size") {
   for (std::size_t size :
        {std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max() - 63, std::size_t{1} << 63}) {
     const auto buffer = allocate_host_buffer(size);

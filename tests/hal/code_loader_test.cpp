@@ -40,7 +40,7 @@ int call(const MappedCode& code, std::size_t offset = 0) {
 
 }  // namespace
 
-TEST_CASE("code is readable and executable, what follows it readable, and nothing is writable") {
+TEST_CASE("code is readable and executable, the constants after it are readable, and nothing is writable") {
   const auto code = MappedCode::map(returns(7, 3 * 4096 + 5), 2 * 4096).value();
   CHECK(permissions_at(code.data()) == "r-xp");
   CHECK(permissions_at(code.data() + 2 * 4096 - 1) == "r-xp");
@@ -49,7 +49,7 @@ TEST_CASE("code is readable and executable, what follows it readable, and nothin
   CHECK(call(code) == 7);
 }
 
-TEST_CASE("an image that is all code is executable to its end, and a jump past it stops") {
+TEST_CASE("an image of code alone is executable to its end, and a jump past it stops") {
   for (std::size_t size : {6u, 4095u, 4096u, 4097u}) {
     CAPTURE(size);
     const auto code = MappedCode::map(returns(9, size), size).value();

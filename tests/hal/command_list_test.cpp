@@ -43,7 +43,7 @@ CommandList nested_list() {
 
 }  // namespace
 
-TEST_CASE("what a block holds is numbered right behind the command that holds it, and counts") {
+TEST_CASE("the commands of a block are numbered directly after the command that holds it, and count") {
   CommandList list = nested_list();
   REQUIRE(validate(list).message() == "");
   for (const std::uint32_t first : {0u, 20u}) {
@@ -59,7 +59,7 @@ TEST_CASE("what a block holds is numbered right behind the command that holds it
   }
 }
 
-TEST_CASE("a part of a list is told of by the numbers of the whole") {
+TEST_CASE("messages about a part of a list use the numbers of the whole list") {
   CommandList list = nested_list();
   std::get<FillCommand>(list.commands.back()).pattern_bytes = 3;
   CHECK(validate(list).message() == "command 9 (fill): a pattern of 3 bytes, expected 1, 2, 4 or 8");
@@ -67,7 +67,7 @@ TEST_CASE("a part of a list is told of by the numbers of the whole") {
   CHECK(validate(list).message() == "command 29 (fill): a pattern of 3 bytes, expected 1, 2, 4 or 8");
 }
 
-TEST_CASE("a list prints its bindings, then a command a line, with names and sizes") {
+TEST_CASE("a list prints its bindings, then one command per line, with names and sizes") {
   ListBuilder b;
   const SizeExpr n = Dim("n");
   const BindingIndex x = b.input("x", n * 4);

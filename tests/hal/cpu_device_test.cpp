@@ -31,7 +31,7 @@ TEST_CASE("every level of the host has a device") {
   for (IsaLevel level : host_isa_levels()) CHECK(create_cpu_device(cpu(level)).value()->targets().front().isa == level);
 }
 
-TEST_CASE("a level that the host lacks has no device, and the host's levels are told") {
+TEST_CASE("a level that the host lacks has no device, and the message lists the host's levels") {
   CHECK(check_host_executes(cpu(IsaLevel::kBaseline), kUpToAvx2, {}).ok());
   CHECK(check_host_executes(cpu(IsaLevel::kAvx2), kUpToAvx2, {}).ok());
   const Status status = check_host_executes(cpu(IsaLevel::kAvx512), kUpToAvx2, {});
@@ -77,7 +77,7 @@ TEST_CASE("a target of another family has no cpu device") {
         "device 'cpu': target is amdgpu, expected a level of cpu; ask for a device of that family");
 }
 
-TEST_CASE("groups cannot be shared out in runs of none") {
+TEST_CASE("groups cannot be distributed in runs of 0") {
   CHECK(create_cpu_device(cpu(IsaLevel::kBaseline), {.max_groups_per_call = 0}).status().message() ==
         "device 'cpu': max_groups_per_call is 0, expected at least 1");
 }
@@ -101,7 +101,7 @@ TEST_CASE("a device runs host code of its level and of those below") {
   }
 }
 
-TEST_CASE("the maximum number of groups is run, in as many calls as it takes") {
+TEST_CASE("the maximum number of groups runs, in several calls") {
   for (std::uint32_t per_call : {0xffff'ffffu, 0x8000'0001u, 0x4000'0000u}) {
     std::uint64_t count = 0;
     const std::vector<ExecutableImage> images = {host_kernel_image(

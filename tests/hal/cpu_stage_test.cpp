@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands between the same two barriers runs at the same time on a cpu device with threads, and nothing else does.
+// Commands between the same two barriers run concurrently on a cpu device with threads, and no others do.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -70,8 +70,8 @@ class Meeting {
   std::atomic<int> come_ = 0;
 };
 
-/// Two dispatches of one group, beside each other or with a barrier between them. Each may touch so many bytes, by
-/// which a first run guesses what it costs.
+/// Two dispatches of one group each, with or without a barrier between them. Each may touch `bytes` bytes, from which a
+/// first run guesses its cost.
 struct Pair {
   Pair(std::shared_ptr<Device> on, bool has_barrier, std::int64_t bytes, const Body& first, const Body& second)
       : device(std::move(on)), memory(static_cast<std::size_t>(bytes)) {
@@ -92,7 +92,7 @@ struct Pair {
 
 }  // namespace
 
-TEST_CASE("stage: two kernels without a barrier between them run at the same time") {
+TEST_CASE("stage: two kernels without a barrier between them run concurrently") {
   for (const auto& executor :
        {std::shared_ptr<Executor>(ThreadPool::create({.num_threads = 2}).value()),
         test::make_executor(ExecutorKind::kThreadEach, 2), test::make_executor(ExecutorKind::kThreadEach, 5)}) {
@@ -107,8 +107,7 @@ TEST_CASE("stage: two kernels without a barrier between them run at the same tim
   }
 }
 
-TEST_CASE(
-    "stage: two dispatches that are too small to be shared each are run beside each other, not across a barrier") {
+TEST_CASE("stage: two dispatches that are too small to be shared run concurrently, unless a barrier is between them") {
   // 300,000 bytes count as 15 us, and who says that none of his threads is awake is given work of 20 us and more.
   struct Asleep final : Executor {
     std::uint32_t concurrency() const override { return 2; }
@@ -136,7 +135,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("stage: a command never begins before all that stand in front of its barrier have ended") {
+TEST_CASE("stage: a command never begins before all commands before its barrier have ended") {
   constexpr int kStages = 6;
   for (const auto& executor : every_executor()) {
     Dispatches all(device_on(executor));
@@ -171,7 +170,7 @@ TEST_CASE("stage: a command never begins before all that stand in front of its b
   }
 }
 
-TEST_CASE("stage: fills, copies and kernels beside each other write what each alone would, on every executor") {
+TEST_CASE("stage: concurrent fills, copies and kernels write what each alone would, on every executor") {
   constexpr std::int64_t kLarge = 300'003, kWords = 100'000;
   for (const auto& executor : every_executor()) {
     for (const bool shares_small_work : {false, true}) {
@@ -214,7 +213,7 @@ TEST_CASE("stage: fills, copies and kernels beside each other write what each al
   }
 }
 
-TEST_CASE("stage: of commands that fail, the first in the list is told, on every executor and each time") {
+TEST_CASE("stage: the first failing command in the list is reported, on every executor and each time") {
   const Body report = [](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
     std::atomic_ref<std::uint32_t>(*args.status).fetch_or(1);
     return {};
@@ -313,7 +312,7 @@ TEST_CASE("stage: a measured submission runs commands one after another, and the
   CHECK(num_beside == 0);
 }
 
-TEST_CASE("stage: a request to stop ends every command of it, and what stands behind its barrier never begins") {
+TEST_CASE("stage: a request to stop ends every command of the stage, and no command after its barrier begins") {
   for (const auto& executor : every_executor()) {
     std::stop_source stop;
     std::atomic<std::uint32_t> num_begun = 0, num_at_request = 0;

@@ -27,7 +27,7 @@ Status submit(const Replay& replay, std::stop_token stop) {
 
 }  // namespace
 
-TEST_CASE("stop: no group begins after the request, and those of each worker that had begun end") {
+TEST_CASE("stop: no group begins after the request, and the groups that had begun end") {
   struct Case {
     std::shared_ptr<Executor> executor;
     std::uint32_t max_begun_by_others;  // groups that other workers may have begun
@@ -93,7 +93,7 @@ TEST_CASE("stop: the commands after the one that is running never begin, and the
   CHECK(num_runs == 1);
 }
 
-TEST_CASE("stop: a run with a condition is not over before the part that is at work, though those behind it are") {
+TEST_CASE("stop: a run with a condition does not end before its running part, though those after it are done") {
   const auto device = device_on(nullptr);
   std::stop_source stop;
   const Timepoint end{Semaphore::create(), 1}, gate{Semaphore::create(), 1};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cpu device with threads: what is handed over, to whom, in which environment, and what is told of failures.
+// The cpu device with threads: what is handed over, to which thread, in which environment, and how failures are
+// reported.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -64,7 +65,7 @@ Body busy(std::chrono::nanoseconds each) {
 
 }  // namespace
 
-TEST_CASE("threads: dispatches of one group, and short ones, are handed to nobody and wake nobody") {
+TEST_CASE("threads: dispatches of one group, and short ones, run on the calling thread and wake no other") {
   const auto pool = make_pool(3);
   const auto device = device_on(pool, false);
   const Replay one = one_dispatch(*device, 1, {.name = "one"}, busy(std::chrono::microseconds(100)));
@@ -115,7 +116,7 @@ TEST_CASE("threads: the groups of one dispatch run on several threads, each once
   }
 }
 
-TEST_CASE("threads: a worker that does not go on holds up the piece that it has begun, and nothing else") {
+TEST_CASE("threads: a worker that stalls delays only the piece that it has begun") {
   constexpr std::uint32_t kGroups = 4096;
   for (const std::uint32_t num_threads : {2u, 3u, 8u}) {
     const auto device = device_on(make_pool(num_threads));
@@ -171,7 +172,7 @@ TEST_CASE("threads: each worker has workgroup memory of its own, aligned, of the
   }
 }
 
-TEST_CASE("threads: what a kernel keeps from call to call is for the same dispatch and the same worker") {
+TEST_CASE("threads: a kernel's memory between calls belongs to one dispatch and one worker") {
   struct Kept {
     std::uint64_t tag;
     void* memory;
@@ -239,7 +240,7 @@ TEST_CASE("threads: errors that kernels report on several threads are joined") {
   }
 }
 
-TEST_CASE("threads: of kernels that fail, the one of the lowest group is told, on every executor and each time") {
+TEST_CASE("threads: the failure of the lowest group is reported, on every executor and each time") {
   for (const auto& executor : every_executor()) {
     const auto device = device_on(executor);
     const Replay replay = one_dispatch(*device, 100, {.name = "fails"},
@@ -254,7 +255,7 @@ TEST_CASE("threads: of kernels that fail, the one of the lowest group is told, o
   }
 }
 
-TEST_CASE("threads: an exception of a kernel becomes the status, whoever's thread threw it, and the device goes on") {
+TEST_CASE("threads: an exception of a kernel becomes the status, whichever thread threw it, and the device goes on") {
   for (const auto& executor : every_executor()) {
     const auto device = device_on(executor);
     std::atomic<int> what = 0;
@@ -279,7 +280,7 @@ TEST_CASE("threads: an exception of a kernel becomes the status, whoever's threa
   }
 }
 
-TEST_CASE("threads: what a kernel submits itself runs on its thread") {
+TEST_CASE("threads: work that a kernel submits runs on the kernel's thread") {
   const auto pool = make_pool(3);
   const auto device = device_on(pool);
   std::atomic<int> num_elsewhere = 0, num_inner = 0;
@@ -303,7 +304,7 @@ TEST_CASE("threads: what a kernel submits itself runs on its thread") {
   CHECK(num_elsewhere == 0);
 }
 
-TEST_CASE("threads: an executor that leaves out work is told so") {
+TEST_CASE("threads: an executor that leaves out work is reported") {
   struct Lazy final : Executor {
     std::uint32_t concurrency() const override { return 2; }
     void parallel_for(std::size_t, std::size_t, RangeBody) override {}
@@ -324,7 +325,7 @@ TEST_CASE("threads: an executor of no threads is refused") {
         "device 'cpu': the executor's concurrency is 0, expected at least 1");
 }
 
-TEST_CASE("threads: a device says in its name which pool it has, and in its description how many threads work") {
+TEST_CASE("threads: a device's name says which pool it has, and its description how many threads work") {
   const DeviceSpec spec = DeviceSpec::parse("cpu:baseline,pinned=on,threads=3").value();
   const auto device = cpu_driver().open(spec).value();
   CHECK(device->name() == "cpu:threads=3,pinned=on");
@@ -336,7 +337,7 @@ TEST_CASE("threads: a device says in its name which pool it has, and in its desc
   CHECK(own->info().description == "this host, baseline, 5 threads");
 }
 
-TEST_CASE("threads: programs of one driver share a pool as long as one of them lives") {
+TEST_CASE("threads: devices of one driver share a pool as long as one of them lives") {
   const auto num_threads = [] {
     std::ifstream status("/proc/self/status");
     std::string word;
@@ -361,7 +362,7 @@ TEST_CASE("threads: programs of one driver share a pool as long as one of them l
   CHECK(num_threads() == before);
 }
 
-TEST_CASE("threads: several threads submit to devices of one pool at one time") {
+TEST_CASE("threads: several threads submit to devices of one pool concurrently") {
   const auto pool = make_pool(3);
   std::vector<std::thread> threads;
   std::atomic<int> num_right = 0;

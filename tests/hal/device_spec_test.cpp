@@ -77,7 +77,7 @@ TEST_CASE("an option has a key, and each key once") {
   CHECK(error("sim:seed=1,gfx1100,seed=2") == "option 'seed' is given twice");
 }
 
-TEST_CASE("parentheses hold something, and close at the end") {
+TEST_CASE("parentheses are not empty, and close at the end") {
   for (const char* text : {"trace(", "trace(cpu", "trace(cpu)x", "trace(cpu):avx2"}) {
     CHECK(error(text) == "its '(' is not closed at the end");
   }

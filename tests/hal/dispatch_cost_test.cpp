@@ -31,27 +31,27 @@ TEST_CASE("cost: small work is inline, and a sleeping thread is woken for more t
   CHECK(workers_for(21'000, 8, 0) == 2);
 }
 
-TEST_CASE("cost: where the system takes longer to wake a thread, work must be larger for that") {
+TEST_CASE("cost: if the system takes longer to wake a thread, only larger work wakes it") {
   CHECK(workers_for(79'000, 8, 0, 100, 40'000) == 1);
   CHECK(workers_for(81'000, 8, 0, 100, 40'000) == 2);
   CHECK(workers_for(79'000, 8, 1, 100, 40'000) == 2);
   CHECK(workers_for(3'900, 8, 0, 100, 0) == 1);  // never for less than a thread that is awake
 }
 
-TEST_CASE("cost: threads that are awake take more shares than would be worth waking others for") {
+TEST_CASE("cost: threads that are awake take shares that are too small to wake others for") {
   CHECK(workers_for(41'000, 16, 0) == 4);
   CHECK(workers_for(41'000, 16, 15) == 16);
   CHECK(workers_for(41'000, 16, 5) == 6);
 }
 
-TEST_CASE("cost: there are never more workers than groups or threads, and never none") {
+TEST_CASE("cost: there are never more workers than groups or threads, and always one") {
   CHECK(workers_for(1e9, 8, 0) == 8);
   CHECK(workers_for(1e9, 8, 7, 3) == 3);
   CHECK(workers_for(1e30, 8, 7) == 8);
   CHECK(workers_for(1e9, 1, 0) == 1);
 }
 
-TEST_CASE("cost: what was not measured is guessed by its bytes") {
+TEST_CASE("cost: a dispatch that was not measured is estimated from its bytes") {
   DispatchCost cost;
   CHECK(cost.begin_run(1 << 20));
   CHECK(workers_of(cost, 100, 1 << 20, 2, 0) == 2);
@@ -60,7 +60,7 @@ TEST_CASE("cost: what was not measured is guessed by its bytes") {
   CHECK(workers_of(cost, 100, 1 << 20, 2, 0) == 1);
 }
 
-TEST_CASE("cost: one measurement that was disturbed does not make small work large, many that agree do") {
+TEST_CASE("cost: one disturbed measurement does not make small work large, but many that agree do") {
   DispatchCost cost;
   cost.begin_run(8);
   cost.measured(1000, 100);
@@ -77,7 +77,7 @@ TEST_CASE("cost: one measurement that was disturbed does not make small work lar
   CHECK(workers_of(cost, 100, 8, 2, 1) == 2);
 }
 
-TEST_CASE("cost: a run is known to be small if it was measured at these sizes, and is not to be measured again") {
+TEST_CASE("cost: a run is known to be small if it was measured at these sizes, and is not due to be measured again") {
   DispatchCost cost;
   CHECK_FALSE(cost.is_known_small(10, 8));
   int small = 0, measured = 0;
@@ -105,7 +105,7 @@ TEST_CASE("cost: it is measured at the first runs, now and then, and when sizes 
   CHECK(measured == 9);
   cost.measured(1e9, 1);
   CHECK(cost.begin_run(16));
-  CHECK(workers_of(cost, 2, 16, 2, 0) == 1);  // what was known is forgotten
+  CHECK(workers_of(cost, 2, 16, 2, 0) == 1);  // the measurements are forgotten
 }
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What drivers list and open, and what they say of words and options that they do not know.
+// What drivers list and open, and how they refuse unknown words and options.
 #include <algorithm>
 
 #include <doctest/doctest.h>
@@ -43,7 +43,7 @@ TEST_CASE("the cpu driver lists this host, with every level that it executes") {
   CHECK(devices[0].finishes_inline);
 }
 
-TEST_CASE("the sim driver lists every GPU that there is a row for") {
+TEST_CASE("the sim driver lists every GPU of the table") {
   const std::vector<DeviceInfo> devices = sim_driver().enumerate().value();
   REQUIRE(devices.size() == gfx_targets().size());
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -101,7 +101,7 @@ TEST_CASE("the sim driver takes a GPU and a seed") {
   }
 }
 
-TEST_CASE("a simulated GPU that is not known is refused by the names of those that are") {
+TEST_CASE("an unknown simulated GPU is refused, and the message lists the known ones") {
   std::string known;
   for (const GfxTarget& target : gfx_targets()) known += (known.empty() ? "" : ", ") + std::string(target.name);
   CHECK(error(sim_driver(), "sim:gfx906") ==
@@ -115,7 +115,7 @@ TEST_CASE("a seed changes the order of groups, not the device's name or target")
   CHECK(std::ranges::equal(plain->targets(), shuffled->targets()));
 }
 
-TEST_CASE("the isa driver lists every GPU that there is a row for, and their names open them") {
+TEST_CASE("the isa driver lists every GPU of the table, and their names open them") {
   const Driver driver = isa_driver();
   const std::vector<DeviceInfo> devices = driver.enumerate().value();
   REQUIRE(devices.size() == gfx_targets().size());

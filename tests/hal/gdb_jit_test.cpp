@@ -80,7 +80,7 @@ std::vector<Functions> listed() {
 
 }  // namespace
 
-TEST_CASE("gdb: finds the kernels of loaded code by name and place, in a list that code leaves in any order") {
+TEST_CASE("gdb: it finds the kernels of loaded code by name and address, and code may be unloaded in any order") {
   CHECK(descriptor_for_gdb.version == 1);
   const std::vector<std::byte> code(4096);
   const auto place_of = [&](std::size_t offset, std::size_t size) {

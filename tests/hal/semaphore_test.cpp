@@ -11,7 +11,7 @@ namespace millrace {
 
 using namespace std::chrono_literals;
 
-TEST_CASE("a semaphore starts at its value and moves to each greater one") {
+TEST_CASE("a semaphore starts at its value and takes each greater one") {
   const auto semaphore = Semaphore::create(3);
   CHECK(semaphore->query().value() == 3);
   CHECK(semaphore->signal(4).ok());
@@ -121,7 +121,7 @@ TEST_CASE("two threads hand work to each other through two timelines") {
   CHECK(shared == 2 * kRounds);
 }
 
-TEST_CASE("of threads that signal the same value one succeeds") {
+TEST_CASE("if threads signal the same value, one succeeds") {
   for (int round = 0; round < 100; ++round) {
     const auto semaphore = Semaphore::create();
     std::atomic<int> succeeded = 0;
@@ -144,7 +144,7 @@ TEST_CASE("a timeline ends at its greatest value") {
   CHECK(semaphore->signal(Semaphore::kMaxValue).code() == StatusCode::kFailedPrecondition);
 }
 
-TEST_CASE("a value above the greatest is reached by a failure alone") {
+TEST_CASE("a value above the greatest is reached only by a failure") {
   const auto semaphore = Semaphore::create(Semaphore::kMaxValue);
   CHECK(semaphore->wait(UINT64_MAX, 0ns).code() == StatusCode::kDeadlineExceeded);
   std::string told;

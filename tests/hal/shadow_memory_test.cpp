@@ -96,7 +96,7 @@ TEST_CASE("workgroup and private memory is stored to before it is read, by each 
         "thread 2 of group 1 loads element 2 of #0 ('keys'), byte 8 of workgroup memory, where nothing was stored");
 }
 
-TEST_CASE("what a slot holds is gone when another is stored to its bytes") {
+TEST_CASE("a slot's value is undefined after another slot is stored to its bytes") {
   Watched watched({.flags_offset = 4});
   CHECK(watched.store(kKeys, {1, 0, 8}) == "");
   CHECK(watched.store(kFlags, {1, 1}) == "");
@@ -107,7 +107,7 @@ TEST_CASE("what a slot holds is gone when another is stored to its bytes") {
         "last");
 }
 
-TEST_CASE("two threads race where one stores and no barrier stands between") {
+TEST_CASE("two threads race if one stores and no barrier is between them") {
   {
     Watched watched;
     CHECK(watched.store(kKeys, {3, 2}) == "");
@@ -135,7 +135,7 @@ TEST_CASE("two threads race where one stores and no barrier stands between") {
   }
 }
 
-TEST_CASE("atomics of many threads do not race, but with loads and stores they do") {
+TEST_CASE("atomics of several threads do not race with each other, but with loads and stores") {
   Watched watched;
   CHECK(watched.store(kKeys, {0, 0, 8}) == "");
   watched.barrier();
@@ -178,7 +178,7 @@ TEST_CASE("nothing orders buffers within a dispatch, neither barriers nor groups
         "line 14; nothing orders buffers within a dispatch, no barrier either");
 }
 
-TEST_CASE("a kernel that tells nothing of what it does is not observed") {
+TEST_CASE("a kernel that does not report its accesses is not observed") {
   struct Silent final : HostKernel {
     Status run(const KernelArgs&, std::uint32_t, std::uint32_t) const override { return {}; }
   };

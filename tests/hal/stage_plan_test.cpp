@@ -46,7 +46,7 @@ constexpr std::uint32_t kMaxGroups = 0xffff'ffff;
 
 }  // namespace
 
-TEST_CASE("plan: units are in the steps' order and have each group once") {
+TEST_CASE("plan: units are in the steps' order and contain each group once") {
   const std::vector<std::vector<Step>> stages = {{{{0, 1}, 5}},
                                                  {{{10, 17}, 0}},
                                                  {{{0, 1}, 1}, {{0, 1}, 1}},
@@ -79,7 +79,7 @@ TEST_CASE("plan: units are in the steps' order and have each group once") {
   }
 }
 
-TEST_CASE("plan: shares cost about the same, whatever the steps are") {
+TEST_CASE("plan: shares have about the same cost, whatever the steps are") {
   struct Case {
     std::vector<Step> steps;
     std::uint32_t workers;
@@ -98,7 +98,7 @@ TEST_CASE("plan: shares cost about the same, whatever the steps are") {
   }
 }
 
-TEST_CASE("plan: as many groups as workers are one each, also where nothing is known of their cost") {
+TEST_CASE("plan: if there are as many groups as workers, each worker gets one, even if their cost is unknown") {
   for (std::uint32_t workers = 1; workers <= 64; ++workers) {
     for (const double ns : {0.0, 0.1, 7e5}) {
       StagePlan plan = plan_of({{{0, workers}, ns}}, 64);
@@ -108,7 +108,7 @@ TEST_CASE("plan: as many groups as workers are one each, also where nothing is k
   }
 }
 
-TEST_CASE("plan: many groups are cut at sixteens, so that neighbours stay together, few are not") {
+TEST_CASE("plan: many groups are cut at multiples of 16, so that neighbours stay together, but few are not") {
   StagePlan many = plan_of({{{0, 10'007}, 1}}, 3);
   std::uint32_t num_units = many.cut(3).back();
   CHECK(num_units == 48);
@@ -123,7 +123,8 @@ TEST_CASE("plan: many groups are cut at sixteens, so that neighbours stay togeth
   }
 }
 
-TEST_CASE("plan: units of a long stage take 20 us or less, and pieces 200 us, as far as groups and sixteens allow") {
+TEST_CASE(
+    "plan: units of a long stage take at most 20 us, and pieces 200 us, as far as groups and multiples of 16 allow") {
   struct Case {
     std::vector<Step> steps;
     std::uint32_t num_units, max_units;
@@ -144,7 +145,7 @@ TEST_CASE("plan: units of a long stage take 20 us or less, and pieces 200 us, as
   }
 }
 
-TEST_CASE("plan: it is made anew after clear(), and sums up what is still to run") {
+TEST_CASE("plan: it is built anew after clear(), and sums the cost that is still to run") {
   StagePlan plan = plan_of({{{0, 10}, 3}, {{0, 4}, 0.5}}, 2);
   CHECK(plan.ns() == 32);
   CHECK(plan.num_groups() == 14);

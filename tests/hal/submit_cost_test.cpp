@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a submission to the inline device costs, counted and not timed. The bar is 0.10 us for submitting, signalling
-// and waiting, and 0.05 us for each dispatch of a long list: bench/hal/dispatch_bench has the times.
+// The cost of a submission to the inline device in instructions, counted and not timed. The bar is 0.10 us for
+// submitting, signalling and waiting, and 0.05 us for each dispatch of a long list: bench/hal/dispatch_bench has the
+// times.
 #include <atomic>
 #include <cstdlib>
 
@@ -45,7 +46,7 @@ struct EmptyList {
 
 }  // namespace
 
-TEST_CASE("the counter of a path counts what stands in it") {
+TEST_CASE("the counter of a path counts its instructions") {
   std::atomic<int> value = 0;
   void (*volatile add)(std::atomic<int>&) = [](std::atomic<int>& at) { at += 2; };
   const auto nothing = test::count_path([] {});

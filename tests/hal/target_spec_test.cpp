@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-TEST_CASE("cpu alone is the best level of the host") {
+TEST_CASE("cpu alone is the highest level of the host") {
   REQUIRE(!host_isa_levels().empty());
   const TargetSpec spec = TargetSpec::parse("cpu").value();
   CHECK(spec.family == "cpu");
@@ -31,7 +31,7 @@ TEST_CASE("a level stands for its cores with each set of features, and any other
   }
 }
 
-TEST_CASE("features stand behind avx512, in one order") {
+TEST_CASE("features follow avx512, in a fixed order") {
   const TargetSpec both = TargetSpec::parse("cpu:avx512+vpopcntdq+vbmi2").value();
   CHECK(both.features == CpuFeatures{.vbmi2 = true, .vpopcntdq = true});
   CHECK(both.to_text() == "cpu:avx512+vbmi2+vpopcntdq");
@@ -123,7 +123,7 @@ TEST_CASE("vector registers follow the level") {
   CHECK(spec(IsaLevel::kAvx2).has_fma());
 }
 
-TEST_CASE("text that names no target says which part is not known and what is") {
+TEST_CASE("text that names no target is refused, with the unknown part and the known names") {
   struct Case {
     std::string text;
     std::string message;

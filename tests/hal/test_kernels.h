@@ -30,8 +30,8 @@ ExecutableImage scale_image(const TargetSpec& target = {});
 ExecutableImage load_constant_image();
 /// Sets KernelError::kIndexOutOfRange.
 ExecutableImage fail_index_image(const TargetSpec& target = {});
-/// buffers[0][0] = the address of its workgroup memory, of which it writes the first and the last byte; sizes[0] is
-/// how many bytes that is.
+/// buffers[0][0] = the address of its workgroup memory, whose first and last byte it writes; sizes[0] is its size in
+/// bytes.
 ExecutableImage workgroup_address_image(std::uint64_t workgroup_bytes, const TargetSpec& target = {});
 /// buffers[0][g] = a * g + 1 for each of the groups, by a microkernel that the routine gemm_f32 calls with `a` as the
 /// steps of k.

@@ -77,7 +77,7 @@ Cpus without(Cpus cpus, std::uint32_t cpu) {
 
 }  // namespace
 
-TEST_CASE("place: a thread that is moved runs elsewhere, and may use all of its CPUs again at the end") {
+TEST_CASE("place: a thread that is moved runs on another CPU, and may use all of its CPUs again at the end") {
   const Cpus all = usable_cpus();
   if (all.size() < 2) return;
   PlacedThread thread(true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pool by itself: loops, hand-overs, names and CPUs of its threads, and its end.
+// The thread pool alone: loops, handing over work, names and CPUs of its threads, and its end.
 #include "hal/host/thread_pool.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::shared_ptr<ThreadPool> make_pool(std::uint32_t num_threads, bool is_pinned 
   return ThreadPool::create({.num_threads = num_threads, .is_pinned = is_pinned}).value();
 }
 
-/// Runs `body` on each thread of the pool at one time: each range waits until all have begun.
+/// Runs `body` on each thread of the pool concurrently: each range waits until all have begun.
 template <class Body>
 void on_all_threads(ThreadPool& pool, const Body& body) {
   // A worker may be late, and its range then is the caller's, so this is tried until all came.
@@ -84,7 +84,7 @@ TEST_CASE("pool: counts near the end of their range do not wrap") {
   CHECK(sum == SIZE_MAX);
 }
 
-TEST_CASE("pool: the calling thread has the first chunk") {
+TEST_CASE("pool: the calling thread takes the first chunk") {
   const auto pool = make_pool(3);
   for (int i = 0; i < 100; ++i) {
     std::thread::id first;
@@ -124,7 +124,7 @@ TEST_CASE("pool: a pinned thread runs on one CPU, others on those of their proce
   }
 }
 
-TEST_CASE("pool: signals for the process come to the application's threads") {
+TEST_CASE("pool: the application's threads receive signals for the process") {
   const auto pool = make_pool(2);
   on_all_threads(*pool, [&] {
     sigset_t blocked;
@@ -185,7 +185,7 @@ TEST_CASE("pool: a loop of one chunk wakes nobody, a loop of more does, and the 
   CHECK(pool->num_wakes() == 3);
 }
 
-TEST_CASE("pool: what it takes to wake a thread is learnt from wakes alone, and stays within its limits") {
+TEST_CASE("pool: the cost of waking a thread is measured from wakes alone, and stays within its limits") {
   const auto pool = make_pool(2);
   const std::uint32_t assumed = pool->wake_ns();
   CHECK(assumed == 10'000);
@@ -215,7 +215,7 @@ TEST_CASE("pool: a loop inside of a loop ends") {
   CHECK(count == 5000);
 }
 
-TEST_CASE("pool: what the body wrote is visible when the loop has ended, and in the next loop") {
+TEST_CASE("pool: writes of the body are visible when the loop has ended, and in the next loop") {
   const auto pool = make_pool(4);
   std::vector<std::uint32_t> values(64);
   for (int iteration = 0; iteration < 2000; ++iteration) {
@@ -228,7 +228,7 @@ TEST_CASE("pool: what the body wrote is visible when the loop has ended, and in 
   CHECK(std::accumulate(values.begin(), values.end(), 0u) == 2000 * 65);
 }
 
-TEST_CASE("pool: several threads use it at one time, and share its workers") {
+TEST_CASE("pool: several threads use it concurrently, and share its workers") {
   for (const std::uint32_t num_threads : {2, 3, 8}) {
     const auto pool = make_pool(num_threads);
     std::vector<std::thread> callers;
@@ -261,7 +261,7 @@ TEST_CASE("pool: it ends while its threads spin, when they sleep, and when they 
   }
 }
 
-TEST_CASE("pool: a number of threads that is none is refused") {
+TEST_CASE("pool: 0 threads and too many threads are refused") {
   CHECK(ThreadPool::create({.num_threads = 0}).status().message() == "thread pool: 0 threads, expected 1 to 1024");
   CHECK(create_thread_pool({.num_threads = 1025}).status().message() ==
         "thread pool: 1025 threads, expected 1 to 1024");

@@ -37,7 +37,7 @@ TEST_CASE("a trace has a line per recorded command with its expressions, and per
                                         "submit dispatch scale groups 3: x[0, 12), write y[0, 12); sizes 2"});
 }
 
-TEST_CASE("a trace shows what failed, after the commands") {
+TEST_CASE("a trace shows the failure after the commands") {
   std::vector<std::string> log;
   const auto device = create_trace_device(cpu(), append_to(log));
   ListBuilder b;
@@ -54,7 +54,7 @@ TEST_CASE("a trace shows what failed, after the commands") {
   CHECK(log[5].starts_with("record failed: command 1 (fill): a pattern of 3 bytes, expected 1, 2, 4 or 8\n"));
 }
 
-TEST_CASE("a trace device is named after what it wraps, and may be wrapped") {
+TEST_CASE("a trace device is named after the device that it wraps, and may be wrapped") {
   std::vector<std::string> log;
   std::vector<std::string> outer_log;
   const auto inner = cpu();

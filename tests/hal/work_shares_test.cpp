@@ -21,7 +21,7 @@ std::vector<UnitRange> pieces_of(WorkShares& shares, std::uint32_t worker) {
 
 }  // namespace
 
-TEST_CASE("shares: all units come once, whoever asks, however the shares are") {
+TEST_CASE("shares: each unit is taken once, whoever asks and however the work is divided") {
   WorkShares shares(4);
   const std::vector<std::vector<std::uint32_t>> all_ends = {
       {0}, {1}, {7}, {3, 7}, {0, 7}, {7, 7}, {1, 2, 3}, {0, 0, 5}, {2, 2, 9, 100}, {25, 50, 75, 100}, {600, 1200}};
@@ -47,7 +47,7 @@ TEST_CASE("shares: all units come once, whoever asks, however the shares are") {
   }
 }
 
-TEST_CASE("shares: a worker has its own share first, from the front, and then others', from their ends") {
+TEST_CASE("shares: a worker takes its own share first, from the front, and then others', from their ends") {
   WorkShares shares(3);
   const std::uint32_t ends[] = {3, 5, 9};
   shares.begin(ends, 1);
@@ -74,7 +74,7 @@ TEST_CASE("shares: a piece is an eighth of what is left of a share, at least one
   CHECK(rest.back() == UnitRange{0, 1});
 }
 
-TEST_CASE("shares: threads that take at one time take each unit once") {
+TEST_CASE("shares: concurrent threads take each unit once") {
   WorkShares shares(3);
   for (int iteration = 0; iteration < 200; ++iteration) {
     std::vector<int> seen(97);
@@ -93,7 +93,7 @@ TEST_CASE("shares: threads that take at one time take each unit once") {
   }
 }
 
-TEST_CASE("failures: of several, the first in the work's order is kept, in whatever order they come") {
+TEST_CASE("failures: the first in the work's order is kept, in whatever order they are reported") {
   WorkFailure none;
   CHECK(!none.is_before(WorkFailure::kNone - 1));
   CHECK(none.first() == WorkFailure::kNone);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What validate() says of loops and conditions, and how a list with them prints.
+// What validate() reports about loops and conditions, and how a list that contains them prints.
 #include <doctest/doctest.h>
 
 #include "millrace/hal/command_list.h"
@@ -36,7 +36,7 @@ TEST_CASE("a list with loops and conditions prints its blocks") {
   CHECK(copy.commands == b.list.commands);
 }
 
-TEST_CASE("validate: a condition is a byte, and what has it has its blocks") {
+TEST_CASE("validate: a condition is one byte, and a loop or condition has its blocks") {
   ListBuilder b;
   const BindingIndex x = b.binding("x", BindingKind::kTransient, 64);
   b.list.commands.emplace_back(LoopCommand{b.range(x, 0, 4), nullptr});
@@ -47,7 +47,8 @@ TEST_CASE("validate: a condition is a byte, and what has it has its blocks") {
         "command 1 (if): lacks a block; give it two");
 }
 
-TEST_CASE("validate: what is wrong in a block has its number in the list, and a block counts for its command") {
+TEST_CASE(
+    "validate: a mistake in a block is reported with its number in the list, and a block counts for its command") {
   ListBuilder b;
   const BindingIndex x = b.binding("x", BindingKind::kTransient, 64), in = b.input("in", 8);
   b.copy(b.range(x, 0, 8), b.range(in, 0, 8));
@@ -63,7 +64,7 @@ TEST_CASE("validate: what is wrong in a block has its number in the list, and a 
         "[32, 33); put a barrier between them");
 }
 
-TEST_CASE("validate: commands in a block need barriers between them, and none at its ends") {
+TEST_CASE("validate: commands in a block need barriers between them, but not at its ends") {
   ListBuilder b;
   const BindingIndex x = b.binding("x", BindingKind::kTransient, 64);
   b.fill(b.range(x, 0, 4), 1, 4);

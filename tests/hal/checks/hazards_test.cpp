@@ -50,7 +50,7 @@ TEST_CASE_FIXTURE(Fixture, "a write after a read needs a barrier") {
         "put a barrier between them");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a barrier between them makes any two commands good") {
+TEST_CASE_FIXTURE(Fixture, "a barrier between two commands makes any pair valid") {
   const BindingIndex z = output("z", 64);
   fill(range(y, 0, 64), 0, 1);
   barrier();
@@ -91,12 +91,12 @@ TEST_CASE_FIXTURE(Fixture, "an empty range touches nothing") {
   CHECK(validate(list).ok());
 }
 
-TEST_CASE_FIXTURE(Fixture, "one dispatch may read and write the same bytes: that is its kernel's business") {
+TEST_CASE_FIXTURE(Fixture, "one dispatch may read and write the same bytes: its kernel is responsible for that") {
   dispatch(scale, 1, {range(y, 0, 64), range(y, 0, 64)});
   CHECK(validate(list).ok());
 }
 
-TEST_CASE_FIXTURE(Fixture, "dispatches that touch other bytes of one buffer need no barrier") {
+TEST_CASE_FIXTURE(Fixture, "dispatches that touch different bytes of one buffer need no barrier") {
   const auto touch = [&](std::int64_t offset, std::int64_t length) {
     dispatch(scale, 1, {range(x, 0, 64), range(y, 0, 64)});
     std::get<DispatchCommand>(list.commands.back()).touched = {range(x, 0, 64), range(y, offset, length)};
@@ -159,7 +159,7 @@ TEST_CASE_FIXTURE(Fixture, "facts of the symbols keep ranges apart") {
         "[0, 4*n); put a barrier between them");
 }
 
-TEST_CASE_FIXTURE(Fixture, "each two commands that clash have their line") {
+TEST_CASE_FIXTURE(Fixture, "each pair of conflicting commands has its line") {
   fill(range(y, 0, 8), 0, 1);
   fill(range(y, 0, 8), 0, 1);
   fill(range(y, 0, 8), 0, 1);
@@ -169,7 +169,8 @@ TEST_CASE_FIXTURE(Fixture, "each two commands that clash have their line") {
 
 namespace {
 
-/// The commands of which one writes what the other may touch, by comparing each with every one before it.
+/// The pairs of commands where one writes bytes that the other may touch, found by comparing each command with all
+/// before it.
 std::size_t count_hazards(const CommandList& list) {
   std::size_t count = 0;
   for (std::size_t later = 0; later < list.commands.size(); ++later) {
@@ -189,7 +190,7 @@ std::size_t count_hazards(const CommandList& list) {
 
 }  // namespace
 
-TEST_CASE("rows that are in other columns of one pitch need no barrier") {
+TEST_CASE("rows in different columns of one pitch need no barrier") {
   const SizeExpr n = Dim("n").at_least(1);
   struct Row {
     SizeExpr offset, pitch, row;
@@ -227,7 +228,7 @@ TEST_CASE("rows that are in other columns of one pitch need no barrier") {
   }
 }
 
-TEST_CASE("hazards are those that comparing every two commands finds") {
+TEST_CASE("hazards equal those found by comparing every pair of commands") {
   std::mt19937 random(5);
   const auto below = [&](std::uint32_t end) { return static_cast<std::int64_t>(random() % end); };
   std::size_t num_good = 0;

@@ -48,7 +48,7 @@ TEST_CASE_FIXTURE(Fixture, "a binding's length is not negative") {
   expect("binding 1 (output 'y'): -1 bytes, expected at least 0");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a kernel says of each buffer whether it is written") {
+TEST_CASE_FIXTURE(Fixture, "a kernel declares for each buffer whether it writes it") {
   list.kernels[add].buffer_is_written.pop_back();
   expect("kernel 0 ('add'): buffer_is_written has 1 entries, expected 2 like num_buffers");
 }
@@ -113,7 +113,7 @@ TEST_CASE_FIXTURE(Fixture, "a range lies inside its binding") {
       "command 0 (copy) destination: bytes [0, 65) of output 'y', which has 64");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a range whose end leaves int64 is outside, not around") {
+TEST_CASE_FIXTURE(Fixture, "a range whose end overflows int64 is outside, and does not wrap around") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   fill(range(y, kMax, kMax), 0, 1);
   expect("command 0 (fill) destination: bytes [9223372036854775807, 9223372036854775807) of output 'y', which has 64");
@@ -171,7 +171,7 @@ TEST_CASE_FIXTURE(Fixture, "a dispatch gives as many buffers and sizes as its ke
   expect("command 0 (dispatch 'add'): 0 sizes, its kernel takes 1");
 }
 
-TEST_CASE_FIXTURE(Fixture, "what a dispatch touches is inside each of its buffers") {
+TEST_CASE_FIXTURE(Fixture, "the bytes that a dispatch touches are inside each of its buffers") {
   ListBuilder b;
   const BindingIndex in = b.input("in", 64), out = b.output("out", 64);
   const SizeExpr n = Dim("n");

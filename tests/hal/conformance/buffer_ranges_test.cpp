@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers as bindings: places in them, sharing, and those that are refused.
+// Buffers as bindings: offsets, shared memory, and buffers that are refused.
 #include <algorithm>
 #include <limits>
 
@@ -74,7 +74,7 @@ TEST_CASE("device: a large buffer is used to its last byte") {
   });
 }
 
-TEST_CASE("device: memory comes and goes, also while other memory is in use") {
+TEST_CASE("device: memory is allocated and freed while other memory is in use") {
   on_every_device([](TestedDevice& device) {
     const Words kept(device.raw(), {1, 2, 3});
     for (std::uint32_t i = 0; i < 200; ++i) {
@@ -168,12 +168,12 @@ TEST_CASE("device: a part of a buffer that is shorter than the list needs is ref
   });
 }
 
-TEST_CASE("device: a buffer of another device is refused by the name of the binding and of the device") {
+TEST_CASE("device: a buffer of another device is refused, and the binding and the device are named") {
   on_every_device([](TestedDevice& device) {
     const auto foreign = create_cpu_device(TargetSpec::parse("cpu").value()).value()->allocate(8).value();
     const Words own(device.raw(), {1, 2});
     const Replay copy = copy_of(device.raw(), 8);
-    // A wrapper's submissions are checked by what it wraps.
+    // A wrapper's submissions are checked by the device that it wraps.
     const auto end = [](const Status& status) { return status.message().ends_with("' allocated"); };
     const Status input = copy.submit({foreign->binding(), own.binding()});
     CHECK(input.code() == StatusCode::kInvalidArgument);
@@ -185,7 +185,7 @@ TEST_CASE("device: a buffer of another device is refused by the name of the bind
   });
 }
 
-TEST_CASE("device: a buffer of another device is refused where nothing of it is needed, too; one of its own is not") {
+TEST_CASE("device: a buffer of another device is refused even if nothing of it is needed; a buffer of its own is not") {
   on_every_device([](TestedDevice& device) {
     const auto foreign = create_cpu_device(TargetSpec::parse("cpu").value()).value()->allocate(0).value();
     const auto own = device.allocate(0).value();
@@ -198,7 +198,7 @@ TEST_CASE("device: a buffer of another device is refused where nothing of it is 
   });
 }
 
-TEST_CASE("device: host memory that it does not address is refused, and told what to do") {
+TEST_CASE("device: host memory that it does not address is refused, and the message says what to do") {
   on_every_device([](TestedDevice& device) {
     W memory{1, 2};
     const Words own(device.raw(), {3, 4});
@@ -215,7 +215,7 @@ TEST_CASE("device: host memory that it does not address is refused, and told wha
   });
 }
 
-TEST_CASE("device: what cannot import host memory says so, and leaves it alone") {
+TEST_CASE("device: a device that cannot import host memory reports that, and leaves it unchanged") {
   on_every_device([](TestedDevice& device) {
     if (device.raw().info().addresses_host_memory) return;
     int deleted = 0;

@@ -26,7 +26,7 @@ TEST_CASE("device: allocated memory has the size asked for and is used by comman
   });
 }
 
-TEST_CASE("device: memory that cannot be had is an error with its size") {
+TEST_CASE("device: an allocation that fails is an error that names its size") {
   on_every_device([](TestedDevice& device) {
     const auto buffer = device.allocate(std::size_t{1} << 63);
     REQUIRE(!buffer.ok());
@@ -55,7 +55,7 @@ TEST_CASE("device: imported memory is read and written in place") {
   });
 }
 
-TEST_CASE("device: a binding may be longer than declared; what is beyond stays untouched") {
+TEST_CASE("device: a binding may be longer than declared; the bytes beyond stay untouched") {
   on_every_device([](TestedDevice& device) {
     std::vector<std::uint8_t> memory(32, 0x11);
     ListBuilder b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which a device, its things and its work go.
+// The order in which a device, its objects and its work may end.
 #include <doctest/doctest.h>
 
 #include "tests/hal/conformance/devices.h"
@@ -32,7 +32,8 @@ TEST_CASE("device: work that can run ends when the last handle to its device is 
   });
 }
 
-TEST_CASE("device: work that waits when the last handle is dropped is cancelled, and so is what depends on it") {
+TEST_CASE(
+    "device: work that waits when the last handle is dropped is cancelled, and so is all work that depends on it") {
   with_every_device([](std::shared_ptr<Device> device) {
     const Words words(*device, {0});
     const auto gate = Semaphore::create(), link = timeline(*device), done = timeline(*device);
@@ -48,7 +49,7 @@ TEST_CASE("device: work that waits when the last handle is dropped is cancelled,
   });
 }
 
-TEST_CASE("device: work whose waits never come leaves nothing behind") {
+TEST_CASE("device: work whose waits are never met leaks nothing") {
   with_every_device([](std::shared_ptr<Device> device) {
     if (!runs_host_kernels(device->targets().front())) return;
     const auto token = std::make_shared<int>(0);
@@ -70,7 +71,7 @@ TEST_CASE("device: work whose waits never come leaves nothing behind") {
   });
 }
 
-TEST_CASE("device: what it made may be dropped after it, in any order") {
+TEST_CASE("device: its objects may be dropped after it, in any order") {
   with_every_device([](std::shared_ptr<Device> device) {
     const std::vector<ExecutableImage> images = {store_ids_on(device->targets().front())};
     auto executable = device->load(images).value();
@@ -91,7 +92,7 @@ TEST_CASE("device: what it made may be dropped after it, in any order") {
   });
 }
 
-TEST_CASE("device: one is opened and closed many times, with and without work") {
+TEST_CASE("device: it is opened and closed many times, with and without work") {
   with_every_device([](std::shared_ptr<Device> device) {
     for (const DeviceCase& row : conformance_devices()) {
       if (row.create().value()->name() != device->name()) continue;
@@ -103,7 +104,7 @@ TEST_CASE("device: one is opened and closed many times, with and without work") 
   });
 }
 
-TEST_CASE("device: a wrapper keeps what it wraps") {
+TEST_CASE("device: a wrapper keeps the device that it wraps alive") {
   with_every_device([](std::shared_ptr<Device> device) {
     int lines = 0;
     const auto wrapper = create_trace_device(std::move(device), [&](std::string_view) { ++lines; });

@@ -74,7 +74,8 @@ struct Memory {
 
 }  // namespace
 
-TEST_CASE("device: a loop runs as long as its condition is not 0, which each round may change, and may be run again") {
+TEST_CASE(
+    "device: a loop runs while its condition is not 0, each iteration may change it, and the loop may run again") {
   on_every_device([](TestedDevice& device) {
     ListBuilder b;
     Tape tape(b, device.target());
@@ -95,7 +96,7 @@ TEST_CASE("device: a loop runs as long as its condition is not 0, which each rou
   });
 }
 
-TEST_CASE("device: a condition runs the one block or the other, and blocks hold further loops and conditions") {
+TEST_CASE("device: a condition runs one of its two blocks, and blocks may hold further loops and conditions") {
   on_every_device([](TestedDevice& device) {
     ListBuilder b;
     Tape tape(b, device.target());
@@ -115,7 +116,7 @@ TEST_CASE("device: a condition runs the one block or the other, and blocks hold 
   });
 }
 
-TEST_CASE("device: a list with a loop waits for what it is told to, and what waits for it sees its end") {
+TEST_CASE("device: a list with a loop waits for its semaphores, and work that waits for it sees its end") {
   on_every_device([](TestedDevice& device) {
     ListBuilder b;
     Tape tape(b, device.target());
@@ -132,7 +133,7 @@ TEST_CASE("device: a list with a loop waits for what it is told to, and what wai
   });
 }
 
-TEST_CASE("device: a loop that does not end is asked to stop; a wait that fails ends it before it begins") {
+TEST_CASE("device: an endless loop stops on request, and one whose wait fails never begins") {
   on_every_device([](TestedDevice& device) {
     ListBuilder b;
     Tape tape(b, device.target());

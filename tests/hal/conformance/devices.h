@@ -18,12 +18,11 @@ struct DeviceCase {
   const char* name;
   Result<std::shared_ptr<Device>> (*create)();
 };
-/// Without those that execute a GPU's machine code where there is no LLVM to make some.
+/// Without the devices that execute a GPU's machine code if the build has no LLVM to generate it.
 std::span<const DeviceCase> conformance_devices();
 
-/// A device as most of the suite uses it: a submission waits for its end, and host memory may be bound. Where the
-/// device does not address it, what was bound goes to buffers of the device and comes back, the bytes beside the ranges
-/// too.
+/// A device as most of the suite uses it: a submission waits for its end, and host memory may be bound. If the device
+/// does not address it, its bytes are copied to buffers of the device and back, those outside of the ranges too.
 class TestedDevice {
  public:
   explicit TestedDevice(std::shared_ptr<Device> device) : device_(std::move(device)) {}

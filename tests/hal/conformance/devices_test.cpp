@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device says of itself, and whose its things are.
+// What a device reports about itself, and to which device its objects belong.
 #include "tests/hal/conformance/devices.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ TEST_CASE("device: it has a name, a description and at least one target, each ta
   });
 }
 
-TEST_CASE("device: levels of an instruction set come best first, down to the lowest") {
+TEST_CASE("device: levels of an instruction set are listed from the highest down to the lowest") {
   on_every_host_code_device([](TestedDevice& device) {
     const std::span<const TargetSpec> targets = device.raw().targets();
     for (std::size_t i = 1; i < targets.size(); ++i)
@@ -61,7 +61,7 @@ TEST_CASE("device: a buffer carries its device's id") {
   });
 }
 
-TEST_CASE("device: a wrapper has the id of what it wraps, and their buffers are each other's") {
+TEST_CASE("device: a wrapper has the id of the device that it wraps, and each accepts the other's buffers") {
   on_every_device([](TestedDevice& device) {
     const auto inner = std::shared_ptr<Device>(&device.raw(), [](Device*) {});
     const auto wrapper = create_trace_device(inner, [](std::string_view) {});
@@ -80,7 +80,7 @@ TEST_CASE("device: a wrapper has the id of what it wraps, and their buffers are 
   });
 }
 
-TEST_CASE("device: a wrapper's recording is refused by what it wraps, and the other way round") {
+TEST_CASE("device: a wrapper's recording is refused by the device that it wraps, and vice versa") {
   on_every_device([](TestedDevice& device) {
     const auto inner = std::shared_ptr<Device>(&device.raw(), [](Device*) {});
     const auto wrapper = create_trace_device(inner, [](std::string_view) {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that fails after submit() has returned, what explains it, and what goes on.
+// Work that fails after submit() has returned, who explains the failure, and which work continues.
 #include <atomic>
 #include <stdexcept>
 #include <thread>
@@ -35,7 +35,7 @@ Status submit_with(const Replay& replay, FailureExplainer* explainer, const std:
       {.bindings = {}, .sizes = replay.sizes, .wait = wait, .signal = signal, .explainer = explainer});
 }
 
-/// Counts its calls, and does what it is given.
+/// Counts its calls, and calls `body`.
 struct Explainer final : FailureExplainer {
   explicit Explainer(std::function<void()> what = {}) : body(std::move(what)) {}
   Status explain(const DispatchFailure&, Status) override {
@@ -64,7 +64,7 @@ TEST_CASE("device: a kernel that throws after submit() has returned fails the si
   });
 }
 
-TEST_CASE("device: the explainer gives the status of work that fails later, once, for all signals") {
+TEST_CASE("device: the explainer gives the status of work that fails later, once for all signals") {
   on_every_device([](TestedDevice& device) {
     const auto gate = timeline(device.raw()), one = timeline(device.raw()), other = timeline(device.raw());
     Explainer explainer;
@@ -105,7 +105,7 @@ TEST_CASE("device: the explainer may read the device's memory") {
   });
 }
 
-TEST_CASE("device: what does not run needs no explainer") {
+TEST_CASE("device: work that does not run needs no explainer") {
   on_every_device([](TestedDevice& device) {
     const auto broken = timeline(device.raw()), one = timeline(device.raw()), other = timeline(device.raw());
     broken->fail(data_loss("gone"));
@@ -131,7 +131,7 @@ TEST_CASE("device: an explainer that throws fails the submission, too") {
   });
 }
 
-TEST_CASE("device: a recording whose work failed is submitted again, while failures of others come in") {
+TEST_CASE("device: a recording whose work failed is submitted again while others fail") {
   on_every_host_kernel_device([](TestedDevice& device) {
     std::atomic<bool> fails = true;
     const ExecutableImage image = host_kernel_image(
@@ -150,7 +150,7 @@ TEST_CASE("device: a recording whose work failed is submitted again, while failu
   });
 }
 
-TEST_CASE("device: a refused submission fails its signals now, whatever it was to wait for") {
+TEST_CASE("device: a refused submission fails its signals at once, whatever it waits for") {
   on_every_device([](TestedDevice& device) {
     const auto never = timeline(device.raw()), done = timeline(device.raw());
     const Replay one = set_word(device.raw(), 1);
@@ -160,7 +160,7 @@ TEST_CASE("device: a refused submission fails its signals now, whatever it was t
   });
 }
 
-TEST_CASE("device: what waits for a refused submission is told why") {
+TEST_CASE("device: work that waits for a refused submission gets its status") {
   on_every_device([](TestedDevice& device) {
     const auto link = timeline(device.raw()), done = timeline(device.raw());
     REQUIRE(nothing(device.raw()).submit({}, {{link, 1}}, {{done, 1}}).ok());
@@ -169,7 +169,7 @@ TEST_CASE("device: what waits for a refused submission is told why") {
   });
 }
 
-TEST_CASE("device: commands behind a failing dispatch are not run where the device says so, those before it were") {
+TEST_CASE("device: commands before a failing dispatch run, and those after it do not if the device promises so") {
   on_every_device([](TestedDevice& device) {
     const ExecutableImage image = fail_index_on(device.target());
     ListBuilder b;

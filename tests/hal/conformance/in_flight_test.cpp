@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Submissions that have not ended: what they keep for themselves, and what may be gone by then.
+// Submissions that have not ended: what they keep, and what may be destroyed before they end.
 #include <optional>
 #include <random>
 #include <thread>
@@ -30,7 +30,7 @@ struct Scale {
 
 }  // namespace
 
-TEST_CASE("device: submissions of one recording are in flight at one time, each with its bindings and sizes") {
+TEST_CASE("device: several submissions of one recording are in flight, each with its bindings and sizes") {
   on_every_device([](TestedDevice& device) {
     const Scale scale(device);
     Replay replay = scale.record(device.raw());
@@ -52,7 +52,7 @@ TEST_CASE("device: submissions of one recording are in flight at one time, each 
   });
 }
 
-TEST_CASE("device: what a submission's spans are of may be gone when submit() has returned") {
+TEST_CASE("device: the memory of a submission's spans may be freed when submit() has returned") {
   on_every_device([](TestedDevice& device) {
     const Scale scale(device);
     const Replay replay = scale.record(device.raw());
@@ -174,7 +174,7 @@ TEST_CASE("device: submissions that share nothing need no order") {
   });
 }
 
-TEST_CASE("device: submissions at one time have workgroup memory of their own") {
+TEST_CASE("device: concurrent submissions have workgroup memory of their own") {
   on_every_host_kernel_device([](TestedDevice& device) {
     const KernelInfo info{
         .name = "keep", .num_buffers = 1, .num_sizes = 1, .buffer_is_written = {true}, .workgroup_bytes = 256};
@@ -210,7 +210,7 @@ TEST_CASE("device: submissions at one time have workgroup memory of their own") 
   });
 }
 
-TEST_CASE("device: submissions at one time have status words of their own") {
+TEST_CASE("device: concurrent submissions have status words of their own") {
   on_every_host_kernel_device([](TestedDevice& device) {
     const KernelInfo info{.name = "report", .num_sizes = 1};
     const ExecutableImage image =
@@ -236,7 +236,7 @@ TEST_CASE("device: submissions at one time have status words of their own") {
   });
 }
 
-TEST_CASE("device: threads submit to one device at one time, each with a chain of its own") {
+TEST_CASE("device: threads submit to one device concurrently, each a chain of its own") {
   on_every_device([](TestedDevice& device) {
     const Replay seven = append_digit(device.raw(), 7);
     std::vector<Words> words;
@@ -258,7 +258,7 @@ TEST_CASE("device: threads submit to one device at one time, each with a chain o
   });
 }
 
-TEST_CASE("device: threads load, record and submit at one time") {
+TEST_CASE("device: threads load, record and submit concurrently") {
   on_every_device([](TestedDevice& device) {
     std::vector<std::thread> threads;
     std::vector<int> num_right(3);
@@ -280,7 +280,7 @@ TEST_CASE("device: threads load, record and submit at one time") {
 
 namespace {
 
-/// Submissions on a few buffers in the order of their semaphores, and what they leave when they run one after another.
+/// Submissions on a few buffers in the order of their semaphores, and the result of running them one after another.
 class RandomWork {
  public:
   static constexpr std::size_t kBuffers = 5, kWords = 8;
@@ -360,7 +360,7 @@ class RandomWork {
 
 }  // namespace
 
-TEST_CASE("device: random work in the order of its semaphores leaves what it leaves one after another") {
+TEST_CASE("device: random work ordered by semaphores gives the result of running it one after another") {
   on_every_device([](TestedDevice& device) {
     for (const unsigned seed : {1u, 2u, 3u}) {
       CAPTURE(seed);
@@ -371,7 +371,7 @@ TEST_CASE("device: random work in the order of its semaphores leaves what it lea
   });
 }
 
-TEST_CASE("device: random work that is held back, and let go at once, leaves the same") {
+TEST_CASE("device: random work that is held back and released at once gives the same result") {
   on_every_device([](TestedDevice& device) {
     for (const unsigned seed : {11u, 12u, 13u}) {
       CAPTURE(seed);
@@ -384,7 +384,7 @@ TEST_CASE("device: random work that is held back, and let go at once, leaves the
   });
 }
 
-TEST_CASE("device: random work of several threads at one time leaves the same") {
+TEST_CASE("device: random work of several concurrent threads gives the same result") {
   on_every_device([](TestedDevice& device) {
     std::vector<std::unique_ptr<RandomWork>> works;
     for (const unsigned seed : {21u, 22u})

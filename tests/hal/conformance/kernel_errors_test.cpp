@@ -34,7 +34,7 @@ struct Fixture {
   std::vector<std::uint32_t> out = std::vector<std::uint32_t>(1);
 };
 
-/// Keeps what it is told.
+/// Keeps the failures that it gets.
 struct Explainer final : FailureExplainer {
   Status explain(const DispatchFailure& what, Status status) override {
     CHECK(status.message().starts_with("kernel 'reports': "));
@@ -61,7 +61,7 @@ TEST_CASE("device: an error that a kernel reports names the kernel and what happ
   });
 }
 
-TEST_CASE("device: which dispatch failed is told as data, and only when a kernel reports an error") {
+TEST_CASE("device: the failing dispatch is named in the failure's data, only when a kernel reports an error") {
   on_every_host_kernel_device([](TestedDevice& device) {
     const auto reports = [&](std::uint32_t& bits) {
       return host_kernel_image(device.target(), {.name = "reports"},
@@ -131,7 +131,7 @@ TEST_CASE("device: a status word is cleared between runs") {
   });
 }
 
-TEST_CASE("device: bits that no error has are ours to fix") {
+TEST_CASE("device: status bits that stand for no error are an internal error") {
   on_every_host_kernel_device([](TestedDevice& device) {
     Fixture f(device, host_kernel_image(device.target(), {.name = "wild"},
                                         [](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {

@@ -4,7 +4,8 @@
 #include "millrace/hal/executable.h"
 #include "millrace/hal/target_spec.h"
 
-// Kernels of the suite for any target: those of tests/hal/test_kernels.h, and for a GPU what LLVM makes of the same.
+// Kernels of the suite for any target: those of tests/hal/test_kernels.h, and for a GPU the same kernels compiled by
+// LLVM.
 
 namespace millrace {
 

@@ -18,7 +18,9 @@ void expect_refusal(TestedDevice& device, const ExecutableImage& image, StatusCo
 
 }  // namespace
 
-TEST_CASE("device: an image for a target that the device does not execute is refused by kernel, image and device") {
+TEST_CASE(
+    "device: an image for a target that the device does not execute is refused; the message names kernel, image and "
+    "device") {
   on_every_device([](TestedDevice& device) {
     const std::string end = device.target().is_cpu() ? "' or one that it covers; compile for the device's target"
                                                      : "'; compile for the device's target";
@@ -54,7 +56,7 @@ TEST_CASE("device: host code above the device's level is refused, an interpreted
   });
 }
 
-TEST_CASE("device: a damaged image is refused by its kernel") {
+TEST_CASE("device: a damaged image is refused, and its kernel is named") {
   on_every_host_code_device([](TestedDevice& device) {
     struct Case {
       void (*damage)(ExecutableImage&);

@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-TEST_CASE("device: what stands before a barrier is seen after it, for every pair of commands") {
+TEST_CASE("device: writes before a barrier are visible after it, for every pair of commands") {
   on_every_device([](TestedDevice& device) {
     const std::vector<ExecutableImage> images = {scale_on(device.target())};
     ListBuilder b;
@@ -33,7 +33,7 @@ TEST_CASE("device: what stands before a barrier is seen after it, for every pair
   });
 }
 
-TEST_CASE("device: barriers with nothing between them are fine") {
+TEST_CASE("device: barriers with nothing between them are valid") {
   on_every_device([](TestedDevice& device) {
     ListBuilder b;
     b.barrier();

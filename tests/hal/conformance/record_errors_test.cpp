@@ -31,7 +31,7 @@ struct ForeignRecording final : Recording {
 
 }  // namespace
 
-TEST_CASE("device: a list that breaks rules is not recorded; every broken rule is told") {
+TEST_CASE("device: a list that breaks rules is not recorded, and every broken rule is reported") {
   on_every_device([](TestedDevice& device) {
     ListBuilder b;
     const BindingIndex x = b.input("x", 8);
@@ -75,13 +75,13 @@ TEST_CASE("device: a list is recorded with the executable that has its kernels")
 TEST_CASE("device: an executable of another device is refused") {
   on_every_device([](TestedDevice& device) {
     const auto recording = device.record(CommandList(), std::make_shared<ForeignExecutable>());
-    // A wrapper's executables are those of what it wraps, which refuses.
+    // A wrapper's executables are those of the device that it wraps, which refuses.
     CHECK(recording.status().message().starts_with(
         "record: the executable was loaded by another device; load it on device '"));
   });
 }
 
-TEST_CASE("device: a recording of another device is refused, and the signals are told") {
+TEST_CASE("device: a recording of another device is refused, and its signals fail") {
   on_every_device([](TestedDevice& device) {
     ForeignRecording foreign;
     const auto semaphore = Semaphore::create();
@@ -94,9 +94,9 @@ TEST_CASE("device: a recording of another device is refused, and the signals are
   });
 }
 
-TEST_CASE("device: workgroup memory that cannot be had is refused when recording, by its kernel") {
+TEST_CASE("device: too much workgroup memory is refused when recording, and the kernel is named") {
   on_every_host_kernel_device([](TestedDevice& device) {
-    if (device.target().is_gpu()) return;  // refuses to load what it has no room for
+    if (device.target().is_gpu()) return;  // refuses to load an image that does not fit
     const std::vector<ExecutableImage> images = {workgroup_address_image(1, device.target()),
                                                  workgroup_address_image(1ull << 63, device.target())};
     ListBuilder b;

@@ -7,7 +7,7 @@
 #include "millrace/hal/device.h"
 #include "tests/hal/list_builder.h"
 
-// Submissions as a device has them, without a wait for their end: for what the suite says of work in flight.
+// Submissions without a wait for their end, for the suite's cases about work in flight.
 
 namespace millrace {
 
@@ -36,7 +36,7 @@ struct Words {
   std::shared_ptr<Buffer> buffer;
 };
 
-/// y[0] = y[0] * 10 + digit, on words: what it leaves tells the order of submissions.
+/// y[0] = y[0] * 10 + digit, on words: the result shows the order of submissions.
 Replay append_digit(Device&, std::uint32_t digit);
 /// y[0] = value, on words.
 Replay set_word(Device&, std::uint32_t value);

@@ -66,7 +66,7 @@ TEST_CASE("device: a submission that was refused does not harm the next") {
   });
 }
 
-TEST_CASE("device: two recordings of one list and executable do not know of each other") {
+TEST_CASE("device: two recordings of one list and executable are independent") {
   on_every_device([](TestedDevice& device) {
     const std::vector<ExecutableImage> images = {store_ids_on(device.target())};
     ListBuilder b;

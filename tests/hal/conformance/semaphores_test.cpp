@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// A list that fills four bytes, and what a submission of it needs.
+/// A list that fills four bytes, and all that a submission of it needs.
 struct OneFill {
   explicit OneFill(TestedDevice& device) {
     const BindingIndex y = builder.output("y", 4);
@@ -124,7 +124,7 @@ TEST_CASE("device: a failed wait runs nothing, and its status goes on to the sig
   });
 }
 
-TEST_CASE("device: a submission that is waiting when the failure comes passes it on") {
+TEST_CASE("device: a submission that waits when the failure occurs passes it on") {
   on_every_device([](TestedDevice& device) {
     OneFill fill(device);
     const auto before = Semaphore::create();

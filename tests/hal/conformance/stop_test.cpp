@@ -46,7 +46,7 @@ TEST_CASE("device: a submission that waits ends at once when it is asked to stop
   });
 }
 
-TEST_CASE("device: a submission that was asked to stop before it came does nothing, waiting or not") {
+TEST_CASE("device: a submission that was asked to stop before it was submitted does nothing, waiting or not") {
   on_every_device([](TestedDevice& device) {
     std::stop_source stop;
     stop.request_stop();
@@ -63,7 +63,7 @@ TEST_CASE("device: a submission that was asked to stop before it came does nothi
   });
 }
 
-TEST_CASE("device: a submission that is never asked to stop, or too late, is as any other") {
+TEST_CASE("device: a submission that is never asked to stop, or too late, runs like any other") {
   on_every_device([](TestedDevice& device) {
     std::stop_source stop;
     const auto gate = timeline(device.raw()), done = timeline(device.raw());
@@ -79,7 +79,7 @@ TEST_CASE("device: a submission that is never asked to stop, or too late, is as 
   });
 }
 
-TEST_CASE("device: a submission that is asked to stop while it begins ends in one way or the other") {
+TEST_CASE("device: a submission that is asked to stop while it begins either runs or is cancelled") {
   on_every_device([](TestedDevice& device) {
     const Words words(device.raw(), {1});
     const Replay five = set_word(device.raw(), 5);
@@ -100,7 +100,7 @@ TEST_CASE("device: a submission that is asked to stop while it begins ends in on
   });
 }
 
-TEST_CASE("device: what waits for a submission that was stopped fails with it") {
+TEST_CASE("device: work that waits for a stopped submission fails with it") {
   on_every_device([](TestedDevice& device) {
     std::stop_source stop;
     const auto gate = timeline(device.raw()), first = timeline(device.raw()), second = timeline(device.raw());

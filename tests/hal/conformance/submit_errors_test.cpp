@@ -58,7 +58,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("device: the submission that the tests below break is good") {
+TEST_CASE("device: the submission that the tests below break is valid") {
   on_every_device([](TestedDevice& device) {
     Fixture f(device);
     CHECK(f.submit().ok());
@@ -93,7 +93,7 @@ TEST_CASE("device: a size that is a constant of the list is given as that consta
   });
 }
 
-TEST_CASE("device: null is no memory for a binding that has a length") {
+TEST_CASE("device: null is refused for a binding with a length") {
   on_every_device([](TestedDevice& device) {
     Fixture f(device);
     f.bindings[0] = {nullptr, 40};
@@ -119,7 +119,7 @@ TEST_CASE("device: a binding has at least the length that is declared") {
   });
 }
 
-TEST_CASE("device: a declared length that comes out negative is refused") {
+TEST_CASE("device: a declared length that evaluates to a negative number is refused") {
   on_every_device([](TestedDevice& device) {
     Fixture f(device);
     f.symbols["y_bytes"] = -1;
@@ -164,7 +164,7 @@ TEST_CASE("device: a constant range is checked against a binding whose length is
   });
 }
 
-TEST_CASE("device: the number of groups is 0 to what makes 2^32 - 1 threads") {
+TEST_CASE("device: the number of groups is at least 0, and gives at most 2^32 - 1 threads") {
   on_every_device([](TestedDevice& device) {
     Fixture f(device);
     const std::string max_groups = std::to_string(0xffff'ffffu / f.images[0].info.workgroup_size);

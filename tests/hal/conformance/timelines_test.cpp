@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Semaphores that a device made, and the submissions that they order.
+// Semaphores of a device, and the submissions that they order.
 #include <atomic>
 #include <thread>
 
@@ -16,7 +16,7 @@ using W = std::vector<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("device: a semaphore of its own starts where it is told, and the host moves it") {
+TEST_CASE("device: its semaphore starts at the given value, and the host signals it") {
   on_every_device([](TestedDevice& device) {
     CHECK(timeline(device.raw())->query().value() == 0);
     const auto semaphore = timeline(device.raw(), 7);
@@ -29,7 +29,7 @@ TEST_CASE("device: a semaphore of its own starts where it is told, and the host 
   });
 }
 
-TEST_CASE("device: waiting for work that may not begin runs into the time limit, and the work still ends later") {
+TEST_CASE("device: a wait for work that may not begin reaches its time limit, and the work still ends later") {
   on_every_device([](TestedDevice& device) {
     const auto gate = timeline(device.raw()), done = timeline(device.raw());
     const Replay replay = nothing(device.raw());
@@ -71,7 +71,7 @@ TEST_CASE("device: it waits for a semaphore of the host's as for its own") {
   });
 }
 
-TEST_CASE("device: it waits for what another device signals, and signals what another waits for") {
+TEST_CASE("device: it waits for another device's signals, and another device waits for its signals") {
   on_every_device([](TestedDevice& device) {
     const auto other = create_cpu_device(TargetSpec::parse("cpu").value()).value();
     const auto turn = timeline(*other);
@@ -84,7 +84,7 @@ TEST_CASE("device: it waits for what another device signals, and signals what an
   });
 }
 
-TEST_CASE("device: submissions run in the order of their values, whatever order they came in") {
+TEST_CASE("device: submissions run in the order of their values, not in the order of submission") {
   on_every_device([](TestedDevice& device) {
     const auto turn = timeline(device.raw());
     const Words words(device.raw(), {0});
@@ -127,7 +127,7 @@ TEST_CASE("device: a submission waits for several semaphores, and for several va
   });
 }
 
-TEST_CASE("device: a wait for what is reached already is no wait") {
+TEST_CASE("device: a wait for a value that is reached already does not wait") {
   on_every_device([](TestedDevice& device) {
     const auto reached = timeline(device.raw(), 5), done = timeline(device.raw());
     const Replay replay = nothing(device.raw());
@@ -234,7 +234,7 @@ TEST_CASE("device: a callback is given the failure of the work, set before and a
   });
 }
 
-TEST_CASE("device: a callback may submit what comes next") {
+TEST_CASE("device: a callback may submit further work") {
   on_every_device([](TestedDevice& device) {
     const auto gate = timeline(device.raw()), first = timeline(device.raw()), second = timeline(device.raw());
     const Words words(device.raw(), {0});
@@ -247,7 +247,7 @@ TEST_CASE("device: a callback may submit what comes next") {
   });
 }
 
-TEST_CASE("device: a failed wait fails what depends on it, with the first status, and nothing else") {
+TEST_CASE("device: a failed wait fails the work that depends on it, with the first status, and nothing else") {
   on_every_device([](TestedDevice& device) {
     const auto gate = timeline(device.raw()), broken = timeline(device.raw()), link = timeline(device.raw());
     const auto last = timeline(device.raw()), other = timeline(device.raw());
@@ -268,7 +268,7 @@ TEST_CASE("device: a failed wait fails what depends on it, with the first status
   });
 }
 
-TEST_CASE("device: of failed waits the first in the list gives its status") {
+TEST_CASE("device: the first failed wait in the list gives the status") {
   on_every_device([](TestedDevice& device) {
     const auto fine = timeline(device.raw(), 1), one = timeline(device.raw()), other = timeline(device.raw());
     one->fail(unavailable("one"));
@@ -280,7 +280,7 @@ TEST_CASE("device: of failed waits the first in the list gives its status") {
   });
 }
 
-TEST_CASE("device: a failing dispatch in a chain fails those behind it alone") {
+TEST_CASE("device: a failing dispatch in a chain fails only those after it") {
   on_every_device([](TestedDevice& device) {
     const auto gate = timeline(device.raw()), before = timeline(device.raw());
     const auto bad = timeline(device.raw()), behind = timeline(device.raw());
@@ -309,7 +309,7 @@ TEST_CASE("device: one submission takes a semaphore through several values, and 
   });
 }
 
-TEST_CASE("device: a timeline that was signalled meanwhile makes the submission's own signal a failure") {
+TEST_CASE("device: a submission fails if its timeline was signalled past its value meanwhile") {
   on_every_device([](TestedDevice& device) {
     const auto gate = timeline(device.raw()), done = timeline(device.raw()), later = timeline(device.raw());
     REQUIRE(nothing(device.raw()).submit({}, {{gate, 1}}, {{done, 1}, {later, 1}}).ok());

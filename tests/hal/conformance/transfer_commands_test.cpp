@@ -170,7 +170,7 @@ TEST_CASE("device: an upload reads the host's memory when it runs, not when it i
   });
 }
 
-TEST_CASE("device: what a submission uploaded is there for the next ones") {
+TEST_CASE("device: the next submissions see uploaded bytes") {
   on_every_device([](TestedDevice& device) {
     ListBuilder up, down;
     const BindingIndex x = up.host("x", kIn, 4), to = up.output("t", 4);
@@ -188,7 +188,7 @@ TEST_CASE("device: what a submission uploaded is there for the next ones") {
   });
 }
 
-TEST_CASE("device: a list that takes the host's memory for the device's, or the other way round, is not recorded") {
+TEST_CASE("device: a list that confuses the host's memory with the device's is not recorded") {
   struct Case {
     std::function<void(ListBuilder&, const BufferRange& host, const BufferRange& device)> add;
     const char* message;
@@ -248,7 +248,7 @@ TEST_CASE("device: a download to an input of the host's, or an upload to a const
   });
 }
 
-TEST_CASE("device: a transfer without a barrier before what needs it is not recorded") {
+TEST_CASE("device: a transfer without a barrier before a command that needs it is not recorded") {
   on_every_device([](TestedDevice& device) {
     ListBuilder b;
     const BindingIndex x = b.host("x", kIn, 8), y = b.host("y", kOut, 8), t = b.output("t", 8);

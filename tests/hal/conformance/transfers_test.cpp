@@ -35,7 +35,7 @@ Bytes content_of(Device& device, const Buffer& buffer) {
 
 }  // namespace
 
-TEST_CASE("device: what is uploaded is downloaded, of any size") {
+TEST_CASE("device: uploaded bytes are downloaded unchanged, in any number") {
   on_every_device([](TestedDevice& device) {
     for (const std::size_t size : {0u, 1u, 3u, 64u, 4097u, 1'000'003u}) {
       Bytes content(size);
@@ -83,7 +83,7 @@ TEST_CASE("device: a short destination gets the first bytes") {
   });
 }
 
-TEST_CASE("device: a part that leaves the buffer is refused, and nothing of the others is copied") {
+TEST_CASE("device: a part that leaves the buffer is refused, and no other part is copied") {
   on_every_device([](TestedDevice& device) {
     const auto buffer = buffer_of(device.raw(), bytes({1, 2, 3, 4}));
     const Bytes good = bytes({9}), bad = bytes({7, 7});
@@ -122,7 +122,7 @@ TEST_CASE("device: another device's buffer is neither uploaded to nor downloaded
   });
 }
 
-TEST_CASE("device: threads transfer at one time, each with a buffer of its own") {
+TEST_CASE("device: threads transfer concurrently, each with a buffer of its own") {
   on_every_device([](TestedDevice& device) {
     std::vector<std::thread> threads;
     std::vector<int> num_equal(3);

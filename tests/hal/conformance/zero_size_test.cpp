@@ -29,7 +29,7 @@ TEST_CASE("device: an empty buffer is allocated and bound") {
   });
 }
 
-TEST_CASE("device: null may be bound where nothing is asked for, and commands on nothing do nothing") {
+TEST_CASE("device: null may be bound where no bytes are needed, and commands on no bytes do nothing") {
   on_every_device([](TestedDevice& device) {
     const ExecutableImage image = scale_on(device.target());
     ListBuilder b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What submissions cost, as the runtime sees it.
+// How many calls of the HIP runtime a submission makes.
 #include <chrono>
 #include <map>
 #include <set>
@@ -55,7 +55,7 @@ TEST_CASE("hip: a list of dispatches is as many launches, one event and one read
   const auto device = standin.open({.num_streams = 1}).value();
   const Words words(*device, {0});
   const Replay replay = append_digits(*device, {1, 2, 3, 4, 5});
-  REQUIRE(wait_for(replay, {words.binding()}).ok());  // the stream waits for what was allocated before
+  REQUIRE(wait_for(replay, {words.binding()}).ok());  // the stream waits for the earlier allocations
   for (int run = 0; run < 2; ++run) {
     standin.control.clear_calls();
     REQUIRE(wait_for(replay, {words.binding()}).ok());
@@ -107,7 +107,7 @@ TEST_CASE("hip: a submission that waits for two others waits for one of them by 
   CHECK(standin.control.num_calls("hipStreamWaitEvent") - before <= 1);
 }
 
-TEST_CASE("hip: a submission that waits for a value which nobody has promised queues nothing until somebody does") {
+TEST_CASE("hip: a submission queues nothing while no other submission has promised the value that it waits for") {
   const HipStandin standin;
   const auto device = standin.open().value();
   const Words words(*device, {0});
@@ -137,7 +137,7 @@ TEST_CASE("hip: small dispatches without a barrier between them go to several st
   REQUIRE(wait_for(replay, {y.binding(), x.binding()}).ok());
   const std::map<std::string, int> counts = count_calls(standin.control);
   CHECK(counts.at("hipModuleLaunchKernel") == 4);
-  // One event begins the two sides, each of which ends with one, and so does the submission.
+  // One event begins the two branches, and each branch and the submission end with one.
   CHECK(counts.at("hipEventRecord") == 4);
   CHECK(counts.count("hipEventCreateWithFlags") == 0);
   std::map<std::uint64_t, int> streams;

@@ -12,8 +12,8 @@
 namespace millrace {
 namespace {
 
-/// The order in which the stand-in runs what streams and events leave open. MILLRACE_HIP_SEED chooses another, and runs
-/// the suite on these devices alone.
+/// The seed of the order that the stand-in chooses where streams and events leave it open. MILLRACE_HIP_SEED sets
+/// another, and then the suite runs on these devices alone.
 std::uint64_t seed() {
   const char* text = std::getenv("MILLRACE_HIP_SEED");
   return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory runs out: what can be given back is, and what is told then.
+// Device memory runs out: which memory is given back first, and what the message says.
 #include <string>
 
 #include <doctest/doctest.h>
@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-TEST_CASE("hip: memory that runs out is told with what was asked for and what is free") {
+TEST_CASE("hip: a failed allocation reports the bytes requested and the bytes free") {
   for (const bool has_pools : {true, false}) {
     HipStandin standin({.devices = {{.memory_bytes = 1 << 20, .has_memory_pools = has_pools}}});
     const auto device = standin.open().value();
@@ -23,7 +23,7 @@ TEST_CASE("hip: memory that runs out is told with what was asked for and what is
   }
 }
 
-TEST_CASE("hip: an allocation of nearly all that is free does not fail because it is rounded up") {
+TEST_CASE("hip: an allocation of nearly all free memory does not fail because it is rounded up") {
   constexpr std::size_t kMiB = 1 << 20;
   for (const bool has_pools : {true, false}) {
     HipStandin standin({.devices = {{.memory_bytes = 39 * kMiB, .has_memory_pools = has_pools}}});
@@ -32,7 +32,7 @@ TEST_CASE("hip: an allocation of nearly all that is free does not fail because i
   }
 }
 
-TEST_CASE("hip: memory that is kept for later is given back before an allocation fails") {
+TEST_CASE("hip: cached memory is given back before an allocation fails") {
   HipStandin standin({.devices = {{.memory_bytes = 1 << 20, .has_memory_pools = false}}});
   const auto device = standin.open().value();
   for (const std::size_t size : {100'000u, 120'000u}) CHECK(device->allocate(size).ok());
@@ -46,7 +46,7 @@ TEST_CASE("hip: memory whose release is queued is waited for before an allocatio
   CHECK(standin.control.num_hidden_waits() == 0);
 }
 
-TEST_CASE("hip: memory whose release does not come about in time is told as used, and the device goes on") {
+TEST_CASE("hip: memory that is not released in time is reported as used, and the device goes on") {
   HipStandin standin({.devices = {{.memory_bytes = 1 << 20, .pools_wait = false}}});
   const auto device = standin.open().value();
   CHECK(device->allocate(600'000).ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every call of HIP's, made to fail once: HipScenario uses all entries of the table.
+// Every HIP call fails once: HipScenario uses all entries of the table.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kTimeLimit{2};  // of a whole scenario, which takes milliseconds
 
-/// The work can do without what these tell or release.
+/// The calls whose failure does not fail the work: they only query or release.
 constexpr auto kMayFail = std::to_array<std::string_view>(
     {"hipGetDevice", "hipSetDevice", "hipModuleUnload", "hipStreamDestroy", "hipEventDestroy", "hipFree",
      "hipFreeAsync", "hipHostFree", "hipHostUnregister", "hipMemPoolDestroy", "hipMemPoolTrimTo", "hipMemGetInfo",
@@ -86,7 +86,7 @@ bool fails_well(const Machine& machine, std::string_view entry, std::uint64_t nu
   CAPTURE(std::string(entry));
   CAPTURE(number);
   CAPTURE(std::string(injection.name));
-  // What hangs does so each time; what a busy machine delays does not.
+  // A real hang repeats; a delay on a busy machine does not.
   Outcome outcome = run_failing(machine, entry, number, injection);
   for (int i = 0; i < 2 && outcome.time > kTimeLimit; ++i) outcome = run_failing(machine, entry, number, injection);
   CHECK(outcome.time <= kTimeLimit);

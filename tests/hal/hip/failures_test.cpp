@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using W = std::vector<std::uint32_t>;
 using hip::Error;
 
-/// How work went that ended in turns, and how long the longest turn took.
+/// Whether work that ended in turns succeeded, and how long the longest turn took.
 struct Turns {
   bool is_right = true;
   std::chrono::nanoseconds longest{};
@@ -79,7 +79,7 @@ Turns run_in_turns(bool is_large, std::chrono::milliseconds limit) {
 
 }  // namespace
 
-TEST_CASE("hip: what is to be released is counted when that fails, and is no leak") {
+TEST_CASE("hip: an object whose release fails is counted, and does not count as a leak") {
   HipStandin standin;
   const auto device = standin.open({.num_streams = 1}).value();
   const ExecutableImage image = scale_on(device->targets().front());
@@ -88,7 +88,7 @@ TEST_CASE("hip: what is to be released is counted when that fails, and is no lea
   CHECK(device->losses() == HipLosses{.num_quarantined = 0, .num_failed_releases = 1});
 }
 
-TEST_CASE("hip: a lost device fails what is on its way and every later call with one status; others go on") {
+TEST_CASE("hip: a lost device fails work in flight and every later call with one status, and other devices go on") {
   HipStandin standin({.devices = {{}, {}}});
   const auto device = standin.open().value(), other = standin.open({.ordinal = 1}).value();
   const Words words(*device, {0}), others(*other, {0});
@@ -118,7 +118,8 @@ TEST_CASE("hip: a lost device fails what is on its way and every later call with
   CHECK(others.read() == W{1});
 }
 
-TEST_CASE("hip: a device that ends nothing is lost after the time limit, and keeps what HIP may never let go") {
+TEST_CASE(
+    "hip: a device that finishes nothing is lost after the time limit, and keeps memory that HIP may never release") {
   HipStandin standin({.devices = {{}, {}}});
   const auto begin = std::chrono::steady_clock::now();
   {
@@ -153,7 +154,8 @@ TEST_CASE("hip: a device that ends nothing is lost after the time limit, and kee
   CHECK(std::chrono::steady_clock::now() - begin < 10s);  // it does not hang
 }
 
-TEST_CASE("hip: a hang is remembered when its device is gone, because releases of host memory wait for all devices") {
+TEST_CASE(
+    "hip: a hang is remembered after its device is closed, because releases of host memory wait for all devices") {
   HipStandin standin({.devices = {{}, {}}});
   {
     const auto device = standin.open({.time_limit = 500ms}).value();
@@ -220,12 +222,12 @@ TEST_CASE("hip: a large upload goes on after one whose event could not be record
   }
 }
 
-TEST_CASE("hip: a device that ends some of its work is not lost, whatever waits meanwhile") {
-  for (const bool is_large : {false, true}) {  // what waits goes through the ring of pinned blocks
+TEST_CASE("hip: a device that finishes some of its work is not lost, whatever waits meanwhile") {
+  for (const bool is_large : {false, true}) {  // large: the waiting transfer uses the ring of pinned blocks
     CAPTURE(is_large);
     std::chrono::milliseconds limit = 400ms;
     Turns turns = run_in_turns(is_large, limit);
-    // Where the machine is so busy that a turn alone takes about the limit, the run says nothing.
+    // If the machine is so busy that one turn takes about the limit, the run proves nothing.
     while (!turns.is_right && turns.longest > limit / 2 && limit < 20s) {
       limit *= 4;
       turns = run_in_turns(is_large, limit);
@@ -234,7 +236,7 @@ TEST_CASE("hip: a device that ends some of its work is not lost, whatever waits 
   }
 }
 
-TEST_CASE("hip: work that waits for the host does not run into the time limit") {
+TEST_CASE("hip: work that waits for the host does not reach the time limit") {
   HipStandin standin;
   const auto device = standin.open({.time_limit = 300ms}).value();
   const auto gate = timeline(*device), done = timeline(*device);
@@ -244,7 +246,7 @@ TEST_CASE("hip: work that waits for the host does not run into the time limit") 
   CHECK(done->wait(1, 10s).ok());
 }
 
-TEST_CASE("hip: code that the runtime refuses is told by kernel, device and reason") {
+TEST_CASE("hip: code that the runtime refuses is reported with kernel, device and reason") {
   HipStandin standin({.devices = {{.architecture = "gfx1100"}}});
   const auto device = standin.open().value();
   const ExecutableImage image = scale_on(device->targets().front());
@@ -271,7 +273,7 @@ TEST_CASE("hip: a code object that ends before its headers say so is not given t
   CHECK(standin.control.num_calls("hipModuleLoadData") == 0);
 }
 
-TEST_CASE("hip: a launch that fails is told by its command, and the device goes on") {
+TEST_CASE("hip: a failing launch is reported with its command, and the device goes on") {
   HipStandin standin;
   const auto device = standin.open().value();
   const Words words(*device, {0});

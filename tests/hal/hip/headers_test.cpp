@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hip_api.h and hip_functions.inc say what HIP's own headers say. Compiled where libamdhip64-dev (HIP 5.2) is
-// installed.
+// hip_api.h and hip_functions.inc agree with HIP's own headers. Compiled if libamdhip64-dev (HIP 5.2) is installed.
 #define __HIP_PLATFORM_AMD__
 #include <cstddef>
 #include <hip/hip_runtime_api.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each wait, event, copy and fill that the driver asks for is needed: leave it out, and something goes wrong.
+// Each wait, event, copy and fill of the driver is needed: without it, the result is wrong.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -41,8 +41,8 @@ Replay scale_in_branches(Device& device) {
   return {device, b, {image}};
 }
 
-/// Whether one ends while no command runs. Each iteration of the device's thread asks HIP about one submission at least
-/// and all of them at most, and tells of an end before the next iteration.
+/// Whether a submission ends while no command runs. In each iteration, the device's thread queries HIP about at least
+/// one submission and at most all of them, and signals an end before the next iteration.
 bool has_early_end(const std::vector<std::shared_ptr<Semaphore>>& ends, const hip_standin::Control& control) {
   const auto is_early = [&] {
     return std::ranges::any_of(ends, [](const auto& end) { return !end->query().ok() || *end->query() != 0; });
@@ -93,7 +93,7 @@ Status run_chain(HipDevice& device, hip_standin::Control& control) {
   return out == W{6, 15} ? Status() : internal_error("wrong words");
 }
 
-/// Whether something goes wrong when the call is left out, in one of many orders of what streams leave open.
+/// Whether the result is wrong without the call, in one of many orders that streams and events leave open.
 bool is_missed(std::string_view entry, std::uint64_t number, bool& was_left_out) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     hip_standin::Control& control = hip_standin::open_control(hip_standin::kLibrary);
@@ -117,7 +117,7 @@ bool is_missed(std::string_view entry, std::uint64_t number, bool& was_left_out)
 
 }  // namespace
 
-TEST_CASE("hip: the chain of the next case goes well in every order") {
+TEST_CASE("hip: the chain of the next case succeeds in every order") {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const HipStandin standin({.seed = seed, .max_commands_per_query = 1});
     const auto device = standin.open({.num_streams = 3}).value();

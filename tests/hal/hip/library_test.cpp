@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the HIP runtimes of a system is opened when none is named. Each case runs in a process of its own, whose
-// loader finds what the parent has put into a directory.
+// Which of a system's HIP runtimes is opened when none is named. Each case runs in its own process, whose loader
+// searches a directory that the parent has filled.
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kVersions[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
 
-/// A directory with a library under each name; null: a file that is none.
+/// A directory with a library under each name; null: a file that is not a library.
 class System {
  public:
   explicit System(const char* const (&libraries)[3]) {
@@ -82,7 +82,7 @@ TEST_CASE("hip: the runtime that the application has opened is taken, though the
       System({hip_standin::kLackingLibrary, hip_standin::kLibrary, nullptr}).passes("child: HIP 6 is in the process"));
 }
 
-TEST_CASE("hip: where no runtime can be opened, the reason of each is told") {
+TEST_CASE("hip: if no runtime can be opened, the reason for each is reported") {
   CHECK(System({nullptr, nullptr, nullptr}).passes("child: no HIP opens"));
 }
 

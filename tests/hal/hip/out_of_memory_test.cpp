@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host has no memory left.
+// Calls of the driver when the host has no memory left.
 #include <chrono>
 #include <stop_token>
 
@@ -32,7 +32,7 @@ struct Use {
 
 }  // namespace
 
-TEST_CASE("hip: no stream, event, module or memory is left when the host's memory runs out anywhere") {
+TEST_CASE("hip: no stream, event, module or memory leaks when the host's memory runs out anywhere") {
   const ExecutableImage image = scale_on(TargetSpec::parse("amdgpu:gfx1100").value());
   for (const bool has_pools : {true, false}) {
     Status status = Status::out_of_memory();
@@ -50,7 +50,7 @@ TEST_CASE("hip: no stream, event, module or memory is left when the host's memor
   }
 }
 
-TEST_CASE("hip: whoever signals or requests a stop without memory left is not told, and the work goes on") {
+TEST_CASE("hip: a signal or a stop request without memory left reports no error, and the work goes on") {
   const HipStandin standin;
   const auto device = standin.open().value();
   const Words words(*device, {1});

@@ -57,14 +57,14 @@ TEST_CASE("hip: a device that cannot tell the end of a read back is lost, becaus
   }
 }
 
-TEST_CASE("hip: no bytes are no memory to pin") {
+TEST_CASE("hip: pinning 0 bytes is refused") {
   const HipStandin standin;
   const Status status = standin.open().value()->pin_host({}).status();
   CHECK(status.code() == StatusCode::kInvalidArgument);
   CHECK(status.message() == "pin: no bytes of host memory, expected some");
 }
 
-TEST_CASE("hip: memory that is pinned already is not pinned again, in whole or in part") {
+TEST_CASE("hip: pinned memory cannot be pinned again, in whole or in part") {
   const HipStandin standin;
   const auto device = standin.open().value();
   W words(2048);

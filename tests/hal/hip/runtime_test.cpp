@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which HIP runtime is opened, and what is said when there is none that will do.
+// Which HIP runtime is opened, and what the message says if none is usable.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ TEST_CASE("hip: an entry point that the runtime lacks is named") {
              " has no hipModuleLaunchKernel, hipGetDeviceProperties; install a newer HIP runtime, 5.2 or later");
 }
 
-TEST_CASE("hip: Debian's own runtime says by name that there is no device") {
+TEST_CASE("hip: Debian's own runtime reports by the error's name that there is no device") {
   // Where a test's machine has it, and no GPU.
   if (dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_LOCAL) == nullptr || access("/dev/kfd", F_OK) == 0) return;
   const std::string end =
@@ -45,7 +45,7 @@ TEST_CASE("hip: Debian's own runtime says by name that there is no device") {
          status.message() == "hip: hipGetDeviceCount of libamdhip64.so.5 says hipErrorNoDevice" + end));
 }
 
-TEST_CASE("hip: a runtime without devices is no device, by the name of the error") {
+TEST_CASE("hip: a runtime without devices gives no device, and the error is named") {
   const HipStandin standin;
   const std::string end =
       ", expected an AMD GPU; check that the kernel driver amdgpu is loaded, and that this user may open /dev/kfd and "
@@ -85,7 +85,7 @@ TEST_CASE("hip: devices are listed with name, architecture, memory and the runti
   }
 }
 
-TEST_CASE("hip: a device of which nothing can be read hides no other one") {
+TEST_CASE("hip: a device whose properties cannot be read does not hide the others") {
   HipStandin standin({.devices = {{.architecture = "gfx1100"}, {.architecture = "gfx90a:sramecc+:xnack-"}}});
   const auto fail_first = [&] {
     standin.control.fail_calls("hipGetDevicePropertiesR0600", 1, hip::Error::kInvalidDevice);

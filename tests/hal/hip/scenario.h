@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// A program that uses all of a device, from its opening on, and compares every result with what it must be.
+/// A program that uses all of a device, from opening it on, and compares every result with the expected one.
 class HipScenario {
  public:
   explicit HipScenario(const HipStandin& standin, std::uint32_t ordinal = 0) : standin_(standin), ordinal_(ordinal) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Submissions that are asked to stop where only this driver lets them wait.
+// Requests to stop for the waits that only this driver has.
 #include <chrono>
 #include <stop_token>
 #include <thread>
@@ -42,7 +42,7 @@ Status submit(const Replay& replay, const std::vector<BufferBinding>& bindings, 
 
 }  // namespace
 
-TEST_CASE("hip: an upload that waits for what another submission downloads ends at once when it is asked to stop") {
+TEST_CASE("hip: an upload that waits for another submission's download ends at once when it is asked to stop") {
   const HipStandin standin;
   const auto device = standin.open().value();
   const Replay down = download_of(*device, 16), up = upload_of(*device, 16);
@@ -53,7 +53,7 @@ TEST_CASE("hip: an upload that waits for what another submission downloads ends 
   standin.control.hold_commands(true);
   REQUIRE(down.submit({from.binding(), bind(words)}, {}, {{turn, 1}}).ok());
   REQUIRE(submit(up, {bind(words), to.binding()}, {{turn, 1}}, {done, 1}, stop).ok());
-  // The device's thread has dealt with what ended before, and asks about the download alone.
+  // The device's thread has handled the submissions that ended before, and queries the download alone.
   const std::uint64_t enough = standin.control.num_calls("hipEventQuery") + 3;
   while (standin.control.num_calls("hipEventQuery") < enough) std::this_thread::yield();
   stop.request_stop();

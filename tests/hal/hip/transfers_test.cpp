@@ -65,7 +65,7 @@ TEST_CASE("hip: large transfers go through two pinned blocks, piece by piece, an
   }
 }
 
-TEST_CASE("hip: several large transfers at one time take turns") {
+TEST_CASE("hip: several concurrent large transfers take turns") {
   const HipStandin standin({.seed = 5, .eagerness = hip_standin::Eagerness::kMixed});
   const auto device = standin.open({.staging_bytes = 4096}).value();
   constexpr std::size_t kWords = 3000;
@@ -86,7 +86,7 @@ TEST_CASE("hip: several large transfers at one time take turns") {
   CHECK(out == in);
 }
 
-TEST_CASE("hip: an upload of what an earlier submission downloads waits for the host to have it") {
+TEST_CASE("hip: an upload from memory that an earlier submission downloads to waits for that download") {
   for (const std::int64_t num_words : {4, 3000}) {
     for (const std::uint64_t seed : {1u, 2u, 3u}) {
       const HipStandin standin({.seed = seed});
@@ -130,7 +130,7 @@ TEST_CASE("hip: downloads to the same memory of the host end in the order of the
   }
 }
 
-TEST_CASE("hip: a list that uploads what it downloads is refused, because the host has that only at the end") {
+TEST_CASE("hip: a list that uploads what it downloads is refused, because the host has the data only at the end") {
   const HipStandin standin;
   const auto device = standin.open().value();
   ListBuilder b;
@@ -282,7 +282,7 @@ TEST_CASE("hip: device memory of the application is a buffer, and goes back with
   CHECK(device->import_host(&word, 4).status().code() == StatusCode::kUnimplemented);
 }
 
-TEST_CASE("hip: on the application's stream, work has its place between the application's own") {
+TEST_CASE("hip: on the application's stream, work runs in order with the application's own") {
   const HipStandin standin({.seed = 9});
   const hip::Calls hip = hip::open_calls(hip_standin::kLibrary);
   hip::Stream stream = nullptr;

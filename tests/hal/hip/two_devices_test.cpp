@@ -39,7 +39,7 @@ TEST_CASE("hip: two devices take turns, whichever is submitted to first") {
   }
 }
 
-TEST_CASE("hip: what waits for a device that hangs fails with its status, and its own device goes on") {
+TEST_CASE("hip: work that waits for a hung device fails with its status, and its own device goes on") {
   HipStandin standin({.devices = {{}, {}}});
   {
     const auto other = standin.open({.ordinal = 1}).value();

@@ -17,7 +17,7 @@ TEST_CASE("a nested sum of ones goes beyond 2^24 in f32") {
   CHECK(sum.total() == 40'000'000);
 }
 
-TEST_CASE("a nested sum raises each level in time, and begins at its start") {
+TEST_CASE("a nested sum carries each level before it overflows, and begins at its start value") {
   for (const std::int64_t per_level : {2, 3, 128}) {
     NestedSum<double> sum(1000, per_level);
     CHECK(sum.total() == 1000);

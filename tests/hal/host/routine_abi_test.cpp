@@ -76,7 +76,7 @@ void add_definitions(std::string_view header, Definitions& definitions) {
   }
 }
 
-/// The words that may name a type of which there are members, in order: not those that qualify others.
+/// The words that may name the type of a member, in order, without qualifiers.
 std::vector<std::string> names_in(std::string_view text) {
   std::vector<std::string> names;
   const auto is_of_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
@@ -151,7 +151,7 @@ TEST_CASE("the version of a routine is raised with every change of what it share
   if (problems.empty()) CHECK(test::golden_problem("routine_abi.txt", text) == "");
 }
 
-TEST_CASE("what a routine shares with images is all that its types are made of") {
+TEST_CASE("the interface of a routine and images contains every type that its types use") {
   const Definitions definitions = all_definitions();
   const auto shares = [&](std::string_view types, std::string_view text) {
     return text_of(types, definitions).find(text) != std::string::npos;

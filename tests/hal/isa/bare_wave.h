@@ -43,7 +43,7 @@ class BareWave {
         {.kind = OperandKind::kScalar, .first = static_cast<std::uint16_t>(first), .count = count});
   }
 
-  /// Executes an instruction. Returns its mistake, or why it cannot be decoded; empty: there is none.
+  /// Executes an instruction. Returns its mistake, or why it cannot be decoded; empty: no mistake.
   std::string run(std::string text) {
     Result<Instruction> instruction =
         decode_instruction({.size_bytes = 4, .text = std::move(text)}, 0, kernel_.machine);

@@ -31,7 +31,7 @@ constexpr ConvertCase kCases[] = {
     {"v_cvt_f64_f32 v[6:7], v0", 0x80000001, 0, 0xb6a0000000000000},
     {"v_cvt_f32_f64 v6, v[0:1]", 0x47efffffefffffff, 0, 0x7f7fffff},  // just below half a unit beyond the largest
     {"v_cvt_f32_f64 v6, v[0:1]", 0x47effffff0000000, 0, 0x7f800000},
-    {"v_cvt_f32_f64 v6, v[0:1]", 0x3690000000000001, 0, 1},  // just above half the smallest
+    {"v_cvt_f32_f64 v6, v[0:1]", 0x3690000000000001, 0, 1},  // just above half of the smallest f32
     {"v_cvt_f16_f32 v6, v0", 0x477fefff, 0, 0x7bff},
     {"v_cvt_f16_f32 v6, v0", 0x477ff000, 0, 0x7c00},
     {"v_cvt_f16_f32 v6, v0", 0x33000001, 0, 1},
@@ -62,7 +62,7 @@ TEST_CASE("conversions saturate, round and keep what they can") {
   }
 }
 
-TEST_CASE("a half of a scalar register is flushed where MODE says so") {
+TEST_CASE("half of a scalar register is flushed if MODE says so") {
   BareWave bare("gfx1151", 32);
   bare.set_scalar(0, 0x8001'0001, 0, 1);
   CHECK(bare.run("s_cvt_hi_f32_f16 s1, s0") == "");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The division of floats that compilers make of v_div_scale, v_rcp, v_fma, v_div_fmas and v_div_fixup is correctly
-// rounded, however v_rcp errs.
+// The float division that compilers build from v_div_scale, v_rcp, v_fma, v_div_fmas and v_div_fixup is correctly
+// rounded, whatever the error of v_rcp.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ void check_division(std::span<const char* const> code, std::uint64_t seed) {
   }
 }
 
-TEST_CASE("v_div_scale takes the manuals' first case that holds") {
+TEST_CASE("v_div_scale takes the first case of the manuals that holds") {
   const struct {
     const char* what;
     std::uint32_t value, denominator, numerator, expected;

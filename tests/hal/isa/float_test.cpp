@@ -241,7 +241,7 @@ TEST_CASE("MODE's rounding holds for sums, products and fused ones") {
   CHECK(std::fegetround() == FE_TONEAREST);
 }
 
-TEST_CASE("subnormals are zeros where MODE says so, and always to v_mad_f32") {
+TEST_CASE("subnormals count as zeros if MODE says so, and always for v_mad_f32") {
   BareWave bare("gfx90a", 64);
   check_bits(bare, {"v_add_f32_e32 v6, v0, v2", 0x00000001, 0, 0, 1});
   check_bits(bare, {"v_mad_f32 v6, v0, v2, v4", 0x80000001, 0x3f800000, 0x80000000, 0x80000000});
@@ -256,7 +256,7 @@ TEST_CASE("subnormals are zeros where MODE says so, and always to v_mad_f32") {
   check_bits(bare, {"v_add_f64 v[6:7], v[0:1], v[2:3]", 1, 0, 0, 0});
 }
 
-TEST_CASE("an undefined bit makes a float undefined, in its lane alone") {
+TEST_CASE("an undefined bit makes a float undefined, only in its lane") {
   BareWave bare("gfx1100", kNumLanes);
   set_lanes(bare, 0, LaneValues<float>{}), set_lanes(bare, 1, LaneValues<float>{});
   LaneWords undefined;

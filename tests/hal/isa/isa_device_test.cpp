@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device that executes machine code takes, and what it says of what it does not take.
+// Which images the device that executes machine code takes, and how it refuses the others.
 #include <algorithm>
 
 #include <doctest/doctest.h>
@@ -70,7 +70,7 @@ Result<MachineCode> refuse(std::span<const std::byte>) { return invalid_argument
 
 }  // namespace
 
-TEST_CASE("isa device: the conformance suite has it") {
+TEST_CASE("isa device: the conformance suite runs on it") {
   const std::span<const DeviceCase> devices = conformance_devices();
   const auto is_isa = [](const DeviceCase& row) {
     return std::string_view(row.name).find("isa:") != std::string::npos;
@@ -87,13 +87,13 @@ TEST_CASE("isa device: only code for GPUs is executed") {
         "device 'isa': target is sim:gfx1100, expected a GPU's machine code; say amdgpu:gfx90a");
 }
 
-TEST_CASE("isa device: an image that is not linked is refused with what links it") {
+TEST_CASE("isa device: an image that is not linked is refused, and the message says how to link it") {
   CHECK(load_error(unlinked()) ==
         "kernel 'copy': its image is an object that is not linked, expected a code object; link the program's images "
         "with link_images");
 }
 
-TEST_CASE("isa device: an image that its code does not agree with is refused by the difference") {
+TEST_CASE("isa device: an image that differs from its code is refused, and the difference is named") {
   CHECK(error_when([](ExecutableImage& image) { image.format = ImageFormat::kHostCode; }) ==
         "kernel 'scale': image format 0 is not known to this device");
   CHECK(
@@ -130,7 +130,7 @@ TEST_CASE("isa device: a code object for another processor than its image says i
         "code object of kernel 'scale': it is for gfx1151, expected gfx1100; compile for the device's target");
 }
 
-TEST_CASE("isa device: what the decoder says is told with the kernel") {
+TEST_CASE("isa device: a message of the decoder names the kernel") {
   const auto device = create_isa_device(kTarget, refuse).value();
   const std::vector<ExecutableImage> images = {scale_on(kTarget)};
   CHECK(device->load(images).status().message() == "code object of kernel 'scale': not an ELF file");
@@ -145,7 +145,7 @@ TEST_CASE("isa device: kernels that share a code object have it decoded once") {
   CHECK(num_decoded == 2);
 }
 
-TEST_CASE("isa device: what the dispatches of the last submission did is counted, an empty one too") {
+TEST_CASE("isa device: the instructions of the last submission are counted, even of an empty one") {
   const auto device = open();
   TestedDevice tested(device);
   const ExecutableImage image = store_ids_on(kTarget);

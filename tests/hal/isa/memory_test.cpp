@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What instructions on memory do, and the mistakes that are found in them.
+// What memory instructions do, and which mistakes are found in them.
 #include <numeric>
 
 #include <doctest/doctest.h>
@@ -64,7 +64,7 @@ TEST_CASE("isa memory: a buffer that the dispatch only reads cannot be written")
         "dispatch may only read");
 }
 
-TEST_CASE("isa memory: an address that is far from all buffers") {
+TEST_CASE("isa memory: an address that is far from all buffers is a mistake") {
   CHECK(mistake_of(with(kOneWave, R"(
           v_mov_b32_e32 v2, 16
           v_mov_b32_e32 v3, 0
@@ -121,7 +121,7 @@ TEST_CASE("isa memory: an undefined address is a mistake") {
         "v2");
 }
 
-TEST_CASE("isa memory: undefined data may not be stored, except beside the bytes that are") {
+TEST_CASE("isa memory: undefined data may not be stored, but other bytes of its register may be undefined") {
   constexpr const char* kStart = R"(
     s_load_b64 s[4:5], s[0:1], 0x0
     v_lshlrev_b32_e32 v2, 2, v0
@@ -145,7 +145,7 @@ TEST_CASE("isa memory: undefined data may not be stored, except beside the bytes
       "memory");
 }
 
-TEST_CASE("isa memory: lanes that store different values to one address") {
+TEST_CASE("isa memory: lanes that store different values to one address are a mistake") {
   constexpr const char* kStart = R"(
     s_load_b64 s[4:5], s[0:1], 0x0
     v_mov_b32_e32 v2, 8
@@ -158,7 +158,7 @@ TEST_CASE("isa memory: lanes that store different values to one address") {
   CHECK(mistake_of(with(kOneWave, std::string(kStart) + "global_store_b32 v2, v3, s[4:5]"), {{counting(32)}}) == "");
 }
 
-TEST_CASE("isa memory: workgroups that write one place race; atomics do not") {
+TEST_CASE("isa memory: workgroups that write one address race, but atomics do not") {
   constexpr const char* kStart = R"(
     s_load_b64 s[4:5], s[0:1], 0x0
     v_mov_b32_e32 v2, 8
@@ -179,7 +179,7 @@ TEST_CASE("isa memory: workgroups that write one place race; atomics do not") {
   CHECK(mistake_of(with(kOneWave, std::string(kStart) + "global_load_b32 v4, v2, s[4:5]"), {{counting(32)}}, 2) == "");
 }
 
-TEST_CASE("isa memory: atomics update memory and return what was there") {
+TEST_CASE("isa memory: atomics update memory and return the previous value") {
   std::vector<Words> buffers = {{{100}}, {std::vector<std::uint32_t>(32)}};
   const AssemblyRun result = run(with(kOneWave, R"(
     s_load_b128 s[4:7], s[0:1], 0x0
@@ -199,7 +199,7 @@ TEST_CASE("isa memory: atomics update memory and return what was there") {
   CHECK(result.counts.global_bytes_written == 256);
 }
 
-TEST_CASE("isa memory: atomics of floats, which flush subnormals each in its way, are refused") {
+TEST_CASE("isa memory: float atomics, which differ in flushing subnormals, are refused") {
   for (const char* text :
        {"ds_add_f32 v0, v1", "global_atomic_add_f32 v0, v1, s[4:5]", "flat_atomic_add_f64 v[0:1], v[2:3]"}) {
     const std::string message = mistake_of(with(kOneWave, text), {{counting(4)}});
@@ -241,7 +241,7 @@ TEST_CASE("isa memory: workgroup memory starts undefined, has an end, and keeps 
         "at 0x8, ds_add_u32 v2, v1: workgroup 0, wave 0, lanes 0 to 31: undefined data of v1 reaches memory");
 }
 
-TEST_CASE("isa memory: waves of a workgroup race without a barrier, and with one that what is in flight passes") {
+TEST_CASE("isa memory: waves of a workgroup race without a barrier, and with one that accesses in flight pass") {
   constexpr const char* kStart = R"(
     v_lshlrev_b32_e32 v2, 2, v0
     v_xor_b32_e32 v3, 0x80, v2
@@ -261,7 +261,7 @@ TEST_CASE("isa memory: waves of a workgroup race without a barrier, and with one
         "0: races with wave 1, which read it at 0x14");
 }
 
-TEST_CASE("isa memory: what is in flight may not be used") {
+TEST_CASE("isa memory: a value in flight may not be used") {
   const auto mistake = [&](const char* text, const char* gfx = "gfx1100") {
     return mistake_of(with(Assembly{.gfx = gfx, .workgroup_bytes = 256}, text), {{counting(32)}});
   };

@@ -75,7 +75,7 @@ TEST_CASE("isa ordering: from GFX10 on a FLAT store counts with stores, not with
   CHECK(mistake_after("gfx1030", "s_nop 0\ns_waitcnt_vscnt null, 0x0") == kRace);
 }
 
-TEST_CASE("isa ordering: an access that lies across words does not make the others forgotten") {
+TEST_CASE("isa ordering: an access across words does not forget the earlier accesses") {
   // Wave 0 stores everywhere; then it reads at an odd address, far away or close by. Wave 1 reads what wave 0 stored.
   const auto mistake_with = [&](const char* odd) {
     const std::string text = std::string(R"(
@@ -102,7 +102,7 @@ TEST_CASE("isa ordering: an access that lies across words does not make the othe
   CHECK(mistake_with("0x801") == kRace);
 }
 
-TEST_CASE("isa ordering: histories of single bytes tell bytes apart") {
+TEST_CASE("isa ordering: histories of single bytes distinguish bytes") {
   const auto races = [](std::uint64_t first, std::uint64_t second) {
     MemoryHistory history(0x1000, 0x1800, 4, false);
     std::uint32_t overlap = 0;
@@ -116,7 +116,7 @@ TEST_CASE("isa ordering: histories of single bytes tell bytes apart") {
   CHECK(!races(0x1102, 0x1100));
   CHECK(races(0x13fe, 0x1400));
   CHECK(!races(0x13fe, 0x1402));
-  CHECK(races(0x1102, 0x103f));  // what was read by words before
+  CHECK(races(0x1102, 0x103f));  // read by words before
   MemoryHistory history(0x1000, 0x1800, 4, false);
   std::uint32_t overlap = 0;
   CHECK(!history.add(0x13fe, 4, AccessKind::kStore, {.wave = 0, .serial = 1}, overlap));
@@ -125,7 +125,7 @@ TEST_CASE("isa ordering: histories of single bytes tell bytes apart") {
 }
 
 TEST_CASE("isa ordering: a scalar load that is in flight passes a barrier") {
-  // Wave 1 stores behind the barrier what wave 0 loads before it.
+  // Wave 1 stores after the barrier to the word that wave 0 loads before it.
   const auto mistake_with = [&](const char* wait) {
     const std::string text = std::string(R"(
       s_load_b64 s[4:5], s[0:1], 0x0
@@ -150,7 +150,7 @@ TEST_CASE("isa ordering: a scalar load that is in flight passes a barrier") {
         "with wave 0, which read it at 0x18");
 }
 
-TEST_CASE("isa ordering: GFX12 orders what was done before a barrier's signal with what follows its wait") {
+TEST_CASE("isa ordering: GFX12 orders accesses before a barrier's signal before accesses after its wait") {
   const Assembly gfx12{.gfx = "gfx1201", .workgroup_size = 64, .workgroup_bytes = 1024};
   constexpr const char* kStart = "v_lshlrev_b32_e32 v2, 2, v0\nv_xor_b32_e32 v3, 0x80, v2\n";
   const auto mistake_with = [&](const char* rest) { return mistake(gfx12, std::string(kStart) + rest); };
@@ -185,7 +185,7 @@ TEST_CASE("isa ordering: GFX12 orders what was done before a barrier's signal wi
     s_barrier_signal -1
     s_barrier_wait -1
     ds_load_b32 v1, v3)") == "");
-  // A signal alone orders nothing: what follows it may come before what precedes the other wave's signal.
+  // A signal alone orders nothing: accesses after it may come before those that precede the other wave's signal.
   CHECK(mistake_with(R"(
     ds_store_b32 v2, v0
     s_wait_dscnt 0x0
@@ -196,7 +196,7 @@ TEST_CASE("isa ordering: GFX12 orders what was done before a barrier's signal wi
         "128: races with wave 0, which read it at 0x14");
 }
 
-TEST_CASE("isa ordering: what a wave does between a barrier's signal and its wait takes a bounded amount of memory") {
+TEST_CASE("isa ordering: accesses between a barrier's signal and its wait take a bounded amount of memory") {
   const auto mistake_of_loads = [](const char* count) {
     const Assembly gfx12{.gfx = "gfx1201", .workgroup_bytes = 1024};
     return mistake(gfx12, std::string("s_mov_b32 s4, ") + count + R"(

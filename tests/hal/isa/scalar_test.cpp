@@ -32,7 +32,7 @@ struct Out {
 
 struct ScalarCase {
   const char* name;
-  int result_bits, a_bits, b_bits;  // 0: there is none
+  int result_bits, a_bits, b_bits;  // 0: no such operand
   Out (*expected)(In);
 };
 
@@ -231,7 +231,7 @@ TEST_CASE("instructions with a constant of 16 bits extend it") {
   CHECK(bare.scalar(0, 1) == 0x8000'0000);
 }
 
-TEST_CASE("a conditional move of a constant is as defined as what it takes") {
+TEST_CASE("a conditional move of a constant is as defined as the operand that it takes") {
   BareWave bare("gfx1100", 32);
   bare.wave().is_scc_undefined = false;
   for (const bool scc : {false, true}) {
@@ -254,7 +254,7 @@ TEST_CASE("a scalar instruction whose result is null does nothing") {
   CHECK(bare.scalar(kExec, 1) == 0xffff'ffff);
 }
 
-TEST_CASE("what stands behind a kernel's end is no instruction") {
+TEST_CASE("bytes after a kernel's end are not executed") {
   BareWave bare("gfx1100", 32);
   CHECK(bare.run("s_code_end") == "runs past the kernel's end");
 }

@@ -135,7 +135,7 @@ TEST_CASE("subnormals are equal to zero where MODE flushes them") {
   CHECK(runner.get(0).value[0] == 1);
 }
 
-TEST_CASE("an undefined lane of EXEC is a mistake, an undefined lane that is off is none") {
+TEST_CASE("an undefined bit of EXEC is a mistake, but an undefined lane that is off is not") {
   BareWave bare("gfx1100", 32);
   Wave& wave = bare.wave();
   wave.set_defined(0, wave.machine.all_lanes());

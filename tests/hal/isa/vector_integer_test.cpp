@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against arithmetic on 128-bit numbers, bit loops and sorting: nothing of the table.
+// Vector integer instructions, against arithmetic on 128-bit numbers, bit loops and sorting, none of it from the table.
 #include <algorithm>
 #include <bitset>
 
@@ -13,7 +13,7 @@ namespace {
 __extension__ typedef __int128 Wide;
 using U = std::uint64_t;
 
-/// A source as a number of so many bits.
+/// A source as a number of `bits` bits.
 Wide u(U x, int bits) { return static_cast<Wide>(bits == 64 ? x : x & ((U{1} << bits) - 1)); }
 Wide s(U x, int bits) {
   const Wide value = u(x, bits);
@@ -215,7 +215,7 @@ void run_on_awkward(const char* name, const char* gfx, std::uint32_t num_lanes, 
   }
 }
 
-TEST_CASE("integers are computed as numbers are") {
+TEST_CASE("integer instructions compute what their formulas say") {
   for (const auto& [gfx, num_lanes] : {std::pair("gfx942", 64u), std::pair("gfx1100", 32u)}) {
     for (const Case& one : kCases) {
       run_on_awkward(one.name, gfx, num_lanes, [&](RowRunner& runner, U a, U b, U c, std::uint32_t lane) {
@@ -273,7 +273,7 @@ TEST_CASE("a clamped integer stays at the end of its range") {
   CHECK(runner.run("clamp").find("modifier 'clamp' is not modelled") != std::string::npos);
 }
 
-TEST_CASE("a result of 16 bits keeps the other half from GFX10 on, and where it is new in GFX9") {
+TEST_CASE("a result of 16 bits keeps the other half from GFX10 on, and for instructions that are new in GFX9") {
   const struct {
     const char *name, *gfx;
     std::uint32_t num_lanes;

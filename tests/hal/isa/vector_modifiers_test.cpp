@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the operands of vector instructions: SDWA, DPP, op_sel, and the forms that leave operands out.
+// The modifiers of vector instructions: SDWA, DPP, op_sel, and the forms that leave operands out.
 #include <doctest/doctest.h>
 
 #include "tests/hal/isa/bare_wave.h"
@@ -169,7 +169,7 @@ TEST_CASE("packed floats may be negated half by half, and take a constant for bo
   CHECK(wave.undefined(1) == 0);
 }
 
-TEST_CASE("forms that leave operands out read and write what they mean") {
+TEST_CASE("forms that leave operands out read and write the implied operands") {
   UniformWave wave("gfx1100", 32);
   const Machine machine = make_machine("gfx1100", 32).value();
   auto pair = decode_instruction(
@@ -206,7 +206,7 @@ TEST_CASE("forms that leave operands out read and write what they mean") {
   CHECK(old.wave().exec() == 1u << 7);
 }
 
-TEST_CASE("instructions run without shadows where mistakes are not looked for") {
+TEST_CASE("instructions run without shadows if checks are off") {
   for (const char* text :
        {"v_add_nc_u32_e32 v0, 5, v1", "v_mad_u64_u32 v[0:1], null, 1, 5, 0", "v_pk_add_u16 v0, v1, 5",
         "v_max_i16 v0, v1, 5", "v_permlane64_b32 v0, v2", "v_writelane_b32 v0, 5, 1", "v_mbcnt_lo_u32_b32 v0, 0, 5",

@@ -89,7 +89,7 @@ TEST_CASE("no bit that a vector instruction calls defined depends on an undefine
   }
 }
 
-/// A source of which every lane is the same.
+/// A source with the same value in every lane.
 LaneValues uniform(std::uint64_t value, std::uint64_t undefined) {
   LaneValues lanes;
   lanes.value.fill(value);
@@ -97,7 +97,7 @@ LaneValues uniform(std::uint64_t value, std::uint64_t undefined) {
   return lanes;
 }
 
-TEST_CASE("undefined bits that cannot matter do not spoil a result") {
+TEST_CASE("undefined bits that cannot matter leave a result defined") {
   struct Source {
     std::uint64_t value, undefined;
   };
