@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test of the stand-in does as an application of HIP.
+// An application of HIP, as which the tests of the stand-in call it.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ class Application {
     std::memcpy(&value, control.peek(device_address, sizeof(T)).data(), sizeof(T));
     return value;
   }
-  /// The only finding so far, which it takes away; "" if there is none.
+  /// Removes and returns the only finding so far; "" if there are no findings.
   std::string take_finding() {
     std::vector<std::string> findings = control.take_findings();
     REQUIRE(findings.size() <= 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests say to the stand-in, a shared library that takes the place of AMD's HIP runtime, and ask of it.
+// The interface through which tests control the stand-in, a shared library that replaces AMD's HIP runtime, and query
+// its state.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ struct DeviceOptions {
   std::string name = "Stand-in GPU";
   std::string architecture = "gfx1100";  // with its settings: "gfx90a:sramecc+:xnack-"
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
-  std::uint32_t max_grid_x = 0x7fff'ffff;  // workgroups; a launch may have at most 2^32 - 1 threads besides
+  std::uint32_t max_grid_x = 0x7fff'ffff;  // workgroups; a launch may also have at most 2^32 - 1 threads
   bool has_memory_pools = true;
   bool pools_wait = true;  // an allocation waits for the releases that are queued before it fails
 };
@@ -125,7 +126,7 @@ inline constexpr char kControlName[] = "millrace_hip_standin";
 /// an old runtime; one with not even all of these.
 extern const char kLibrary[], kRequiredLibrary[], kLackingLibrary[];
 
-/// The stand-in of the library at `path`, which stays open. Aborts if there is none.
+/// The stand-in of the library at `path`, which stays open. Aborts if it cannot be opened.
 Control& open_control(const char* path);
 
 }  // namespace millrace::hip_standin

@@ -69,7 +69,7 @@ TEST_CASE("a copy of the wrong kind is a finding") {
         "hipMemcpyAsync: to 4 bytes at " + address_text(app.memory) + ": memory of a device, expected the host's");
 }
 
-TEST_CASE("copies and fills that reach past an allocation are findings") {
+TEST_CASE("copies and fills past the end of an allocation are findings") {
   Copies app;
   CHECK(app.copy(app.memory + 28, app.pinned.data(), 8, CopyKind::kHostToDevice) == Error::kInvalidValue);
   CHECK(app.take_finding() == "hipMemcpyAsync: to 8 bytes at " + address_text(app.memory + 28) +
@@ -83,7 +83,7 @@ TEST_CASE("copies and fills that reach past an allocation are findings") {
   CHECK(app.copy(app.memory + 32, app.pinned.data(), 0, CopyKind::kHostToDevice) == Error::kSuccess);
 }
 
-TEST_CASE("memory that queued commands use is not to be released") {
+TEST_CASE("releasing memory that queued commands use is a finding") {
   Copies app;
   std::byte* const other = app.allocate(4);
   CHECK(app.hip.hipMemsetD8Async(other, 0, 4, app.stream) == Error::kSuccess);

@@ -10,7 +10,7 @@ using hip::Error;
 
 std::string text_at(const std::vector<char>& properties, std::size_t offset) { return &properties[offset]; }
 
-TEST_CASE("devices are as a test describes them") {
+TEST_CASE("devices have the properties that a test sets") {
   Application app({.devices = {{.name = "One", .architecture = "gfx90a:sramecc+:xnack-"},
                                {.name = "Two",
                                 .architecture = "gfx1100",
@@ -36,7 +36,7 @@ TEST_CASE("devices are as a test describes them") {
   CHECK(app.hip.hipSetDevice(-1) == Error::kInvalidDevice);
 }
 
-TEST_CASE("properties have the layout of their function, and rubbish in between") {
+TEST_CASE("properties have the layout of their function, with garbage in the padding") {
   Application app({.devices = {{.name = "One", .architecture = "gfx90a:sramecc+:xnack-"}}});
   std::vector<char> properties(hip::kPropertiesRoomBytes, '?');
   CHECK(app.hip.hipGetDevicePropertiesR0600(properties.data(), 0) == Error::kSuccess);
@@ -51,7 +51,7 @@ TEST_CASE("properties have the layout of their function, and rubbish in between"
   CHECK(properties[792] == '?');
 }
 
-TEST_CASE("a machine without a GPU is told as each version tells it") {
+TEST_CASE("a machine without a GPU gives the error of each version") {
   int number = -1;
   {
     Application app({.devices = {}, .version = 50'220'730});

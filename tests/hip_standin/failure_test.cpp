@@ -8,7 +8,7 @@ namespace {
 
 using hip::Error;
 
-TEST_CASE("the call that a test chose fails, and does nothing") {
+TEST_CASE("the call that a test selects fails, and has no effect") {
   Application app;
   app.control.fail_calls("hipMalloc", 2, Error::kOutOfMemory);
   std::byte* const first = app.allocate(4);
@@ -31,7 +31,7 @@ TEST_CASE("several calls of any entry may fail") {
   CHECK(app.hip.hipRuntimeGetVersion(&number) == Error::kSuccess);
 }
 
-TEST_CASE("a release that fails has released") {
+TEST_CASE("a failing release still releases") {
   Application app;
   for (const std::string_view entry : {"hipFree", "hipEventDestroy", "hipStreamDestroy", "hipHostFree"}) {
     app.control.fail_calls(entry, 1, Error::kUnknown);
@@ -68,7 +68,7 @@ TEST_CASE("a launch failure that a test asks for loses the device") {
   CHECK(app.hip.hipFree(app.allocate(4)) == Error::kSuccess);
 }
 
-TEST_CASE("calls are written down") {
+TEST_CASE("calls are recorded") {
   Application app({.devices = {{}, {}}});
   app.control.fail_calls("hipMemsetD32Async", 1, Error::kUnknown);
   CHECK(app.hip.hipSetDevice(1) == Error::kSuccess);
@@ -102,7 +102,7 @@ TEST_CASE("calls are written down") {
   CHECK(app.hip.hipStreamDestroy(stream) == Error::kSuccess);
 }
 
-TEST_CASE("a lost device says so at every call, and takes what is released") {
+TEST_CASE("a lost device reports it at every call, and accepts releases") {
   Application app({.devices = {{}, {}}});
   const hip::Stream stream = app.make_stream();
   const hip::Event event = app.make_event();
@@ -132,7 +132,7 @@ TEST_CASE("a lost device says so at every call, and takes what is released") {
   CHECK(app.hip.hipFree(app.allocate(4)) == Error::kSuccess);
 }
 
-TEST_CASE("calls that a hanging stream would never let return, fail and are findings") {
+TEST_CASE("calls that would wait forever for a hanging stream fail and are findings") {
   Application app;
   const hip::Stream stream = app.make_stream();
   const hip::Event event = app.make_event();
@@ -158,7 +158,7 @@ TEST_CASE("calls that a hanging stream would never let return, fail and are find
   CHECK(app.hip.hipEventDestroy(event) == Error::kSuccess);
 }
 
-TEST_CASE("the launch that a test chose never ends") {
+TEST_CASE("the launch that a test selects never ends") {
   Application app;
   const hip::Stream stream = app.make_stream();
   const StoreKernel kernel = load_store(app);
@@ -186,7 +186,7 @@ TEST_CASE("each thread has a current device") {
   CHECK(there == 0);
 }
 
-TEST_CASE("threads queue and wait at one time") {
+TEST_CASE("threads queue and wait concurrently") {
   Application app({.seed = 5});
   const auto work = [&app] {
     hip::Stream stream = nullptr;

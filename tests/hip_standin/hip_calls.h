@@ -12,7 +12,7 @@ struct Calls {
 #undef MILLRACE_HIP
 };
 
-/// Those of the library at `path`. Aborts if there is none.
+/// The calls of the library at `path`. Aborts if it cannot be opened.
 Calls open_calls(const char* path);
 
 }  // namespace millrace::hip

@@ -167,7 +167,7 @@ TEST_CASE("a kernel that stores past its memory is a finding, and its device is 
   CHECK(app.control.num_queued_commands() == 0);
 }
 
-TEST_CASE("memory and modules that queued launches use are not to be released") {
+TEST_CASE("releasing memory and modules that queued launches use is a finding") {
   Launches app;
   std::byte* const other = app.allocate(16);
   CHECK(launch(app, app.kernel, {app.status, other}, app.stream) == Error::kSuccess);

@@ -35,7 +35,7 @@ TEST_CASE("the host can neither read nor write memory of a device") {
   CHECK(kills([&] { (void)memory[0]; }));
 }
 
-TEST_CASE("pinned memory is the host's until it is released") {
+TEST_CASE("the host may use pinned memory until it is released") {
   Application app;
   const auto words = app.pin<volatile int>(4);
   words[3] = 7;
@@ -44,7 +44,7 @@ TEST_CASE("pinned memory is the host's until it is released") {
   CHECK(kills([&] { words[3] = 8; }));
 }
 
-TEST_CASE("new memory holds rubbish") {
+TEST_CASE("new memory holds garbage") {
   Application app;
   std::byte* const memory = app.allocate(5000);
   const auto words = app.pin<std::uint32_t>(1);
@@ -54,7 +54,7 @@ TEST_CASE("new memory holds rubbish") {
   CHECK(app.hip.hipHostFree(words.data()) == Error::kSuccess);
 }
 
-TEST_CASE("addresses are used once") {
+TEST_CASE("addresses are never reused") {
   Application app;
   std::byte* const first = app.allocate(64);
   CHECK(app.hip.hipFree(first) == Error::kSuccess);
@@ -87,7 +87,7 @@ TEST_CASE("a device has as much memory as it was given") {
   check_info(64 << 10, 64 << 10);
 }
 
-TEST_CASE("releasing what is not there is a finding") {
+TEST_CASE("releasing an unknown address is a finding") {
   Application app;
   std::byte* const memory = app.allocate(64);
   CHECK(app.hip.hipFree(memory + 1) == Error::kInvalidValue);
@@ -115,7 +115,7 @@ TEST_CASE("memory of the host is registered once") {
         "hipHostUnregister: " + address_text(words.data()) + ": no memory that it releases begins here");
 }
 
-TEST_CASE("the runtime tells whose memory an address is") {
+TEST_CASE("the runtime reports who owns the memory of an address") {
   for (const int version : {50'220'730, 60'342'131}) {
     CAPTURE(version);
     Application app({.devices = {{}, {}}, .version = version});
@@ -134,7 +134,7 @@ TEST_CASE("the runtime tells whose memory an address is") {
   }
 }
 
-TEST_CASE("what was not released is named") {
+TEST_CASE("memory that was not released is named") {
   Application app;
   const hip::Stream stream = app.make_stream();
   const hip::Event event = app.make_event();

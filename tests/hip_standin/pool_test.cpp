@@ -50,14 +50,14 @@ TEST_CASE("a pool allocates and releases in the order of a stream") {
   CHECK(app.take_finding() == "hipMemsetD32Async: 4 bytes at " + address_text(memory) + ": they were released");
 }
 
-TEST_CASE("a pool keeps what its threshold says, until it is trimmed") {
+TEST_CASE("a pool keeps memory up to its threshold, until it is trimmed") {
   Pools app;
   std::uint64_t threshold = 20 << 10;
   CHECK(app.hip.hipMemPoolSetAttribute(app.pool, hip::PoolAttribute::kReleaseThreshold, &threshold) == Error::kSuccess);
   CHECK(app.hip.hipFreeAsync(app.take(32 << 10), app.stream) == Error::kSuccess);
   app.control.run_all();
   CHECK(app.free_bytes() == 44 << 10);
-  CHECK(app.hip.hipFreeAsync(app.take(16 << 10), app.stream) == Error::kSuccess);  // from what was kept
+  CHECK(app.hip.hipFreeAsync(app.take(16 << 10), app.stream) == Error::kSuccess);  // from the kept memory
   CHECK(app.free_bytes() == 44 << 10);
   app.control.run_all();
   CHECK(app.hip.hipMemPoolTrimTo(app.pool, 4 << 10) == Error::kSuccess);
@@ -101,7 +101,7 @@ TEST_CASE("another stream that uses memory of a pool must come after its allocat
   }
 }
 
-TEST_CASE("a pool whose memory is not released is not to be destroyed") {
+TEST_CASE("destroying a pool whose memory is not released is a finding") {
   Application app({.devices = {{.has_memory_pools = false}, {}}});
   hip::MemoryPool pool = nullptr;
   hip::MemoryPoolProperties properties{};

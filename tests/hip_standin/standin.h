@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A HIP device whose runtime is the stand-in.
+// HIP devices whose runtime is the stand-in.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace millrace {
 hip_standin::Options two_architectures(std::uint64_t seed);
 
 /// A fresh stand-in, and devices that use it. At its end there must be no finding and no live object, so devices and
-/// what they made must be gone by then.
+/// their objects must be destroyed by then.
 class HipStandin {
  public:
   /// `library` is one of the stand-in's variants.

@@ -72,7 +72,7 @@ TEST_CASE("streams run in any order, by the seed") {
   CHECK(values == std::set<int>{1, 2});
 }
 
-TEST_CASE("a stream that waits for an event comes after what was recorded") {
+TEST_CASE("a stream that waits for an event runs after the recorded work") {
   for (std::uint64_t seed = 0; seed <= 20; ++seed) {
     for (const Eagerness eagerness : {Eagerness::kLazy, Eagerness::kMixed, Eagerness::kEager}) {
       TwoStreams app({.seed = seed, .eagerness = eagerness});
@@ -93,7 +93,7 @@ TEST_CASE("an event that was never recorded counts as done") {
   CHECK(app.control.num_queued_commands() == 0);
 }
 
-TEST_CASE("a wait is for the recording that was the last when it was queued") {
+TEST_CASE("a wait is for the last recording before it was queued") {
   TwoStreams app({.max_commands_per_query = 3});
   CHECK(app.hip.hipEventRecord(app.event, app.a) == Error::kSuccess);
   CHECK(app.hip.hipStreamWaitEvent(app.b, app.event, 0) == Error::kSuccess);
@@ -106,7 +106,7 @@ TEST_CASE("a wait is for the recording that was the last when it was queued") {
   CHECK(app.value() == 1);
 }
 
-TEST_CASE("an eager device runs what may run, at once") {
+TEST_CASE("an eager device runs at once all that may run") {
   TwoStreams app({.eagerness = Eagerness::kEager});
   app.set(app.a, 1);
   CHECK(app.value() == 1);
@@ -122,7 +122,7 @@ TEST_CASE("with a seed, some commands run when they are queued") {
   CHECK(values == std::set<int>{-1, 1});
 }
 
-TEST_CASE("events tell times that grow with the work") {
+TEST_CASE("events give times that grow with the work") {
   TwoStreams app;
   const hip::Event middle = app.make_event(), end = app.make_event(),
                    untimed = app.make_event(hip::kEventDisableTiming);
@@ -145,7 +145,7 @@ TEST_CASE("events tell times that grow with the work") {
   CHECK(app.hip.hipFree(large) == Error::kSuccess);
 }
 
-TEST_CASE("handles that are not there are findings") {
+TEST_CASE("unknown handles are findings") {
   TwoStreams app;
   const hip::Stream gone = app.make_stream();
   CHECK(app.hip.hipStreamDestroy(gone) == Error::kSuccess);
@@ -160,7 +160,7 @@ TEST_CASE("handles that are not there are findings") {
   CHECK(app.take_finding() == "hipStreamCreateWithFlags: the stream is one that waits for the null stream");
 }
 
-TEST_CASE("a stream with queued commands is not to be destroyed") {
+TEST_CASE("destroying a stream with queued commands is a finding") {
   TwoStreams app;
   const hip::Stream stream = app.make_stream();
   app.set(stream, 1);
@@ -169,7 +169,7 @@ TEST_CASE("a stream with queued commands is not to be destroyed") {
   CHECK(app.value() == 1);
 }
 
-TEST_CASE("events and streams of different devices do not meet") {
+TEST_CASE("events and streams of different devices may not be mixed") {
   TwoStreams app({.devices = {{}, {}}});
   CHECK(app.hip.hipSetDevice(1) == Error::kSuccess);
   const hip::Stream other = app.make_stream();

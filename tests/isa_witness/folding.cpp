@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What LLVM folds an intrinsic of the amdgcn target into, for constants, against the row of its instruction.
-// Exchanges between lanes are not among them. LLVM 19 folds readlane, readfirstlane and permlane64 of a constant into
-// that constant, which says nothing of lanes; writelane, permlane16, permlanex16, ds_bpermute, ds_permute, ds_swizzle,
-// update_dpp, ballot and mbcnt it leaves.
+// Compares LLVM's constant folding of the amdgcn target's intrinsics with the rows of their instructions. Exchanges
+// between lanes are not among them. LLVM 19 folds readlane, readfirstlane and permlane64 of a constant into that
+// constant, which does not test lanes; writelane, permlane16, permlanex16, ds_bpermute, ds_permute, ds_swizzle,
+// update_dpp, ballot and mbcnt are not folded.
 #include "folding.h"
 
 #include <bit>
@@ -106,7 +106,7 @@ std::optional<std::uint64_t> bits_of(const llvm::Constant* value) {
   return *low | *high << 16;
 }
 
-/// The functions of a module, each of which returns a call on constants: what LLVM folds them into.
+/// The constants into which LLVM folds the functions of a module, each of which returns a call on constants.
 Result<std::vector<std::optional<std::uint64_t>>> fold(const std::string& ir) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic diagnostic;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random functions, compiled by LLVM for AMD GPUs and for this processor: the executor of machine code must give the
-// results that this processor does. LLVM knows what each instruction computes, so it is a witness of the table of
-// semantics.
+// Random functions, compiled by LLVM for AMD GPUs and for this processor: the executor of machine code must give this
+// processor's results. LLVM knows what each instruction computes, so it is a witness of the table of semantics.
 //
-//     isa_witness [SEED [COUNT [PROCESSOR]]]     the tests' functions, when nothing is said
+//     isa_witness [SEED [COUNT [PROCESSOR]]]     the tests' functions without arguments
 //
-// Says each seed that fails, with the shortest function that still does; the exit code is then 1.
+// Prints each seed that fails, with the shortest function that still fails; the exit code is then 1.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

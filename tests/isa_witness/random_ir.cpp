@@ -344,7 +344,7 @@ class Generator {
     keep(type, let("select i1 {}, {}, {}", any(IrType::kI1), typed(type), typed(type)));
   }
 
-  /// Some threads do what others do not.
+  /// A branch that only some threads take.
   void keep_branch() {
     const std::string condition = any(IrType::kI1);
     const std::uint32_t number = num_branches_++;
@@ -353,7 +353,7 @@ class Generator {
     body_ += fmt::format("then{}:\n", number);
     block_ = fmt::format("then{}", number);
     const IrType type = below(2) == 0 ? any_of(kInts) : any_of(kFloats);
-    const auto pools = pool_;  // what the branch computes is not known behind it
+    const auto pools = pool_;  // values of the branch are not available after it
     const std::string other = any(type);
     if (is_float(type))
       keep_float(type);

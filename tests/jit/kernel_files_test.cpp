@@ -5,7 +5,7 @@
 
 using namespace millrace;
 
-TEST_CASE("kernels in files are as their directives say") {
+TEST_CASE("kernels in files satisfy their directives") {
   const std::vector<std::string> files = test::kernel_files();
   CHECK(!files.empty());
   for (const std::string& file : files) {

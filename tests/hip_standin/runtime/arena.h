@@ -15,7 +15,7 @@ constexpr std::uint64_t round_to_pages(std::uint64_t bytes) {
 /// range.
 class Arena {
  public:
-  /// The first of `size_bytes` addresses, at the start of a page; 0 if there are none.
+  /// The first of `size_bytes` addresses, at the start of a page; 0 if none are free.
   std::uint64_t reserve(std::uint64_t size_bytes);
 
  private:
@@ -23,11 +23,11 @@ class Arena {
   std::uint64_t next_ = 0, end_ = 0;
 };
 
-/// Pages that the stand-in may use, all bytes `value`; null if there are none.
+/// Pages that the stand-in may use, all bytes `value`; null if none are free.
 std::byte* map_pages(std::uint64_t size_bytes, int value);
 void unmap_pages(std::byte*, std::uint64_t size_bytes);
 
-/// Gives access to pages of an arena, or takes it and what they hold away.
+/// Gives access to pages of an arena, or removes the access and discards their contents.
 bool open_pages(std::uint64_t address, std::uint64_t size_bytes);
 void close_pages(std::uint64_t address, std::uint64_t size_bytes);
 

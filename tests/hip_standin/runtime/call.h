@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every entry does around its own work.
+// The steps that every entry point takes before and after its own work.
 #pragma once
 
 #include <chrono>
@@ -62,7 +62,7 @@ hip::Error call(Entry entry, Body body) {
   return call.result;
 }
 
-/// Writes down that the caller does what it must not.
+/// Records a mistake of the caller.
 inline hip::Error misuse(State& state, const Call& call, hip::Error error, std::string_view what) {
   state.journal.find(std::string(call.entry) + ": " + std::string(what));
   return error;
@@ -85,7 +85,7 @@ inline hip::Error about_device(State& state, Call& call, int device) {
     if (const auto error_ = (expression); error_ != ::millrace::hip::Error::kSuccess) return error_; \
   } while (false)
 
-/// The stream of a handle; null, and a finding, if it is none.
+/// The stream of a handle; null, and a finding, if the handle is not a stream.
 StreamState* find_stream(State&, Call&, hip::Stream);
 EventState* find_event(State&, Call&, hip::Event);
 

@@ -32,7 +32,7 @@ struct CodeObject {
 };
 
 /// Reads the object that begins at `image`, whose headers tell its size. kSuccess, or how HIP refuses it: kInvalidImage
-/// if it is no linked code object, kNoBinaryForGpu if it is for another device than `architecture`
+/// if it is not a linked code object, kNoBinaryForGpu if it is for another device than `architecture`
 /// ("gfx90a:sramecc+:xnack-"), kSharedObjectInitFailed if symbols are undefined, kInvalidKernelFile if its metadata
 /// cannot be read.
 hip::Error read_code_object(const void* image, std::string_view architecture, CodeObject&);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What streams are made of.
+// The commands that streams queue.
 #pragma once
 
 #include <cstdint>

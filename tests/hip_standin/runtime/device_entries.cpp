@@ -10,7 +10,7 @@ namespace {
 
 using namespace hip_standin;  // whose place this is in
 
-/// How a runtime says that there is no GPU.
+/// The error of a runtime without a GPU.
 Error no_device_at_start(const State& state) {
   if (!state.devices.empty()) return Error::kSuccess;
   return state.is_hip6() ? Error::kNoDevice : Error::kInvalidDevice;
@@ -27,7 +27,7 @@ void write_text(std::byte* to, const std::string& text) {
   std::memcpy(to, text.data(), std::min(text.size(), kPropertiesTextBytes - 1));
 }
 
-/// Fills what a driver reads; the rest is rubbish.
+/// Fills the properties that a driver reads; the rest is garbage.
 Error write_properties(Entry entry, void* properties, int ordinal, const PropertiesLayout& layout) {
   return call(entry, [&](State& state, Call& call) {
     const DeviceState* const device = find_device(state, call, ordinal);

@@ -20,7 +20,7 @@ class Handles {
     objects_.emplace(++last_, std::move(object));
     return last_;
   }
-  /// Null if there is none.
+  /// Null if the handle is unknown.
   T* find(const void* handle) const {
     const auto found = objects_.find(number_of(handle));
     return found == objects_.end() ? nullptr : found->second.get();
@@ -43,7 +43,7 @@ class Handles {
   auto begin() const { return objects_.begin(); }
   auto end() const { return objects_.end(); }
 
-  /// From 1 on, in the order of creation; 0 for what is no handle of this kind.
+  /// From 1 on, in the order of creation; 0 if it is not a handle of this kind.
   std::uint64_t number_of(const void* handle) const {
     const auto bits = reinterpret_cast<std::uint64_t>(handle);
     return bits >> kNumberBits == high_bits() ? bits & ((std::uint64_t{1} << kNumberBits) - 1) : 0;

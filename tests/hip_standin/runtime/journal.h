@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stand-in has seen, and the failures that a test has asked for.
+// The calls and findings that the stand-in has recorded, and the failures that a test has requested.
 #pragma once
 
 #include <optional>

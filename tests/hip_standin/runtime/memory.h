@@ -48,7 +48,7 @@ class Memory {
   std::shared_ptr<Allocation> allocate(int device, std::uint64_t size_bytes);
   /// Takes the bytes away. The addresses stay known, as those of memory that is gone.
   static void release(Allocation&);
-  /// The allocation of which this is an address or the end; null if there never was one.
+  /// The allocation that contains this address or ends at it; null if there never was one.
   std::shared_ptr<Allocation> find(std::uint64_t address) const;
 
   /// 0 if the process has no more memory.

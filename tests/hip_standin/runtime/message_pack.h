@@ -15,11 +15,11 @@ struct PackedValue {
   using Map = std::vector<std::pair<std::string_view, PackedValue>>;
   std::variant<std::monostate, bool, std::uint64_t, std::string_view, Array, Map> value = {};
 
-  /// Null if this is no map, or has no such key.
+  /// Null if this is not a map, or has no such key.
   const PackedValue* find(std::string_view key) const;
-  std::uint64_t number() const;   // 0 if it is none
-  std::string_view text() const;  // "" if it is none
-  const Array& array() const;     // empty if it is none
+  std::uint64_t number() const;   // 0 if it is not a number
+  std::string_view text() const;  // "" if it is not text
+  const Array& array() const;     // empty if it is not an array
 };
 
 /// Reads one value from the front of `bytes`, which the value's texts point into. Nothing if it is malformed.

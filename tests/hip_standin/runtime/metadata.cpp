@@ -8,7 +8,7 @@
 namespace millrace::hip_standin {
 namespace {
 
-/// The value of a map's key; an empty value if there is none.
+/// The value of a map's key; an empty value if the map lacks the key.
 const PackedValue& at(const PackedValue& map, std::string_view key) {
   static const PackedValue kNothing;
   const PackedValue* const found = map.find(key);

@@ -34,7 +34,7 @@ std::string check_sizes(const LaunchSizes& sizes, const KernelMetadata& kernel, 
   return {};
 }
 
-/// The kernarg segment of a call. An address that is no live memory of the device is a mistake.
+/// The kernarg segment of a call. An address that is not in live memory of the device is a mistake.
 std::string copy_arguments(const State& state, const KernelFunction& function, void** parameters,
                            std::vector<std::byte>& segment) {
   const KernelMetadata& info = function.info;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From addresses that calls and commands name to bytes, or to what is wrong with them.
+// Resolves the addresses of calls and commands to bytes, or to a message about the mistake.
 #pragma once
 
 #include "tests/hip_standin/runtime/state.h"
@@ -24,7 +24,7 @@ Place find_host(const State&, std::uint64_t address, std::uint64_t num_bytes);
 
 /// Gives memory of a pool back: its bytes are gone, the pool may keep their place.
 void give_back(State&, Allocation&);
-/// Lets the pool keep so many reserved bytes, or what it uses if that is more.
+/// Lets the pool keep up to this number of reserved bytes, or the bytes that it uses if that is more.
 void trim(State&, Pool&, std::uint64_t bytes_to_keep);
 /// "stream 2", if one of its queued commands uses the bytes; otherwise empty.
 std::string find_user(const State&, std::uint64_t address, std::uint64_t num_bytes);

@@ -13,14 +13,14 @@ namespace {
 
 using namespace hip_standin;  // whose place this is in
 
-/// kSuccess, and says which device the pool is of; an error, and a finding, if there is no such pool.
+/// Finds the device of a pool. kSuccess; or an error, and a finding, if there is no such pool.
 Error find_pool(State& state, Call& call, MemoryPool handle, std::shared_ptr<Pool>& pool) {
   pool = state.pools.share(handle);
   if (pool == nullptr) return misuse(state, call, Error::kInvalidValue, "a memory pool that is not there");
   return about_device(state, call, pool->device);
 }
 
-/// Takes memory for `bytes` more from the device, unless the pool has kept so many.
+/// Takes memory for `bytes` more from the device, unless the pool has kept enough.
 bool reserve(State& state, Pool& pool, std::uint64_t bytes) {
   DeviceState& device = state.devices[static_cast<std::size_t>(pool.device)];
   const std::uint64_t kept = pool.reserved_bytes - pool.used_bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each command does when its turn comes.
+// Executes each kind of command.
 #include <algorithm>
 #include <cstring>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When commands run: only when a call makes them, one after another, in an order that streams and events allow.
+// Decides when commands run: only during a call that needs them, one after another, in an order that streams and events
+// allow.
 #pragma once
 
 #include "tests/hip_standin/runtime/state.h"

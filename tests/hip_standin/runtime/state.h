@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that the stand-in knows, behind one lock: a C interface has no other place for it.
+// All state of the stand-in, behind one lock. It is global, because a C interface has no object to hold it.
 #pragma once
 
 #include <mutex>
@@ -54,7 +54,7 @@ std::vector<std::string> live_objects(const State&);
 
 /// Ends the device's work: queued commands are dropped, their events count as done.
 void lose(State&, int device);
-/// The device does what it must not: a finding, and the device is lost.
+/// Records a mistake of a command as a finding, and loses the device.
 void fault(State&, int device, std::string finding);
 
 }  // namespace millrace::hip_standin

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests whose sizes a run binds. They have kernels of several algorithms; a run launches those of one.
+// Requests whose sizes a run binds. Their sequences have kernels of several algorithms; a run launches those of one.
 #include <algorithm>
 #include <bit>
 
@@ -73,7 +73,7 @@ TEST_CASE("a run of a TopK launches the kernels for its size and its k alone") {
   CHECK(launched_at(max_i32 + 1, 1) == Names{"sort_part", "sort_merge"});
 }
 
-TEST_CASE("facts leave out the kernels of sizes that cannot be") {
+TEST_CASE("facts leave out the kernels of impossible sizes") {
   const auto names_of = [](const Dim& n, const SizeExpr& k) {
     Names names;
     for (const SequenceKernel& entry : test::lowered_sort(sort_of(n, k), "gfx1100").kernels) {
@@ -87,7 +87,7 @@ TEST_CASE("facts leave out the kernels of sizes that cannot be") {
   CHECK(names_of(Dim("n").at_least(10).at_most(500), 3) == Names{"sort_lanes", "sort"});
 }
 
-TEST_CASE("powers of two that a run decides are those of plain code") {
+TEST_CASE("powers of two that a run decides equal those of plain code") {
   const Dim n("n");
   const SizePower any = bit_ceil_of(n, 4096), large = bit_ceil_of(n, 4096, 10), threads = threads_for(n, 32, 256);
   CHECK(any.maximum() == 4096);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes in sorts, selections and scans for subgroups of 64; and in the bounds of loops, for 32 too.
+// Mistakes injected into sorts, selections and scans for subgroups of 64, and into the bounds of loops also for 32.
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/scan/gpu_scan_run.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What long rows are lowered to on CPUs with lanes, and what is refused. What the kernels compute: tests/ops.
+// How long rows are lowered on CPUs with lanes, and which requests are refused. tests/ops tests the results of the
+// kernels.
 #include <doctest/doctest.h>
 
 #include "millrace/jit/algorithm.h"
@@ -63,7 +64,7 @@ std::vector<std::string> launched(const KernelSequence& sequence, const SymbolVa
 }
 using Names = std::vector<std::string>;
 
-TEST_CASE("rows of some length are cut into parts that depend on the shapes alone") {
+TEST_CASE("long rows are cut into parts that depend on the shapes alone") {
   std::string text;
   for (const auto& [n, k] : {std::pair{(2 << 20) - 1, 64}, {2 << 20, 64}, {2 << 20, 65}, {16'000'000, 100}}) {
     text += to_text(lowered(topk_of(3, n, k)).value());
@@ -74,7 +75,7 @@ TEST_CASE("rows of some length are cut into parts that depend on the shapes alon
   CHECK(test::golden_problem("sequences_of_long_rows.txt", text) == "");
 }
 
-TEST_CASE("a run of rows whose length it binds launches the kernels for that length alone") {
+TEST_CASE("a run that binds the length of rows launches only the kernels for that length") {
   const Dim n = Dim("n").at_most(1 << 30), k = Dim("k").at_most(1024);
   const KernelSequence topk = lowered(topk_of(2, n, k)).value();
   CHECK(topk.algorithm == "lane_topk_parts, lane_sort");
@@ -121,7 +122,7 @@ TEST_CASE("short rows are not worth cutting") {
   CHECK(refusals[1] == Refusal{"lane_arg_parts", "rows of 1000000 elements; worth it from 1048576"});
 }
 
-TEST_CASE("parts of rows, and indices of elements, that cannot be are refused") {
+TEST_CASE("impossible parts of rows and indices of elements are refused") {
   const std::string where = "lower 'topk' for cpu:avx2: no algorithm takes it; lane_sort: sort 'topk': ";
   SortDescriptor sort = topk_of(2, 1000, 10);
   sort.parts = 4;
@@ -145,7 +146,7 @@ TEST_CASE("parts of rows, and indices of elements, that cannot be are refused") 
         where + "'given' is laid out as offset 4 strides [1000, 1], expected offset 0 strides [1000, 1] like 'x'");
 }
 
-TEST_CASE("parts and indices of elements are taken by lanes alone") {
+TEST_CASE("only lanes take parts and indices of elements") {
   SortDescriptor sort = topk_of(2, 1000, 10);
   sort.input_indices = tensor("given", DType::kI64, {2, 1000});
   for (const std::string algorithm : {"lane_topk_parts", "topk_heap", "radix_sort", "merge_sort"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scans and scatters refuse to be lowered, and what they are lowered to. What they compute: tests/ops.
+// Which scans and scatters are refused, and how the others are lowered. tests/ops tests their results.
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/observed_sequence.h"
@@ -38,7 +38,7 @@ std::string refusal(const KernelRequest& request, const char* algorithm) {
   return lower_request(request, interpreted_target(IsaLevel::kAvx2), forced(algorithm)).status().message();
 }
 
-TEST_CASE("a group is a line, and across the last dim a vector of them") {
+TEST_CASE("a group scans one line, and across the last dim a vector of lines") {
   const Target target = interpreted_target(IsaLevel::kAvx2);
   CHECK(to_text(lower_request(scan_of({9, 20}, 0), target, forced("")).value()) == R"(sequence "scan_lines" {
   refused lane_scan_parts: rows of 9 elements; worth it from 4194304
@@ -59,7 +59,7 @@ TEST_CASE("a group is a line, and across the last dim a vector of them") {
 )");
 }
 
-TEST_CASE("a line is a thread of a GPU, and has a guard") {
+TEST_CASE("on a GPU a thread scans one line, and has a guard") {
   const Target target = test::gpu_target("gfx1100");
   const KernelSequence sequence = lower_request(scatter_of(), target, forced("")).value();
   CHECK(to_text(sequence) == R"(sequence "scatter_lines" {
@@ -69,7 +69,7 @@ TEST_CASE("a line is a thread of a GPU, and has a guard") {
   CHECK(std::get<MachineKernel>(sequence.kernels[0].kernel.mapped).workgroup_size == 256);
 }
 
-TEST_CASE("a scan that is none is refused") {
+TEST_CASE("an invalid scan is refused") {
   CHECK(refusal(scan_of({4}, 1), "scan_lines") ==
         "lower 'scan' for cpu:avx2: no algorithm takes it; scan_lines: scan 'scan': axis 1, expected less than 1");
   ScanDescriptor scan = scan_of({4}, 0);
@@ -81,7 +81,7 @@ TEST_CASE("a scan that is none is refused") {
         "lower 'scan' for cpu:avx2: no algorithm takes it; merge_sort: takes sorts, not scans");
 }
 
-TEST_CASE("a scatter whose tensors do not meet is refused") {
+TEST_CASE("a scatter whose tensors do not fit each other is refused") {
   ScatterDescriptor scatter = scatter_of();
   scatter.updates = tensor("u", DType::kF32, {4, 20});
   CHECK(refusal(scatter, "scatter_lines") ==

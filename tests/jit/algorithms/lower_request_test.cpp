@@ -79,7 +79,7 @@ void check_conv(const Conv& conv, const std::string& algorithm, IsaLevel level) 
   CHECK(num_wrong == 0);
 }
 
-TEST_CASE("a padded convolution is the same with guarded loads and padded first") {
+TEST_CASE("a padded convolution gives the same with guarded loads and with padding first") {
   for (const char* algorithm : {"loop_direct", "loop_pad_first"}) {
     for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
       check_conv({}, algorithm, level);
@@ -90,7 +90,7 @@ TEST_CASE("a padded convolution is the same with guarded loads and padded first"
   }
 }
 
-TEST_CASE("a big padded convolution pads first by itself, a small one does not, and says why") {
+TEST_CASE("a large padded convolution pads first by default, a small one does not, and the reason is given") {
   const Target target = interpreted_target(IsaLevel::kAvx2);
   const Result<KernelSequence> big =
       lower_request(conv_nest({.channels = 16, .size = 28, .filters = 16}), target, forced(""));
@@ -105,7 +105,7 @@ TEST_CASE("a big padded convolution pads first by itself, a small one does not, 
 )");
 }
 
-TEST_CASE("what cannot be lowered is refused with every reason") {
+TEST_CASE("a request that cannot be lowered is refused with every reason") {
   const Target target = interpreted_target(IsaLevel::kAvx2);
   CHECK(lower_request(matmul_nest(2, 2, 2), target, forced("loop_pad_first")).status().message() ==
         "lower 'matmul' for cpu:avx2: no algorithm takes it; loop_pad_first: no operand is padded");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of a sequence for a GPU, run before the simulator's eyes.
+// The kernels of a sequence for a GPU, run while the simulator observes them.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct SequenceRun {
 /// The first finding of the simulator; empty: none. Scratch holds garbage at first.
 std::string finding_in(const KernelSequence&, const SequenceRun&);
 
-/// Bytes that all kernels load and store, by what they are bound to: operands, results and scratch together.
+/// Bytes that all kernels load and store, by the kind of memory that they are bound to: operands, results or scratch.
 struct TrafficBytes {
   std::uint64_t operands_loaded = 0, results_stored = 0, scratch_loaded = 0, scratch_stored = 0;
 };
@@ -42,9 +42,9 @@ struct Mistakes {
 };
 
 /// Calls `complaint_of` with the sequence, one of its kernels made wrong in one place at a time: each barrier left out,
-/// each bound off by one, each slot shorter, each guard always taken, each mask off by one and left out, each two slots
-/// on one place. It gives what it finds, be it wrong results, and must find everything but bounds, guards and masks
-/// that are harmless.
+/// each bound off by one, each slot shorter, each guard always taken, each mask off by one and left out, each pair of
+/// slots at one place. It returns its complaint, which may be wrong results, and must find every mistake except
+/// harmless bounds, guards and masks.
 using ComplaintOf = std::function<std::string(const KernelSequence&)>;
 Mistakes find_mistakes(const KernelSequence&, std::size_t kernel, const ComplaintOf& complaint_of);
 /// In all of its kernels.

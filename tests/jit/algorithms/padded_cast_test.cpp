@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FAILURES.md B: f32 rows quartered into f16, into destinations with an offset and room between rows.
+// FAILURES.md B: f32 rows divided by four and stored as f16, into destinations with an offset and padding between rows.
 #include <algorithm>
 #include <cstring>
 
@@ -88,7 +88,7 @@ void check_rows(const SizeExpr& rows, std::initializer_list<std::int64_t> nums_r
   }
 }
 
-TEST_CASE("rows that only the run knows: one kernel, no scratch, canaries untouched" * test::InTurn()) {
+TEST_CASE("rows of sizes that the run binds: one kernel, no scratch, canaries untouched" * test::InTurn()) {
   const SizeExpr any = Dim("rows");
   for (const Destination& to : {Destination{.padding = 5}, Destination{.offset = 3}, Destination{3, 5}}) {
     check_rows(any, {0, 1, 127, 128, 129, 256, 384}, 14336, to);
@@ -98,7 +98,7 @@ TEST_CASE("rows that only the run knows: one kernel, no scratch, canaries untouc
   }
 }
 
-TEST_CASE("rows that only the run knows, interpreted") {
+TEST_CASE("rows of sizes that the run binds, interpreted") {
   const Destination to{.offset = 3, .padding = 5};
   const Result<KernelSequence> sequence =
       lower_request(quarter_kernel(Dim("rows"), 50, to), test::interpreted_target(IsaLevel::kAvx512), test::forced(""));
@@ -110,7 +110,7 @@ TEST_CASE("rows that only the run knows, interpreted") {
   }
 }
 
-TEST_CASE("rows known when compiled: one kernel, no scratch, canaries untouched" * test::InTurn()) {
+TEST_CASE("rows of constant sizes: one kernel, no scratch, canaries untouched" * test::InTurn()) {
   for (const Destination& to : {Destination{.padding = 5}, Destination{.offset = 3}, Destination{3, 5}}) {
     check_rows(50000, {50000}, 64, to);
   }

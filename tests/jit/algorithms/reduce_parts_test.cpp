@@ -31,7 +31,7 @@ TEST_CASE("a long row is cut into parts, each for a group of its own") {
     std::vector<std::int64_t> groups;  // of the parts, of the rest if there is one, and of the join
   };
   const Row rows[] = {{(1 << 18) - 1, {1}},     // too short
-                      {1 << 18, {4, 1}},        // the minimum of parts
+                      {1 << 18, {4, 1}},        // the minimum number of parts
                       {1'000'003, {15, 1, 1}},  // a prime: the parts are not even
                       {10'000'000, {64, 1}},    // as many as are wanted
                       {100'000'007, {64, 1, 1}}};
@@ -41,14 +41,14 @@ TEST_CASE("a long row is cut into parts, each for a group of its own") {
   }
 }
 
-TEST_CASE("a run that binds a long row has as many groups, and one with a short row the whole nest") {
+TEST_CASE("a run that binds a long row has the same number of groups, and a short row uses the whole nest") {
   const KernelSequence sequence = lowered(row_reduction_nest(ReductionKind::kSum, 1, Dim("n")));
   CHECK(sequence.algorithm == "reduce_parts, loop_direct");
   CHECK(groups_of(sequence, 10'000'000) == std::vector<std::int64_t>{64, 1, 1, 0});
   CHECK(groups_of(sequence, 1000) == std::vector<std::int64_t>{0, 0, 0, 1});
 }
 
-TEST_CASE("nests with groups enough, short ones and products with tiles stay whole") {
+TEST_CASE("nests with enough groups, short ones and products with tiles stay whole") {
   CHECK(lowered(row_reduction_nest(ReductionKind::kMax, 64, 1 << 20)).algorithm == "loop_direct");
   CHECK(lowered(row_reduction_nest(ReductionKind::kMax, Dim("m"), 1 << 20)).algorithm == "loop_direct");
   CHECK(lowered(row_reduction_nest(ReductionKind::kMax, 4, 1 << 20)).algorithm == "reduce_parts");
@@ -56,7 +56,7 @@ TEST_CASE("nests with groups enough, short ones and products with tiles stay who
   CHECK(lowered(test::matmul_nest(1, 1, 1 << 20)).algorithm == "reduce_parts");
 }
 
-TEST_CASE("what cannot be cut says why") {
+TEST_CASE("a nest that cannot be cut gives the reason") {
   LoopKernelBuilder nest("embed");
   const AffineIndex inner = nest.reduction("k", 100);
   const OperandId table = nest.operand("table", {DType::kF32, {50}});

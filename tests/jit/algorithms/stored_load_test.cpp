@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts and scans with a load: which kernels there are, where the load is stored first, and what is refused.
+// Sorts and scans with a load: which kernels they have, when the load is stored first, and which loads are refused.
 #include <algorithm>
 #include <numeric>
 
@@ -66,7 +66,7 @@ TEST_CASE("a load is read by lanes, and stored to scratch for all other algorith
   CHECK(test::golden_problem("sequences_with_load.txt", text) == "");
 }
 
-TEST_CASE("algorithms that read no load sort what it has stored") {
+TEST_CASE("algorithms that read no load sort its stored elements") {
   for (const std::string algorithm : {"merge_sort", "radix_sort", "topk_heap"}) {
     CAPTURE(algorithm);
     const SortDescriptor sort = computed_sort({.extents = {3, 40}, .axis = 1, .k = 7, .largest = true});
@@ -95,7 +95,7 @@ TEST_CASE("algorithms that read no load sort what it has stored") {
   }
 }
 
-/// The longest body, each step of which takes many instructions.
+/// The longest body, whose steps each take many instructions.
 LoopKernel longest_load(const KernelTensor& input) {
   LoopKernelBuilder nest("load");
   const std::vector<AffineIndex> point = nest.parallel_dims(input.type.shape);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hand-written workgroup kernels before the simulator's eyes: right as they are, and each mistake in them is found.
+// Hand-written workgroup kernels, observed by the simulator: they are correct, and each mistake that is injected is
+// found.
 #include "tests/support/workgroup_kernels.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace millrace {
 namespace {
 
-/// A kernel with its inputs, and what plain loops make of them.
+/// A kernel with its inputs, and the results of plain loops.
 struct Problem {
   MachineKernel kernel;
   std::vector<std::vector<std::uint32_t>> buffers;        // as they are before
@@ -157,7 +158,7 @@ TEST_CASE("bounds that are off by one are found") {
   CHECK(num_mutants == 9);
 }
 
-TEST_CASE("slots that overlap while both live are found") {
+TEST_CASE("slots that overlap while both are live are found") {
   std::size_t num_plans = 0;
   for (const Problem& problem : mutated_problems()) {
     for (const MemoryPlan& plan : test::with_each_pair_of_slots_overlapped(plan_of(problem.kernel))) {

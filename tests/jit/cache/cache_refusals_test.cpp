@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cache says of files that it does not use, of kernels that nobody has, and of writing that fails.
+// The messages of a cache about files that it does not use, kernels that it does not find, and writes that fail.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -78,7 +78,7 @@ std::vector<Refused> refused_files() {
   return all;
 }
 
-TEST_CASE("a kernel that nobody has names the target, the directories, and why a file there is refused") {
+TEST_CASE("the message about a missing kernel names the target, the directories, and why a file there is refused") {
   for (const Refused& refused : refused_files()) {
     CAPTURE(refused.name);
     const TemporaryDirectory own;
@@ -96,7 +96,7 @@ TEST_CASE("a kernel that nobody has names the target, the directories, and why a
   }
 }
 
-TEST_CASE("a kernel that nobody has is told with a damaged file, a file in a layer's place, and without a directory") {
+TEST_CASE("a missing kernel is reported with a damaged file, with a file in a layer's place, and without a directory") {
   const Filled damaged;
   fs::resize_file(damaged.file(), 7);
   const std::string start =
@@ -117,7 +117,7 @@ TEST_CASE("another failure of a generator is passed on as it is") {
         "impossible: cannot be emitted");
 }
 
-TEST_CASE("a directory says how many of its files are refused, and why the first is") {
+TEST_CASE("a directory reports how many of its files are refused, and why the first is") {
   for (const Refused& refused : refused_files()) {
     CAPTURE(refused.name);
     const Filled filled;
@@ -144,7 +144,7 @@ std::string filling_error(const std::string& directory) {
   return status.message();
 }
 
-TEST_CASE("where writes are required, one that fails is an error with the file and the reason") {
+TEST_CASE("if writes are required, a failing write is an error with the file and the reason") {
   const Filled filled;
   const std::string start =
       fmt::format("kernel cache '{}': entry {} cannot be written: ", filled.directory.path(), filled.key());
@@ -154,7 +154,7 @@ TEST_CASE("where writes are required, one that fails is an error with the file a
     fs::create_directory(file);
     CHECK(filling_error(filled.directory.path()) == start + "a directory stands in its place; remove that");
   }
-  SUBCASE("no place on the disk") {
+  SUBCASE("no space on the disk") {
     // A file may grow to no byte here, which a full disk says with another errno.
     const rlimit none{.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
     rlimit before{};

@@ -56,7 +56,7 @@ std::chrono::seconds age_of(const fs::path& file) {
   return std::chrono::duration_cast<std::chrono::seconds>(fs::file_time_type::clock::now() - fs::last_write_time(file));
 }
 
-TEST_CASE("what stands in a file's place and is no file of a kernel is compiled anew and replaced") {
+TEST_CASE("anything but a kernel's file in its place is replaced, and the kernel is compiled anew") {
   const TemporaryDirectory directory;
   CHECK(get_once({.directory = directory.path()}, "text").misses == 1);
   const fs::path file = files_in(directory.path()).at(0);
@@ -88,7 +88,7 @@ TEST_CASE("what stands in a file's place and is no file of a kernel is compiled 
   CHECK(fs::is_regular_file(fs::symlink_status(file)));
 }
 
-TEST_CASE("a file that grows and shrinks while it is read is whole or damaged, never a part") {
+TEST_CASE("a file that grows and shrinks while it is read is complete or damaged, never partly used") {
   const TemporaryDirectory directory;
   const std::string text(100'000, 'x');
   CHECK(get_once({.directory = directory.path(), .max_bytes = 0}, text).misses == 1);
@@ -122,7 +122,7 @@ TEST_CASE("a file that grows and shrinks while it is read is whole or damaged, n
   CHECK(num_wrong == 0);
 }
 
-TEST_CASE("entries may be read by those who may list their directory, whatever the umask says") {
+TEST_CASE("whoever may list a directory may read its entries, whatever the umask is") {
   for (const mode_t mask : {0022, 0077}) {
     const TemporaryDirectory directory;
     const mode_t before = umask(mask);
@@ -138,7 +138,7 @@ TEST_CASE("entries may be read by those who may list their directory, whatever t
   }
 }
 
-TEST_CASE("directories that the cache makes are for this user alone") {
+TEST_CASE("only this user may read directories that the cache makes") {
   const TemporaryDirectory directory;
   const mode_t before = umask(0);
   CHECK(get_once({.directory = directory.path() + "/a/b"}, "text").misses == 1);
@@ -148,7 +148,7 @@ TEST_CASE("directories that the cache makes are for this user alone") {
   CHECK(mode_text(files_in(directory.path() + "/a/b").at(0)) == "600");
 }
 
-TEST_CASE("a layer beneath is read where the directory lacks a kernel, and never written") {
+TEST_CASE("a lower layer is read if the directory lacks a kernel, and never written") {
   const TemporaryDirectory upper, first, second;
   CHECK(get_once({.directory = first.path()}, "one").misses == 1);
   CHECK(get_once({.directory = second.path()}, "two").misses == 1);
@@ -165,7 +165,7 @@ TEST_CASE("a layer beneath is read where the directory lacks a kernel, and never
   CHECK(get_once({.read_only_directories = {second.path()}}, "two").disk_hits == 1);
 }
 
-TEST_CASE("a damaged entry is mended from the layer beneath, and one of a layer from the next") {
+TEST_CASE("a damaged entry is restored from the layer below, and a damaged entry of a layer from the next") {
   const TemporaryDirectory upper, first, second;
   for (const auto* layer : {&upper, &first, &second}) CHECK(get_once({.directory = layer->path()}, "text").misses == 1);
   fs::resize_file(files_in(upper.path()).at(0), 5);
@@ -193,7 +193,7 @@ TEST_CASE("layers come from the environment, as absolute paths") {
   CHECK(default_read_only_cache_directories().empty());
 }
 
-TEST_CASE("above the limit the entries that were used longest ago go") {
+TEST_CASE("above the limit the least recently used entries are removed") {
   const TemporaryDirectory directory;
   const auto text_of = [](int i) { return std::string(1000, static_cast<char>('a' + i)); };
   std::vector<fs::path> files;
@@ -248,7 +248,7 @@ TEST_CASE("a directory stays near its limit, however many short processes write 
   CHECK(max_bytes < kLimit + kLimit / 8);
 }
 
-TEST_CASE("what killed writers left an hour ago goes, and what is being written stays") {
+TEST_CASE("files that killed writers left an hour ago are removed, and files that are being written stay") {
   const TemporaryDirectory directory;
   const auto temporary = [&](char digit) {
     const std::string path = directory.path() + "/.millrace-" + std::string(32, digit) + ".tmp";

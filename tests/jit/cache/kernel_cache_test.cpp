@@ -38,7 +38,7 @@ TEST_CASE("a kernel is compiled once and then found in memory") {
   CHECK(cache.stats().misses == 1);
 }
 
-TEST_CASE("text, target and version of the generator each make another kernel") {
+TEST_CASE("text, target and version of the generator identify a kernel") {
   KernelCache cache({});
   const CountingGenerator one("1"), two("2");
   REQUIRE(cache.get(planned_kernel("a", "text"), kSpec, one).ok());
@@ -64,7 +64,7 @@ TEST_CASE("targets share a kernel that needs none of the features in which they 
   CHECK(needs_one.target_of(featured).to_text() == "cpu:avx512+vbmi2");
 }
 
-TEST_CASE("kernels that differ in their names only share code, each under its own name") {
+TEST_CASE("kernels that differ only in their names share code, each under its own name") {
   KernelCache cache({});
   const CountingGenerator generator;
   const auto a = cache.get(planned_kernel("a", "text"), kSpec, generator).value();
@@ -123,7 +123,7 @@ TEST_CASE("a damaged file is compiled anew and replaced") {
   CHECK(files_in(directory.path()).size() == 1);
 }
 
-TEST_CASE("a directory that cannot be written is no error") {
+TEST_CASE("a directory that cannot be written is not an error") {
   const TemporaryDirectory directory;
   const std::string file = directory.path() + "/a_file";
   std::ofstream(file) << "in the way";
@@ -175,7 +175,7 @@ TEST_CASE("threads that want one kernel compile it once") {
   CHECK(generator.emissions == 100);
 }
 
-TEST_CASE("processes share a directory, and none sees a part of a file") {
+TEST_CASE("processes share a directory, and never see an incomplete file") {
   const TemporaryDirectory directory;
   std::vector<pid_t> children;
   for (int child = 0; child < 4; ++child) {

@@ -28,7 +28,7 @@ ExecutableImage sample_image() {
   return image;
 }
 
-TEST_CASE("an image comes back as it was") {
+TEST_CASE("a written image is read back unchanged") {
   const ExecutableImage image = sample_image();
   const ExecutableImage back = decode_image(encode_image(image, "key"), "key").value();
   CHECK(back.format == ImageFormat::kHostCode);
@@ -59,7 +59,7 @@ TEST_CASE("every truncation and every tail is found") {
   CHECK(decode_image(file, "key").status().code() == StatusCode::kDataLoss);
 }
 
-TEST_CASE("random bytes are no image") {
+TEST_CASE("random bytes are not an image") {
   std::mt19937 random(7);
   for (int i = 0; i < 1000; ++i) {
     std::vector<std::byte> file(random() % 400);
@@ -68,7 +68,7 @@ TEST_CASE("random bytes are no image") {
   }
 }
 
-TEST_CASE("what is wrong with a file is said") {
+TEST_CASE("a mistake in a file is reported") {
   const ExecutableImage image = sample_image();
   auto message = [](const ExecutableImage& made, const std::string& key) {
     return decode_image(encode_image(made, key), "key").status().message();

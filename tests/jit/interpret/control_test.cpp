@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More in tests/jit/kernels/run_*.kernel.
+// Loops, reductions and errors of interpreted kernels. More in tests/jit/kernels/run_*.kernel.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -50,7 +50,7 @@ TEST_CASE("a loop ends at the end of i64") {
   }
 }
 
-TEST_CASE("a reduction adds lane i and lane i + n/2, again and again") {
+TEST_CASE("a reduction repeatedly adds lane i and lane i + n/2") {
   for (const std::uint32_t lanes : {1u, 2u, 4u, 8u, 32u}) {
     std::mt19937_64 random(lanes);
     std::vector<float> x(lanes), tree;
@@ -107,7 +107,7 @@ TEST_CASE("errors are added to the status word where a lane is true") {
   CHECK(status({0, 1, 0, 0, 0, 0, 0, 0}) == 1);
 }
 
-TEST_CASE("one kernel runs again with other sizes, any part of its groups") {
+TEST_CASE("one kernel runs again with other sizes and with any part of its groups") {
   MachineBuilder b("groups");
   const MemoryHandle result = b.buffer("result", DType::kI64, BufferAccess::kWrite);
   b.store(result, b.workgroup_id(), b.size(Dim("n")));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the interpreter refuses to go on with, observer or none.
+// The mistakes at which the interpreter ends a run, with and without an observer.
 #include <functional>
 
 #include <doctest/doctest.h>
@@ -39,7 +39,7 @@ TEST_CASE("a barrier waits for all threads of the workgroup") {
         "the workgroup here");
 }
 
-TEST_CASE("a barrier in a loop waits for threads that run fewer iterations") {
+TEST_CASE("a barrier in a loop waits for threads with fewer iterations") {
   MachineBuilder b("iterations");
   b.set_workgroup(4, 1);
   const MachineValue one = b.i32(1);
@@ -52,7 +52,7 @@ TEST_CASE("a barrier in a loop waits for threads that run fewer iterations") {
         "workgroup here");
 }
 
-TEST_CASE("lanes are exchanged by whole subgroups, which may be some of the workgroup's") {
+TEST_CASE("whole subgroups exchange lanes, and not all subgroups of a workgroup must") {
   const auto exchange_below = [](std::int32_t end, const std::function<void(MachineBuilder&)>& exchange) {
     MachineBuilder b("some");
     b.set_workgroup(96, 32);
@@ -81,7 +81,7 @@ TEST_CASE("lanes are exchanged by whole subgroups, which may be some of the work
         "all of the subgroup here");
 }
 
-TEST_CASE("a thread that leaves a slot, or loops for ever, ends the run") {
+TEST_CASE("a thread that leaves a slot, or loops without progress, ends the run") {
   {
     MachineBuilder b("outside");
     b.set_workgroup(4, 1);
@@ -110,7 +110,7 @@ TEST_CASE("a thread that leaves a slot, or loops for ever, ends the run") {
   }
 }
 
-TEST_CASE("a kernel goes on after a run that ended early") {
+TEST_CASE("a kernel runs again after a run that ended early") {
   MachineBuilder b("late");
   const MemoryHandle keys = b.workgroup_memory(DType::kI64, 2, "keys");
   b.store(keys, b.workgroup_id(), b.workgroup_id());

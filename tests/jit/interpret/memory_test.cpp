@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers end, or begin, at pages that must not be touched.
+// Interpreted loads and stores, of buffers that end or begin at pages that must not be touched.
 #include <cstring>
 
 #include <doctest/doctest.h>
@@ -62,7 +62,7 @@ MachineKernel masked_copy(DType dtype, std::uint32_t lanes) {
   return b.finish();
 }
 
-TEST_CASE("lanes that a mask leaves out touch no memory and give the other value") {
+TEST_CASE("masked-out lanes touch no memory and give the other value") {
   constexpr std::uint32_t kLanes = 8;
   for (const DType dtype : kDTypes) {
     const MachineKernel kernel = masked_copy(dtype, kLanes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulated device counts of a dispatch.
+// The counts that a simulated device keeps for a dispatch.
 #include <array>
 
 #include <doctest/doctest.h>
@@ -14,14 +14,14 @@ namespace {
 
 using Values = MachineBuilder::Values;
 
-TEST_CASE("counts are printed one a line, and add up") {
+TEST_CASE("counts are printed one per line, and add up") {
   SimCounts sum{.num_groups = 1, .lane_instructions = 2, .barriers = 3};
   sum += {.num_groups = 10, .buffer_bytes_read = 20, .buffer_bytes_written = 30, .workgroup_bytes_read = 40};
   sum += {.workgroup_bytes_written = 50, .bank_conflicts = 60, .barriers = 70};
   CHECK(test::golden_problem("sim_counts.txt", to_text(sum)) == "");
 }
 
-TEST_CASE("lane instructions are those of the threads that are there, times lanes, without constants") {
+TEST_CASE("lane instructions are counted per active thread and lane, without constants") {
   std::array<float, 256> x{}, y{};
   const std::array<BufferBinding, 2> buffers = {{{x.data(), sizeof(x)}, {y.data(), sizeof(y)}}};
   MachineBuilder b("k");
@@ -57,7 +57,7 @@ TEST_CASE("a loop counts its body once per iteration of a thread") {
   CHECK(test::run_on_sim(b.finish(), {}).counts.lane_instructions == 64 + 31 * 16);
 }
 
-/// Counts those of 64 threads, of which thread t touches element t * stride of workgroup memory.
+/// The bank conflicts of 64 threads, where thread t touches element t * stride of workgroup memory.
 std::uint64_t conflicts_of_stores(DType dtype, std::int32_t stride, const std::string& target = "sim:gfx1100") {
   MachineBuilder b("k");
   b.set_workgroup(64, TargetSpec::parse(target)->subgroup_size());
@@ -69,7 +69,7 @@ std::uint64_t conflicts_of_stores(DType dtype, std::int32_t stride, const std::s
   return run.counts.bank_conflicts;
 }
 
-TEST_CASE("a bank conflict is a cycle more than an even spread over the banks takes") {
+TEST_CASE("a bank conflict is a cycle beyond those of an even spread over the banks") {
   CHECK(conflicts_of_stores(DType::kI32, 1) == 0);
   CHECK(conflicts_of_stores(DType::kI32, 2) == 2 * 1);
   CHECK(conflicts_of_stores(DType::kI32, 8) == 2 * 7);
@@ -82,7 +82,7 @@ TEST_CASE("a bank conflict is a cycle more than an even spread over the banks ta
   CHECK(conflicts_of_stores(DType::kI32, 2, "sim:gfx90a") == 2);
 }
 
-TEST_CASE("threads share the word that they load, and take turns at an atomic") {
+TEST_CASE("threads share a loaded word, and execute atomics one after another") {
   MachineBuilder b("k");
   b.set_workgroup(64, 32);
   const MemoryHandle keys = b.workgroup_memory(DType::kI32, 64, "keys");
@@ -100,7 +100,7 @@ TEST_CASE("threads share the word that they load, and take turns at an atomic") 
   CHECK(run.counts.workgroup_bytes_written == 3 * 2 * 256);
 }
 
-TEST_CASE("a tree of sums reads its input once, and its workgroup memory as a tree does") {
+TEST_CASE("a tree of sums reads its input once, and its workgroup memory once per level") {
   const test::WorkgroupShape shape{128, 32};
   std::array<std::int32_t, 256> x{};
   std::array<std::int32_t, 2> sums{};

@@ -61,7 +61,7 @@ TEST_CASE("a thread that leaves its slot of workgroup memory is found") {
         "has 63");
 }
 
-TEST_CASE("workgroup memory that nobody wrote is found when it is read") {
+TEST_CASE("a read of unwritten workgroup memory is found") {
   Fixture f;
   const MemoryHandle keys = f.b.workgroup_memory(DType::kI32, 64, "keys");
   f.below(32, [&] { f.b.store(keys, f.b.thread_id(), f.b.thread_id()); });
@@ -72,7 +72,7 @@ TEST_CASE("workgroup memory that nobody wrote is found when it is read") {
         "byte 128 of workgroup memory, where nothing was stored");
 }
 
-TEST_CASE("private memory that the thread did not write is found when it is read") {
+TEST_CASE("a read of private memory that the thread did not write is found") {
   Fixture f;
   const MemoryHandle mine = f.b.private_memory(DType::kI32, 2, "mine");
   f.b.store(mine, f.b.i32(0), f.b.thread_id());
@@ -135,12 +135,12 @@ TEST_CASE("a kernel for subgroups of another size than the target's is found") {
         "kernel 'k': subgroups of 32 threads, sim:gfx90a has subgroups of 64; build the kernel for the target");
 }
 
-TEST_CASE("a kernel for one thread a workgroup, as CPUs have, is found") {
+TEST_CASE("a kernel for one thread per workgroup, as for CPUs, is found") {
   CHECK(test::run_on_sim(MachineBuilder("k").finish(), {}).status.message() ==
         "kernel 'k': subgroups of 1 threads, sim:gfx1100 has subgroups of 32; build the kernel for the target");
 }
 
-TEST_CASE("a kernel that executes more than it may is stopped") {
+TEST_CASE("a kernel that exceeds its limit of instructions is stopped") {
   Fixture f;
   const MachineValue zero = f.b.i32(0), one = f.b.i32(1);
   f.b.for_loop(zero, f.b.i32(1 << 30), one, {}, [&](MachineValue i, const Values&) {
@@ -154,7 +154,7 @@ TEST_CASE("a kernel that executes more than it may is stopped") {
         "run");
 }
 
-TEST_CASE("a kernel that needs more than the target has is not loaded") {
+TEST_CASE("a kernel that needs more memory or threads than the target has is not loaded") {
   const TargetSpec spec = TargetSpec::parse("sim:gfx1100").value();
   const auto generator = make_interpreter_generator();
   const ExecutableImage image =

@@ -15,7 +15,7 @@ namespace {
 
 using Values = MachineBuilder::Values;
 
-TEST_CASE("threads of a workgroup do what groups of one thread do, however they diverge") {
+TEST_CASE("threads of a workgroup give the results of groups of one thread, however they diverge") {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const test::RandomMachineKernel groups = test::make_random_kernel(
         seed, {.has_thread_ops = false, .num_groups = 1 + static_cast<std::uint32_t>(seed % 9)});
@@ -70,7 +70,7 @@ TEST_CASE("a thread knows its number in the workgroup, its lane, and its subgrou
   }
 }
 
-TEST_CASE("shuffles read lanes of the own subgroup, and lanes are taken modulo its size") {
+TEST_CASE("shuffles read lanes of the thread's own subgroup, modulo its size") {
   for (const auto [threads, subgroup] : kShapes) {
     const auto x = some_numbers(threads);
     const auto rotated =
@@ -94,7 +94,7 @@ TEST_CASE("shuffles read lanes of the own subgroup, and lanes are taken modulo i
   }
 }
 
-TEST_CASE("a ballot has a bit of each lane of the own subgroup") {
+TEST_CASE("a ballot has one bit per lane of the thread's own subgroup") {
   for (const auto [threads, subgroup] : kShapes) {
     const auto found = results_of<std::uint64_t>(each_thread_stores(
         threads, subgroup, DType::kU64, [](MachineBuilder& b, MachineValue x) { return b.ballot(b.lt(x, b.i32(0))); }));
@@ -131,7 +131,7 @@ TEST_CASE("subgroups reduce and scan") {
   }
 }
 
-TEST_CASE("threads run as many iterations of a loop as each wants, and its own branch in each") {
+TEST_CASE("each thread has its own number of iterations, and its own branch in each") {
   const auto kernel = each_thread_stores(70, 1, DType::kI32, [](MachineBuilder& b, MachineValue x) {
     const MachineValue one = b.i32(1), zero = b.i32(0);
     return b.for_loop(zero, x, b.i32(2), {x, zero}, [&](MachineValue i, const Values& carried) {
@@ -193,7 +193,7 @@ TEST_CASE("atomics happen in the order of threads and groups, or in one that a s
   CHECK(first_groups.size() == 3);
 }
 
-TEST_CASE("atomics combine as their ops do, and give what was there before") {
+TEST_CASE("atomics combine like their ops, and return the previous value") {
   const auto run = [](KernelOp op, std::int64_t initial) {
     MachineBuilder b("atomic");
     b.set_workgroup(4, 1);

@@ -48,7 +48,7 @@ Scalar run(const Body& body, std::span<const Scalar> x) {
   return values[index_of(body.yields[0])];
 }
 
-TEST_CASE("a body gives the same value recorded and on the host") {
+TEST_CASE("a body gives the same value when recorded and on the host") {
   BodyBuilder recorder;
   const BodyValue first = recorder.load(0, DType::kF32);
   const BodyValue second = recorder.load(1, DType::kF32);
@@ -66,7 +66,7 @@ TEST_CASE("a body gives the same value recorded and on the host") {
   }
 }
 
-TEST_CASE("a body's text has a line a value") {
+TEST_CASE("a body's text has one line per value") {
   BodyBuilder b;
   const BodyValue index = b.index(1);
   const BodyValue extent = b.constant_int(DType::kI64, 10);
@@ -78,7 +78,7 @@ TEST_CASE("a body's text has a line a value") {
   CHECK(test::golden_problem("body.txt", to_text(b.finish())) == "");
 }
 
-TEST_CASE("inlining a body copies it, but for what is replaced") {
+TEST_CASE("inlining a body copies it, except for the replaced operands") {
   BodyBuilder inner;
   const BodyValue a = inner.load(0, DType::kF32);
   const BodyValue c = inner.load(1, DType::kF32);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against base's Half and BFloat16, which their own tests hold to a plain reference, and against rationals.
+// Conversions of 16-bit floats, against base's Half and BFloat16, which their own tests compare with a plain reference,
+// and against rationals.
 #include "millrace/jit/float16_bodies.h"
 
 #include <cmath>

@@ -50,7 +50,7 @@ TEST_CASE("a loop kernel with every part of the text reads back, and mutated tex
   CHECK(round_trip_problem(test::matmul_nest(4, 8, 3)) == "");
 }
 
-TEST_CASE("the kind of a loop kernel follows from the rest, and a wrong one is an error") {
+TEST_CASE("the kind of a loop kernel follows from its structure, and a wrong kind is an error") {
   std::string text = to_text(test::matmul_nest(4, 8, 3));
   const std::size_t kind = text.find("contract");
   text.replace(kind, 8, "map");

@@ -20,7 +20,7 @@ Result<LoopKernel> weigh_rows(const SizeExpr& rows, const SizeExpr& columns) {
   return kernel.finish();
 }
 
-TEST_CASE("a built kernel is what the calls said, and computes it") {
+TEST_CASE("a built kernel has and computes what the calls describe") {
   CHECK(to_text(weigh_rows(Dim("rows"), 3).value()) == R"(loop_kernel "weigh_rows" contract {
   symbol rows
   d0 m parallel rows

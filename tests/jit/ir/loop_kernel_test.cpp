@@ -10,7 +10,7 @@ namespace {
 using test::matmul_nest;
 using test::unary_nest;
 
-TEST_CASE("a loop kernel's text says its whole meaning") {
+TEST_CASE("a loop kernel's text determines its meaning") {
   const LoopKernel kernel = matmul_nest(4, 8, 3);
   REQUIRE(verify(kernel).ok());
   CHECK(test::golden_problem("loop_kernel_matmul.txt", to_text(kernel)) == "");

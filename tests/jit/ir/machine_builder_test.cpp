@@ -15,7 +15,7 @@ std::string body_text(MachineBuilder& b) {
   return text.substr(text.find("body {"));
 }
 
-TEST_CASE("equal constants, sizes and ids are made once, and a scalar is splat where it meets a vector") {
+TEST_CASE("equal constants, sizes and ids are made once, and a scalar is splat if the other operand is a vector") {
   MachineBuilder b("k");
   const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kReadWrite);
   const MachineValue offset = b.add(b.size(Dim("n")), b.size(SizeExpr(3)));
@@ -32,7 +32,7 @@ TEST_CASE("equal constants, sizes and ids are made once, and a scalar is splat w
   CHECK(text.find("= splat", text.find("= splat") + 1) == text.rfind("= splat"));  // of the constant, of the lane
 }
 
-TEST_CASE("what loops ask for that does not change stands before them") {
+TEST_CASE("constants and sizes of a loop are defined before it") {
   MachineBuilder b("k");
   const MemoryHandle x = b.buffer("x", DType::kI64, BufferAccess::kWrite);
   const MachineValue zero = b.i64(0);
@@ -45,7 +45,7 @@ TEST_CASE("what loops ask for that does not change stands before them") {
   CHECK(test::golden_problem("builder_before_loops.txt", body_text(b)) == "");
 }
 
-TEST_CASE("what would change nothing is not written") {
+TEST_CASE("instructions without effect are not written") {
   MachineBuilder b("k");
   const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kReadWrite);
   const MachineValue zero = b.i64(0);

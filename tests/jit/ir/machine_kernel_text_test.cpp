@@ -54,7 +54,7 @@ TEST_CASE("regions of a kernel's text are indented and name what they carry") {
   CHECK(test::golden_problem("kernel_with_regions.txt", to_text(b.finish())) == "");
 }
 
-TEST_CASE("a kernel for many threads says how many, and what they exchange") {
+TEST_CASE("a kernel for many threads prints their number, and what they exchange") {
   MachineBuilder b("count");
   b.set_workgroup(64, 32);
   const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);

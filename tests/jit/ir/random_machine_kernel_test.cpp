@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-TEST_CASE("random kernels have every op of a machine kernel, and run") {
+TEST_CASE("random kernels contain every op of a machine kernel, and run") {
   std::set<KernelOp> found;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     const test::RandomMachineKernel random = test::make_random_kernel(seed);

@@ -140,7 +140,7 @@ Scalar from_long_double(DType dtype, long double value) {
   return {dtype, sign | ((static_cast<std::uint64_t>(exponent - 2 + bias) << fraction_bits) + fraction)};
 }
 
-/// The lesser, for kMin, of two floats that are no NaNs: -0 is below +0.
+/// The lesser, for kMin, of two floats that are not NaN: -0 is below +0.
 bool is_below(long double a, long double b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); }
 
 template <class T>

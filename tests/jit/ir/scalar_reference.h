@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each lanewise op means, written a second time: integers in __int128, floats in long double and std::.
+// The meaning of each lanewise op, implemented a second time: integers in __int128, floats in long double and std::.
 #pragma once
 
 #include "millrace/jit/kernel_op.h"

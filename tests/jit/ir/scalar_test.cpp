@@ -33,7 +33,7 @@ std::string first_difference(const test::OpSignature& signature, int count, std:
   return {};
 }
 
-TEST_CASE("every lanewise op on every dtype is what integers of 128 bits and std:: say" * test::InTurn()) {
+TEST_CASE("every lanewise op on every dtype equals the result of 128-bit integers and std::" * test::InTurn()) {
   std::mt19937_64 random(2);
   for (const test::OpSignature& signature : test::lanewise_signatures()) {
     CHECK(first_difference(signature, 4000, random) == "");

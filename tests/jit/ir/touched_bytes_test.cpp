@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes that a nest is said to touch, against those that a walk over all of its points finds.
+// The bytes that the analysis says a nest touches, against those that a walk over all of its points finds.
 #include "jit/ir/touched_bytes.h"
 
 #include <algorithm>

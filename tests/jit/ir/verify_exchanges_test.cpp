@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Under which conditions the verifier takes it that all threads of a subgroup come to a shuffle or a ballot.
+// Under which conditions the verifier accepts that all threads of a subgroup reach a shuffle or a ballot.
 #include <functional>
 
 #include <doctest/doctest.h>
@@ -50,7 +50,7 @@ MachineValue load_i32(MachineBuilder& b, MachineValue offset) {
   return b.load(b.buffer("x", DType::kI32, BufferAccess::kRead), offset);
 }
 
-TEST_CASE("a ballot that some threads of a subgroup may not come to is refused by name") {
+TEST_CASE("a ballot that some threads of a subgroup may not reach is refused, and the instruction is named") {
   MachineBuilder b("halves");
   b.set_workgroup(64, 32);
   b.if_else(
@@ -64,7 +64,7 @@ TEST_CASE("a ballot that some threads of a subgroup may not come to is refused b
         "it out, or broadcast the value that the branch depends on");
 }
 
-TEST_CASE("conditions that are equal in all threads are taken") {
+TEST_CASE("conditions that are equal in all threads are accepted") {
   CHECK(under([](auto& b) { return b.lt(b.workgroup_id(), b.size(Dim("n"))); }) == "taken");
   CHECK(under([](auto& b) { return b.lt(load_i32(b, b.workgroup_id()), b.i32(7)); }) == "taken");
   CHECK(under([](auto& b) { return b.ne(b.ballot(b.lt(b.thread_id(), b.i32(7))), b.constant_int(DType::kU64, 0)); }) ==
@@ -72,7 +72,7 @@ TEST_CASE("conditions that are equal in all threads are taken") {
   CHECK(under([](auto& b) { return b.lt(b.broadcast(load_i32(b, b.thread_id()), 3), b.i32(7)); }) == "taken");
 }
 
-TEST_CASE("conditions on whole subgroups are taken, those that part one are not") {
+TEST_CASE("conditions on whole subgroups are accepted, those that split one are not") {
   const auto below = [](std::int32_t end) { return under([=](auto& b) { return b.lt(b.thread_id(), b.i32(end)); }); };
   const auto up_to = [](std::int32_t end) { return under([=](auto& b) { return b.le(b.i32(end), b.thread_id()); }); };
   CHECK(below(32) == "taken");
@@ -94,7 +94,7 @@ TEST_CASE("conditions on whole subgroups are taken, those that part one are not"
   CHECK(under([](auto& b) { return b.eq(b.bit_and(b.thread_id(), b.i32(48)), b.i32(32)); }) == "refused");
 }
 
-TEST_CASE("arithmetic moves the numbers of a subgroup together, or parts them") {
+TEST_CASE("arithmetic keeps the numbers of a subgroup together, or splits them") {
   const auto row = [](MachineBuilder& b, std::int32_t by) { return b.add(b.thread_id(), b.i32(by)); };
   CHECK(under([&](auto& b) { return b.lt(row(b, 64), b.i32(128)); }) == "taken");
   CHECK(under([&](auto& b) { return b.lt(row(b, 1), b.i32(64)); }) == "refused");
@@ -102,7 +102,7 @@ TEST_CASE("arithmetic moves the numbers of a subgroup together, or parts them") 
   CHECK(under([](auto& b) { return b.lt(b.mul(b.thread_id(), b.i32(4)), b.i32(160)); }) == "refused");
   CHECK(under([](auto& b) { return b.lt(b.mul(b.thread_id(), b.i32(3)), b.i32(96)); }) == "refused");
   CHECK(under([](auto& b) { return b.lt(b.sub(b.i32(96), b.thread_id()), b.i32(32)); }) == "refused");
-  // Below 0, what is divided goes up, not down: -1 / 64 is 0.
+  // Division rounds negative numbers up, not down: -1 / 64 is 0.
   CHECK(under([](auto& b) { return b.eq(b.div(b.sub(b.thread_id(), b.i32(32)), b.i32(64)), b.i32(0)); }) == "refused");
   CHECK(under([](auto& b) { return b.lt(b.convert(DType::kI64, b.thread_id()), b.i64(64)); }) == "taken");
   // 2^27 times each number of a subgroup: of 32 bits, all windows are one.
@@ -113,7 +113,7 @@ TEST_CASE("arithmetic moves the numbers of a subgroup together, or parts them") 
         }) == "refused");
 }
 
-TEST_CASE("what a thread alone knows is no condition for all") {
+TEST_CASE("a condition on a thread's own value is not equal in all threads") {
   CHECK(under([](auto& b) { return b.lt(load_i32(b, b.thread_id()), b.i32(7)); }) == "refused");
   CHECK(under([](auto& b) {
           const MemoryHandle mine = b.private_memory(DType::kI32, 2, "mine");
@@ -127,7 +127,7 @@ TEST_CASE("what a thread alone knows is no condition for all") {
   CHECK(under([](auto& b) { return b.lt(b.shuffle_xor(load_i32(b, b.thread_id()), 1), b.i32(7)); }) == "refused");
 }
 
-TEST_CASE("what a branch or a loop gives is equal in all threads when they take it together") {
+TEST_CASE("the results of a branch or a loop are equal in all threads if they run it together") {
   const auto chosen = [](MachineBuilder& b, MachineValue condition) {
     return b.if_else(condition, [&] { return Values{b.i32(1)}; }, [&] { return Values{b.i32(2)}; })[0];
   };
@@ -153,7 +153,7 @@ std::string in_loop(const Condition& lower, const Condition& upper, const Condit
   return complaint_of(b).empty() ? "taken" : "refused";
 }
 
-TEST_CASE("a loop is run together when its iterations end for a whole subgroup at once") {
+TEST_CASE("threads run a loop together if it ends for a whole subgroup at once") {
   const auto number = [](std::int32_t value) { return [=](MachineBuilder& b) { return b.i32(value); }; };
   const auto thread = [](MachineBuilder& b) { return b.thread_id(); };
   const auto subgroup = [](MachineBuilder& b) { return b.subgroup_id(); };
@@ -167,7 +167,7 @@ TEST_CASE("a loop is run together when its iterations end for a whole subgroup a
   CHECK(in_loop(number(0), number(960), thread) == "refused");
 }
 
-TEST_CASE("a block within one that threads do not come to together is none either") {
+TEST_CASE("a block inside one that threads do not reach together is not reached together either") {
   MachineBuilder b("k");
   b.set_workgroup(96, 32);
   b.if_else(
@@ -186,7 +186,7 @@ TEST_CASE("a block within one that threads do not come to together is none eithe
   CHECK(complaint_of(b).find("block 2") != std::string::npos);
 }
 
-TEST_CASE("a carried value that parts the threads only in a later iteration is seen") {
+TEST_CASE("a carried value that splits the threads only in a later iteration is found") {
   MachineBuilder b("k");
   b.set_workgroup(96, 32);
   b.for_loop(b.i32(0), b.i32(9), b.i32(1), {b.i32(0), b.i32(0)}, [&](MachineValue, const Values& carried) {

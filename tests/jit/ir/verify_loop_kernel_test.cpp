@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More in tests/jit/kernels/verify_*.kernel.
+// Rules of loop kernels that no text can break. More in tests/jit/kernels/verify_*.kernel.
 #include <doctest/doctest.h>
 
 #include "tests/jit/map/nests.h"
@@ -17,7 +17,7 @@ std::string message_after(F&& damage) {
   return verify(kernel).message();
 }
 
-TEST_CASE("verify names the broken rule of an access that no text has") {
+TEST_CASE("verify names the broken rule of an access that no text can express") {
   CHECK(message_after([](LoopKernel& k) { k.loads[1].indices[0].coefficients.pop_back(); }) ==
         "loop kernel 'matmul': load 1: index 0 has 2 coefficients, expected 3, one per domain dim");
   CHECK(message_after([](LoopKernel& k) { k.loads[0].dynamic_dim = 2; }) ==

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no text can say. More in tests/jit/kernels/verify_*.kernel.
+// Rules of machine kernels that no text can break. More in tests/jit/kernels/verify_*.kernel.
 #include <doctest/doctest.h>
 
 #include "tests/jit/ir/kernel_draft.h"
@@ -35,7 +35,7 @@ TEST_CASE("the bits of a constant fit its dtype") {
         "%1 = constant: immediate is 0x10000, expected 16 bits of i16");
 }
 
-TEST_CASE("symbols agree, and every block has its place") {
+TEST_CASE("symbols agree, and every block belongs to one instruction") {
   KernelDraft draft;
   draft.kernel.num_groups = Dim("n").at_most(4);
   draft.kernel.blocks[BlockId{}].parameters = {draft.declare(kI64)};
@@ -47,7 +47,7 @@ TEST_CASE("symbols agree, and every block has its place") {
         "block 1 belongs to no instruction");
 }
 
-TEST_CASE("a kernel without a body is refused by its name") {
+TEST_CASE("a kernel without a body is refused, and named") {
   MachineKernel kernel;
   kernel.name = "empty";
   CHECK(verify(kernel).code() == StatusCode::kInvalidArgument);

@@ -165,7 +165,7 @@ std::vector<std::int64_t> indices_by_routine(IsaLevel isa, const std::vector<std
   return indices;
 }
 
-TEST_CASE("the routine finds in any number of rows, and joins the parts of those whose places lanes do not hold") {
+TEST_CASE("the routine takes any number of rows, and joins parts of rows whose indices do not fit lanes") {
   for (const IsaLevel isa : host_lane_levels()) {
     std::mt19937_64 random(3);
     for (const std::int64_t rows : {1, 3, 4, 5, 9}) {

@@ -25,7 +25,7 @@ TEST_CASE("orders of bits are those of the instructions that regroup lanes") {
         std::vector{0, 2, 8, 10, 4, 6, 12, 14, 1, 3, 9, 11, 5, 7, 13, 15});
 }
 
-TEST_CASE("an order is the bits at its places, and a rotation down undoes one up") {
+TEST_CASE("an order lists the bits at its places, and a rotation down undoes one up") {
   const std::vector<int> bits = {2, 0, 3, 1};
   const BitOrder order(bits);
   for (int place = 0; place < 4; ++place) CHECK(order.bit_at(place) == bits[static_cast<std::size_t>(place)]);

@@ -32,7 +32,7 @@ std::vector<std::uint8_t> random_bytes(std::size_t n, unsigned kind, std::mt1993
 }
 constexpr unsigned kNumKinds = 6;
 
-TEST_CASE("sorts of many bytes need the features, where the target has both, and no others do") {
+TEST_CASE("sorts of many bytes need the two features if the target has both, and other sorts do not") {
   struct Case {
     std::string_view spec;
     DType dtype = DType::kU8;
@@ -91,7 +91,7 @@ TEST_CASE("a piece of bytes is split by the upper two bits") {
       for (std::size_t i = 0; i < kBuckets; ++i) {
         CHECK(buckets[i][0] == kBefore);
         std::vector<std::uint8_t> found(buckets[i].data() + 1, ends[i]);
-        // Vectors come from four streams in turn, so the order is another one.
+        // Vectors come from four streams in rotation, so the order differs.
         std::ranges::sort(found);
         std::ranges::sort(expected[i]);
         CHECK(found == expected[i]);

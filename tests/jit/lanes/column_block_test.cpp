@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving interleaved rows into contiguous memory and back, and the functions that transpose tiles of them.
+// Copying interleaved rows into contiguous memory and back, and the functions that transpose tiles of them.
 #include "hal/host/routines/column_block.h"
 
 #include <cstring>
@@ -53,7 +53,7 @@ void check_tiles(std::size_t tile, std::size_t element_bytes, std::size_t count,
   CHECK((to_bytes == 0 || std::memcmp(to.data(), expected.data(), to_bytes) == 0));
 }
 
-TEST_CASE("whole tiles are transposed, by code and by evaluation, and nothing beside them is touched") {
+TEST_CASE("whole tiles are transposed, by code and by evaluation, and nothing around them is touched") {
   for (const IsaLevel isa : host_lane_levels()) {
     for (const DType dtype : kOfEachSize) {
       KeptLanes lanes;
@@ -97,7 +97,7 @@ void check_round_trip(const RowsTensor& tensor, std::int64_t columns, std::int64
   CHECK(back == expected);
 }
 
-TEST_CASE("rows go through a block and back, whatever their number and length are") {
+TEST_CASE("rows are copied to a block and back, for any number and length") {
   for (const IsaLevel isa : host_lane_levels()) {
     for (const DType dtype : kOfEachSize) {
       MappedLanes lanes;
@@ -156,7 +156,7 @@ SortDescriptor sort_of_columns(const Shape& shape, const SizeExpr& k) {
   return sort;
 }
 
-/// The bytes of a slot; -1 if there is none.
+/// The bytes of a slot; -1 if the plan has no such slot.
 std::int64_t slot_of(std::string_view name, const SortDescriptor& sort, std::string_view spec) {
   const PlannedKernel planned = plan_rows_work(sort, TargetSpec::parse(spec).value()).value();
   CHECK(planned.memory.workgroup_bytes <= 512 << 10);
@@ -173,7 +173,7 @@ TEST_CASE("the plan of a sort along another axis names the memory for its rows")
   // A selection's few results stay where they are.
   CHECK(column_slot(sort_of_columns({100, 1000}, 4), "cpu:avx2") == 16 * 512);
   const SizeExpr n = Dim("n").at_most(1 << 30);
-  // Rows of any length take what there is.
+  // Rows of any length take all available memory.
   CHECK(column_slot(sort_of_columns({n, 1000}, n), "cpu:avx2") == (512 << 10) - (4 << 10) - (20 << 10));
   // One row of a million has no room, and contiguous rows need none.
   CHECK(column_slot(sort_of_columns({1'000'000, 1000}, 1'000'000), "cpu:avx2") == -1);
@@ -196,7 +196,7 @@ TEST_CASE("sorts of any length have workgroup memory for the keys of short rows,
   CHECK(text(1'000'000) != text(n));
 }
 
-TEST_CASE("the longest row of a pitch has no longer neighbour of that pitch") {
+TEST_CASE("a row longer than the longest of a pitch needs a greater pitch") {
   for (const std::int64_t element_bytes : {1, 2, 4, 8}) {
     for (const std::int64_t bytes : {192, 1024, 256 << 10}) {
       const std::int64_t longest = ColumnBlock::longest_row(bytes, element_bytes);
@@ -206,7 +206,7 @@ TEST_CASE("the longest row of a pitch has no longer neighbour of that pitch") {
   }
 }
 
-TEST_CASE("a selection takes rows along another axis as long as one has room") {
+TEST_CASE("a selection takes rows along another axis as long as one fits") {
   CHECK(selects_first(sort_of_columns({65'000, 1000}, 8)));
   CHECK_FALSE(selects_first(sort_of_columns({66'000, 1000}, 8)));
   CHECK(selects_first(sort_of_columns({66'000, 1}, 8)));

@@ -14,7 +14,7 @@ namespace {
 
 using test::GuardedMemory;
 
-/// Appends what lies below and above a bound to two streams, and counts lanes in a variable.
+/// Appends the lanes below and above a bound to two streams, and counts lanes in a variable.
 LaneFunction split_function(IsaLevel isa, int lane_bits) {
   LaneBuilder b(isa, lane_bits);
   const LaneValue bound = b.broadcast(4);
@@ -77,15 +77,15 @@ void check_split(IsaLevel isa) {
   }
 }
 
-TEST_CASE("code of loops appends what the host does") {
+TEST_CASE("code of loops appends the same lanes as the host") {
   for (const IsaLevel isa : host_lane_levels()) {
     check_split<std::int32_t>(isa);
     check_split<std::int64_t>(isa);
   }
 }
 
-/// Streams whole vectors, and moves a pointer by what it has loaded.
-TEST_CASE("code streams, advances by a lane and returns one as the host does") {
+/// Streams whole vectors, and advances a pointer by a loaded lane.
+TEST_CASE("code streams, advances by a lane and returns a lane like the host") {
   for (const IsaLevel isa : host_lane_levels()) {
     for (const int lane_bits : {32, 64}) {
       LaneBuilder b(isa, lane_bits);

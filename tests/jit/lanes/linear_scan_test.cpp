@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-TEST_CASE("ranges that overlap have different places") {
+TEST_CASE("overlapping ranges have different registers") {
   std::mt19937 random(3);
   for (int round = 0; round < 300; ++round) {
     std::vector<LiveRange> ranges;
@@ -34,7 +34,7 @@ TEST_CASE("ranges that overlap have different places") {
   }
 }
 
-TEST_CASE("ranges spill only if registers run out, those first that end last") {
+TEST_CASE("ranges spill only if registers run out, first those that end last") {
   const std::vector<LiveRange> ranges = {{0, 9}, {1, 4}, {2, 3}, {4, 5}};
   CHECK(allocate_registers(ranges, 3).num_slots == 0);
   const Allocation tight = allocate_registers(ranges, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements computed by lanes against the definition of each body op, on the host and emitted.
+// Elements computed by lanes, on the host and emitted, against the definition of each body op.
 #include "jit/lanes/load_microkernels.h"
 
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 using test::GuardedMemory;
 using Source = ComputedElements::Source;
 
-/// Zeros, the ends of the range, infinities, NaNs and what is next to them, among random bits.
+/// Zeros, the ends of the range, infinities, NaNs and their neighbours, among random bits.
 Scalar draw(DType dtype, std::mt19937_64& random) {
   constexpr double kSpecial[] = {0, -0.0, 1, -1, 0.5, 127, 128, -129, 255, 65504, 2147483648.0, -2147483904.0, 1e30};
   const std::uint64_t kind = random() % 4;
@@ -145,7 +145,7 @@ bool is_refused(KernelOp op, DType from, DType to) {
   }
 }
 
-TEST_CASE("lanes compute each op of bodies as it is defined, or refuse it") {
+TEST_CASE("lanes compute each op of bodies as defined, or refuse it") {
   int num_computed = 0;
   for (const KernelOp op : kAllKernelOps) {
     if (!is_lanewise(op) || op == KernelOp::kConstant) continue;
@@ -222,7 +222,7 @@ TEST_CASE("lanes convert from one stored dtype to another") {
 }
 
 /// A body of many values that live until its end, which spills.
-TEST_CASE("long bodies compute what they are defined to") {
+TEST_CASE("long bodies compute the defined results") {
   ComputedElements elements;
   BodyBuilder b;
   std::vector<BodyValue> values;
@@ -245,7 +245,7 @@ std::string refusal(const ComputedElements& elements) {
   return compute_elements_function(IsaLevel::kAvx2, elements).status().message();
 }
 
-TEST_CASE("what lanes cannot compute is refused by name") {
+TEST_CASE("an op that lanes cannot compute is refused, and named") {
   const DType f32[3] = {DType::kF32, DType::kF32, DType::kF32}, u32[1] = {DType::kU32}, i64[1] = {DType::kI64};
   CHECK_EQ(refusal(one_op(KernelOp::kMulAdd, f32, DType::kF32)), "mul_add of f32 has no lanes");
   CHECK_EQ(refusal(one_op(KernelOp::kSqrt, std::span(f32, 1), DType::kF32)), "sqrt of f32 has no lanes");

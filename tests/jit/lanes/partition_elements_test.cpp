@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The partition that makes the keys of a row, on the host and emitted, against keys that are made first.
+// The partition that makes the keys of a row, on the host and emitted, against keys that are computed beforehand.
 #include <algorithm>
 #include <random>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The selection of elements that have the first k among them: what is found, and how much of the row is read for it.
+// The selection of elements that include the first k: which are found, and how much of the row is read.
 #include "hal/host/routines/row_selector.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::vector<IsaLevel> lane_levels() {
   return {IsaLevel::kAvx2, IsaLevel::kAvx512};
 }
 
-/// A function whose address knows what it evaluates; each has a number.
+/// A function for each number, so that its address identifies what it evaluates.
 template <int kNumber, class Pointer>
 struct Evaluated;
 template <int kNumber, class... Arguments>
@@ -152,7 +152,7 @@ struct Row {
   std::function<std::int64_t(std::int64_t i, std::int64_t n, std::mt19937_64& random)> key;
 };
 
-/// The first k of what was found are the first k of the row.
+/// The first k of the found elements are the first k of the row.
 template <class Key>
 void check_first(const std::vector<Key>& row, std::int64_t k, std::vector<Key> found) {
   REQUIRE(std::ssize(found) >= k);
@@ -183,7 +183,7 @@ void check_rows(IsaLevel isa) {
       {"two values", [](I, I, R& random) { return static_cast<I>(random() % 2); }},
       {"few below the rest", [](I i, I, R&) { return i % 9001 == 17 ? i % 5 : 1000; }},
       {"sawtooth", [](I i, I, R&) { return -(i % 4001); }},
-      // Ties that columns find too many of when most of them are read. A few are read in order first then.
+      // Ties of which columns find too many when most of them are read. A few are read in order first then.
       {"late ties",
        [](I i, I n, R&) {
          const I eighth = n / 128 * 128 / 8;
@@ -206,9 +206,9 @@ void check_rows(IsaLevel isa) {
         const auto outcome = selection.select(row, k);
         check_first(row, k, outcome.numbers);
         check_first(row, k, selection.select(row, k, Elements::kComputed).numbers);
-        // Every element once, again at most once where something passes, and once more where that was too much.
+        // Every element once, at most once more where an element passes, and once more where too many passed.
         CHECK(outcome.elements_read <= (shape.name == "late ties" ? 3 : 2) * n + 1024);
-        // Each follows k + 128 finds at least, or a block.
+        // Each follows at least k + 128 found elements, or a block.
         CHECK(outcome.num_reductions <= n / (k + 128) + 1);
         if (k < 100 && n == 300'000 && shape.name != "descending") CHECK(outcome.elements_read < n + n / 4);
       }
@@ -216,8 +216,8 @@ void check_rows(IsaLevel isa) {
   }
 }
 
-/// A row whose least elements are all where a sample reads so many neighbours, as RowSelector::sample() chooses its
-/// places.
+/// A row whose smallest elements are all at `num_places` places where a sample reads neighbours, as
+/// RowSelector::sample() chooses them.
 std::vector<std::int32_t> row_that_misleads(std::int64_t n, std::int64_t num_places) {
   constexpr std::int64_t kNeighbours = 16;
   const std::int64_t stride = n / num_places;
@@ -267,13 +267,13 @@ TEST_CASE("first elements in one lane of a row are spread over groups") {
     }
     const auto outcome = Selection<std::int32_t>(isa).select(row, k);
     CAPTURE(to_text(isa));
-    // Lanes turn: without that, so many pass that those found are sorted in between.
+    // Lanes rotate: otherwise so many elements pass that the found ones are sorted in between.
     CHECK(outcome.num_reductions == 0);
     CHECK(outcome.elements_read < 2 * n);
   }
 }
 
-TEST_CASE("columns that tie as a whole are found up to the room for elements") {
+TEST_CASE("columns of equal elements are found up to the capacity") {
   for (const IsaLevel isa : lane_levels()) {
     const std::int64_t lanes = num_lanes_of(isa, 32);
     Selection<std::int32_t> selection(isa);

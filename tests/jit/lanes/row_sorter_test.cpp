@@ -200,11 +200,11 @@ TEST_CASE("rows of keys above an index are sorted, equal ones by the index" * te
   }
 }
 
-/// Puts the least keys wherever the first pivots are sampled, so that every split is bad.
+/// Puts the smallest keys wherever the first pivots are sampled, so that every split is bad.
 template <class Key>
 std::vector<Key> sampling_killer(const RowSorterCode& code, std::int64_t n) {
   // Plays the sort with keys that are decided late (McIlroy, "A killer adversary for quicksort", 1999, by positions):
-  // after a bad split at the least keys, the rest keeps its order, so the next samples are known.
+  // after a bad split at the smallest keys, the rest keeps its order, so the next samples are known.
   std::vector<std::int64_t> left(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < left.size(); ++i) left[i] = static_cast<std::int64_t>(i);
   std::vector<Key> keys(left.size(), -1);
@@ -253,7 +253,7 @@ TEST_CASE("keys that mislead every sample are sorted in O(n log n)" * test::InTu
   }
 }
 
-TEST_CASE("digits take over from samples that mislead where not all keys above an index are wanted") {
+TEST_CASE("digits replace misleading samples if not all keys above an index are wanted") {
   for (const IsaLevel isa : host_lane_levels()) {
     const SorterCode code(isa, 64);
     for (const std::int64_t n : {3'000, 5'000}) {

@@ -169,7 +169,7 @@ TEST_CASE("every dtype scans, from either end, with and without the element itse
   }
 }
 
-TEST_CASE("emitted sums round as those of the host do") {
+TEST_CASE("emitted sums round like those of the host") {
   for (const IsaLevel isa : host_lane_levels()) {
     for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
       for (const ReductionKind kind : {ReductionKind::kSum, ReductionKind::kProd}) {
@@ -231,7 +231,7 @@ TEST_CASE("the base is added to the results of a block, and not to its total") {
   }
 }
 
-/// The total of a row, which is what a scan that excludes the element gives for the next one.
+/// The total of a row: the result that an exclusive scan would give for the next element.
 template <class T>
 T total_of(IsaLevel isa, const ScanLanes& scan, const std::vector<T>& row, std::size_t first_part, bool emitted) {
   const auto run = [&](const LaneFunction& function, const std::array<std::int64_t, kMaxLaneArguments>& arguments) {
@@ -350,7 +350,7 @@ void check_streams(IsaLevel isa, DType dtype) {
   }
 }
 
-TEST_CASE("the routine streams results wherever they begin") {
+TEST_CASE("the routine streams results at any address") {
   for (const IsaLevel isa : host_lane_levels()) {
     check_streams<float>(isa, DType::kF32);
     check_streams<std::int64_t>(isa, DType::kI64);

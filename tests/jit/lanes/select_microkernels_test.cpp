@@ -91,7 +91,7 @@ struct KeyedRow {
     if (keys.largest) return std::isnan(x) || x >= limit;
     return std::isnan(limit) || x <= limit;
   }
-  /// The greatest key of what is equal to element i in the order of the sort: of any NaN, or of zeros.
+  /// The greatest key of the elements that equal element i in the order of the sort: of any NaN, or of zeros.
   std::int64_t limit_of(std::int64_t i, IsaLevel isa) const {
     const auto key_of_number = [&](double x) {
       std::byte element[8] = {};
@@ -157,9 +157,9 @@ void for_each_limit(const Check& check) {
   }
 }
 
-TEST_CASE("elements up to a limit are those that are not beyond it in the order of the sort") {
+TEST_CASE("elements up to a limit are those not beyond it in the order of the sort") {
   for_each_limit([](IsaLevel isa, const KeyedRow& row, long double number, std::int64_t limit) {
-    // Chunks in turn: the last one's vectors, then those of the first.
+    // Chunks in rotation: the last one's vectors, then those of the first.
     std::vector<std::int64_t> steps(16);
     const std::int64_t step[] = {kVectors * (row.num_chunks - 1), -kVectors * row.num_chunks};
     for (std::int64_t i = 0; i < 2; ++i) {
@@ -185,7 +185,7 @@ TEST_CASE("elements up to a limit are those that are not beyond it in the order 
   });
 }
 
-TEST_CASE("groups that reach a limit are those with an element that does") {
+TEST_CASE("groups that reach a limit are those with an element that reaches it") {
   for_each_limit([](IsaLevel isa, const KeyedRow& row, long double number, std::int64_t limit) {
     std::vector<std::int64_t> expected, numbers(static_cast<std::size_t>(row.num_chunks * row.lanes + 16));
     for (std::int64_t group = 0; group < row.num_chunks * row.lanes; ++group) {
@@ -208,9 +208,9 @@ TEST_CASE("groups that reach a limit are those with an element that does") {
   });
 }
 
-TEST_CASE("a group's least key is up to a limit where an element of the group is") {
+TEST_CASE("a group's smallest key is up to a limit if an element of the group is") {
   for_each_limit([](IsaLevel isa, const KeyedRow& row, long double number, std::int64_t limit) {
-    // Group g of a chunk has lane g of each vector. Lanes turn, but for elements that are computed.
+    // Group g of a chunk has lane g of each vector. Lanes rotate, except for computed elements.
     const auto check = [&](const std::vector<std::int64_t>& minima, bool turns, bool has_columns) {
       std::int64_t num_wrong = 0;
       for (std::int64_t group = 0; group < row.num_chunks * row.lanes; ++group) {
@@ -248,7 +248,7 @@ TEST_CASE("a group's least key is up to a limit where an element of the group is
   });
 }
 
-TEST_CASE("chunks are listed that have a least key up to the limit") {
+TEST_CASE("chunks whose smallest key is up to the limit are listed") {
   std::mt19937_64 random(9);
   for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     for (const int lane_bits : {32, 64}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The selection of elements of short rows that have the first k among them.
+// The selection of elements of short rows that include the first k.
 #include "hal/host/routines/short_selector.h"
 
 #include <algorithm>

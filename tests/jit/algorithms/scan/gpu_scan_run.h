@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans for GPUs, run before the simulator's eyes and compared with plain code.
+// Scans for GPUs, run while the simulator observes them and compared with plain code.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans for GPUs, interpreted before the simulator's eyes.
+// Scans for GPUs, interpreted while the simulator observes them.
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/scan/gpu_scan_run.h"
@@ -68,7 +68,7 @@ TEST_CASE("a scan takes any axis, and no rows at all") {
   }
 }
 
-TEST_CASE("rows of sizes that a run binds are cut into pieces where they are long") {
+TEST_CASE("long rows of sizes that a run binds are cut into pieces") {
   const Dim n("n");
   const ScanCase test{.dtype = DType::kI32, .extents = {2, 0}, .axis = 1};
   const KernelSequence sequence = lowered_scan(descriptor_of(test, {2, n}), "gfx1100");
@@ -96,7 +96,7 @@ TEST_CASE("rows of sizes that a run binds are cut into pieces where they are lon
   }
 }
 
-TEST_CASE("as many rows scan as a run binds") {
+TEST_CASE("a run binds the number of rows that are scanned") {
   for (const std::int64_t n : {9, 3000}) {
     const ScanCase any{.dtype = DType::kI32, .extents = {0, n}, .axis = 1};
     for (const char* algorithm : kAlgorithms) {
@@ -162,7 +162,7 @@ double error_beside(float large, const ScanCase& test, const std::string& algori
   return error;
 }
 
-TEST_CASE("carries of float sums nest: small terms are kept beside a large one") {
+TEST_CASE("carries of float sums nest: small terms next to a large one are not lost") {
   const auto bound_of = [](int levels) { return (128 * levels + 24) * 0x1p-24; };
   for (const bool is_symbolic : {false, true}) {
     const auto symbols = [&](std::int64_t n) { return is_symbolic ? SymbolValues{{"n", n}} : SymbolValues{}; };
@@ -206,7 +206,7 @@ TEST_CASE("each mistake in a scan is found") {
   CHECK(num_found == 23);
 }
 
-TEST_CASE("threads walk lines that lie side by side") {
+TEST_CASE("threads scan adjacent lines") {
   std::uint32_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     if (dtype == DType::kBool) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries sorts on CPUs, and compares with the order that plain code gives.
+// Runs sorts on CPUs, and compares their results with plain code.
 #pragma once
 
 #include <algorithm>

@@ -33,7 +33,7 @@ TEST_CASE("every dtype and pattern sorts stably, NaN greatest, in both direction
   }
 }
 
-TEST_CASE("any axis, any size, any k, each subset of wanted results") {
+TEST_CASE("rows of any axis and size sort, for any k and each subset of wanted results") {
   for (const char* algorithm : kAlgorithms) {
     for (std::uint32_t axis = 0; axis < 3; ++axis)
       check_sort<float>({DType::kF32, {5, 3, 4}, axis, 2, true}, algorithm);
@@ -53,7 +53,8 @@ TEST_CASE("any axis, any size, any k, each subset of wanted results") {
   check_sort<float>({DType::kF32, {1, 1000}, 1, 1000}, "merge_sort");
 }
 
-TEST_CASE("rows so long that digits have 11 bits, and rows with records beyond workgroup memory" * test::InTurn()) {
+TEST_CASE("rows long enough for digits of 11 bits, and rows with records beyond workgroup memory, sort" *
+          test::InTurn()) {
   for (const DType dtype : {DType::kU16, DType::kF32, DType::kF64}) {
     for (const Pattern pattern : {Pattern::kRandom, Pattern::kEqual, Pattern::kSpecial}) {
       for (const std::int64_t n : {4095, 4096, 70'000}) {
@@ -66,7 +67,7 @@ TEST_CASE("rows so long that digits have 11 bits, and rows with records beyond w
   }
 }
 
-TEST_CASE("the radix sort takes rows that are long, whether k is few or not") {
+TEST_CASE("the radix sort takes long rows, for a small or a large k") {
   const Target target = interpreted_target(IsaLevel::kAvx2);
   const auto algorithm_of = [&](std::int64_t n, std::int64_t k) {
     return lower_request(descriptor_of({DType::kF32, {2, n}, 1, k}), target, forced("")).value().algorithm;
@@ -81,7 +82,7 @@ TEST_CASE("the radix sort takes rows that are long, whether k is few or not") {
   CHECK(sequence->refusals[3] == Refusal{"radix_sort", "rows of 63 elements; worth it from 64"});
 }
 
-TEST_CASE("a network sorts short rows of every dtype, pattern and layout, and what k asks for of them") {
+TEST_CASE("a network sorts short rows of every dtype, pattern and layout, for any k") {
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
       for (const std::int64_t n : {0, 1, 2, 3, 7, 8, 15}) {
@@ -104,7 +105,7 @@ TEST_CASE("a network sorts short rows of every dtype, pattern and layout, and wh
   }
 }
 
-TEST_CASE("a network is chosen for rows of up to 15 elements, which are known before a run") {
+TEST_CASE("a network is chosen for rows of up to 15 elements, if the size is constant") {
   const auto algorithm_of = [&](const SortCase& test, IsaLevel isa) {
     return lower_request(descriptor_of(test), interpreted_target(isa), forced("")).value().algorithm;
   };
@@ -123,7 +124,7 @@ TEST_CASE("a network is chosen for rows of up to 15 elements, which are known be
         "to 15, known before a run");
 }
 
-TEST_CASE("values of 8 and 16 bits are counted, of every pattern, and zeros and NaNs keep their bits and order") {
+TEST_CASE("values of 8 and 16 bits are counted, for every pattern, and zeros and NaNs keep their bits and order") {
   for (const DType dtype : kAllDTypes) {
     if (size_bytes(dtype) > 2) continue;
     for (const Pattern pattern : test::kAllPatterns) {
@@ -167,7 +168,7 @@ TEST_CASE("bools sort, false first") {
   }
 }
 
-TEST_CASE("rows and k that only a run knows take scratch") {
+TEST_CASE("rows and k that a run binds take scratch") {
   SortDescriptor sort = descriptor_of({DType::kI32, {2, 9}, 1, 4, true});
   const Dim n = Dim("n").at_least(1), k = Dim("k").at_most(100);
   const Shape shape{2, n}, kept{2, k};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Radix sorts for GPUs, interpreted before the simulator's eyes.
+// Radix sorts for GPUs, interpreted while the simulator observes them.
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/sort/gpu_sort_run.h"
@@ -84,7 +84,7 @@ TEST_CASE("a pass of a radix sort reads elements twice and writes them once") {
   CHECK(traffic.scratch_stored == 3 * n * 4 + 2 * counts + 4 * 256 * 4);
 }
 
-TEST_CASE("a radix sort gives the same whatever the order of threads and groups") {
+TEST_CASE("a radix sort gives the same result in every order of threads and groups") {
   const SortCase test{.dtype = DType::kI8, .extents = {1, 1000}, .axis = 1, .k = 1000};
   const KernelSequence sequence = lowered_sort(test::descriptor_of(test), "gfx1100", kRadix);
   for (std::uint64_t seed = 1; seed <= 200; ++seed) CHECK(complaint_of<std::int8_t>(sequence, test, {}, seed) == "");
@@ -120,7 +120,7 @@ std::string complaint_of_scan(const KernelSequence& sequence, std::size_t num_bl
   return counts == expected && totals == expected_totals ? "" : "sums are wrong";
 }
 
-/// Each mistake in the kernel that sums up the counts of so many blocks.
+/// Each mistake in the kernel that sums the counts of `num_blocks` blocks.
 void check_mistakes_of_scan(std::size_t num_blocks, std::size_t num_mistakes) {
   const auto n = static_cast<std::int64_t>(num_blocks) * 4096;
   const SortCase test{.dtype = DType::kI8, .extents = {n}, .k = n};
@@ -135,7 +135,7 @@ void check_mistakes_of_scan(std::size_t num_blocks, std::size_t num_mistakes) {
   CHECK(mistakes.num_harmless == 0);
 }
 
-TEST_CASE("each mistake in summing counts up is found") {
+TEST_CASE("each mistake in summing counts is found") {
   check_mistakes_of_scan(257, 8);  // more than a workgroup sums up at a time
   check_mistakes_of_scan(3, 4);    // fewer than a subgroup does
 }

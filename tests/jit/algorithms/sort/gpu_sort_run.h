@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts for GPUs, run before the simulator's eyes and compared with plain code.
+// Sorts for GPUs, run while the simulator observes them and compared with plain code.
 #pragma once
 
 #include <string>
@@ -54,7 +54,7 @@ inline void check_sort(const SortCase& test, std::string_view gfx, const std::st
   CAPTURE(gfx);
   const KernelSequence sequence = lowered_sort(descriptor_of(test), gfx, algorithm);
   visit_dtype(test.dtype, [&]<class T>() {
-    // There is no vector of bool elements; a byte that is 0 or 1 orders as it does.
+    // std::vector<bool> has no bool elements; bytes that are 0 or 1 sort in the same order.
     using Element = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
     CHECK(complaint_of<Element>(sequence, test) == "");
   });

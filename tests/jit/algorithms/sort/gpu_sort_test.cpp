@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts for GPUs, interpreted before the simulator's eyes.
+// Sorts for GPUs, interpreted while the simulator observes them.
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/sort/gpu_sort_run.h"
@@ -17,7 +17,7 @@ constexpr const char* kGpus[] = {"gfx1100", "gfx90a"};  // subgroups of 32 and o
 
 constexpr std::int64_t kSizes[] = {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 1024, 4096};
 
-TEST_CASE("a workgroup's rows sort stably at every size, in both directions, before the simulator's eyes") {
+TEST_CASE("a workgroup's rows sort stably at every size, in both directions, without findings") {
   for (const char* gfx : kGpus) {
     std::size_t iteration = 0;
     for (const std::int64_t n : kSizes) {
@@ -42,7 +42,7 @@ TEST_CASE("a workgroup's rows of every dtype sort") {
   }
 }
 
-TEST_CASE("a workgroup sorts along any axis, keeps the first k, and writes only what is wanted") {
+TEST_CASE("a workgroup sorts along any axis, keeps the first k, and writes only the wanted results") {
   for (const char* gfx : kGpus) {
     for (std::uint32_t axis = 0; axis < 3; ++axis) {
       check_sort({.extents = {5, 70, 4}, .axis = axis, .k = 3, .largest = true}, gfx, "gpu_tile_sort");
@@ -68,7 +68,7 @@ SortDescriptor dynamic_sort(DType dtype, const Dim& n) {
   return sort;
 }
 
-TEST_CASE("a workgroup sorts rows of sizes that a run binds, up to what was said") {
+TEST_CASE("a workgroup sorts rows of sizes that a run binds, up to the declared maximum") {
   const KernelSequence sequence = lowered_sort(dynamic_sort(DType::kF32, Dim("n").at_most(200)), "gfx1100");
   CHECK(sequence.algorithm == "gpu_tile_sort");
   for (const std::int64_t n : {0, 1, 7, 64, 200}) {
@@ -76,7 +76,7 @@ TEST_CASE("a workgroup sorts rows of sizes that a run binds, up to what was said
   }
 }
 
-TEST_CASE("a workgroup's sort gives the same whatever the order of threads and groups") {
+TEST_CASE("a workgroup's sort gives the same result in every order of threads and groups") {
   SortCase test{.extents = {9, 65}, .axis = 1, .k = 65};
   const KernelSequence sequence = lowered_sort(test::descriptor_of(test), "gfx1100", "gpu_tile_sort");
   for (std::uint64_t seed = 1; seed <= 200; ++seed) CHECK(complaint_of<float>(sequence, test, {}, seed) == "");
@@ -100,7 +100,7 @@ TEST_CASE("each mistake in a workgroup's sort is found") {
   CHECK(num_harmless == 2);  // an exchange of packed records that are equal: only those that fill a tile up are
 }
 
-TEST_CASE("a workgroup refuses rows that it does not hold") {
+TEST_CASE("a workgroup refuses rows that do not fit") {
   const auto refusal = [](const SortDescriptor& sort) {
     return lower_request(sort, test::gpu_target("gfx1100"), test::forced("gpu_tile_sort")).status().message();
   };

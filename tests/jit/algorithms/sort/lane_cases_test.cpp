@@ -42,8 +42,7 @@ std::string cases_text(const SortDescriptor& sort, std::initializer_list<std::in
   return text;
 }
 
-TEST_CASE(
-    "rows of any length along another axis are selected from while one has room, and longer ones left to a heap") {
+TEST_CASE("a selection takes rows of any length along another axis while one fits, and a heap takes longer ones") {
   const SizeExpr n = Dim("n").at_most(1 << 30);
   CHECK(cases_text(sort_of(DType::kF32, {n, 1000}, 8), {100, 65'519, 65'520}) ==
         "sort_first: select, lanes of 64, n 100 65519\n");
@@ -53,7 +52,7 @@ TEST_CASE(
   CHECK(cases_text(sort_of(DType::kF32, {n, 1}, 8), {100, 65'520}) == "sort: select, lanes of 64, n 100 65520\n");
 }
 
-TEST_CASE("rows of any length of narrow elements have short indices while they have room") {
+TEST_CASE("rows of any length of narrow elements have short indices while these fit") {
   const SizeExpr n = Dim("n").at_most(1 << 30);
   for (const DType dtype : {DType::kF16, DType::kU16, DType::kI8, DType::kBool}) {
     CHECK(cases_text(sort_of(dtype, {n, 1}, n), {100, 65'536, 65'537}) ==

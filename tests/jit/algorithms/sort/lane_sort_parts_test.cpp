@@ -50,7 +50,7 @@ TEST_CASE("a sort of long rows of floats is four kernels, which share scratch") 
         "2 x sort_runs: operand 0 result 0 written scratch 0 scratch 1 scratch 2 scratch 3 written\n");
 }
 
-TEST_CASE("where keys hold an index, nothing is restored") {
+TEST_CASE("if keys hold an index, nothing is restored") {
   CHECK(summary_of(lower(descriptor_of({DType::kF32, {262'144}, 0, 262'144})).value()) ==
         "cuts 8192 bytes\n"
         "starts 192 bytes\n"
@@ -83,7 +83,7 @@ std::string key_memory(DType dtype, std::int64_t rows, const SizeExpr& n) {
   return sequence.scratch[0].size_bytes.to_text() + " bytes";
 }
 
-TEST_CASE("rows that are counted have memory that does not grow with them") {
+TEST_CASE("counted rows have memory that does not grow with their length") {
   for (const DType dtype : {DType::kU8, DType::kI8, DType::kBool}) {
     CHECK(key_memory(dtype, 3, 64'000'000) == "139264 bytes in workgroup memory");
     CHECK(key_memory(dtype, 3, Dim("n").at_most(64'000'000)) == "139264 bytes in workgroup memory");
@@ -110,7 +110,7 @@ TEST_CASE("a row of any length is sorted as a whole or in parts") {
   CHECK(sequence.algorithm == "lane_sort_parts, lane_sort");
 }
 
-TEST_CASE("few results of a long row are selected, whatever k a run may bind") {
+TEST_CASE("few results of a long row are selected, for every k that a run may bind") {
   SortDescriptor sort = descriptor_of({DType::kI32, {1'000'000}, 0, 1});
   sort.k = Dim("k").at_most(100'000);
   for (std::optional<KernelTensor>* result : {&sort.values, &sort.indices}) {
@@ -131,7 +131,7 @@ TEST_CASE("few results of a long row are selected, whatever k a run may bind") {
   CHECK(launched(8193) == "sort_parts_cuts sort_parts_chunks sort_parts_buckets ");
 }
 
-TEST_CASE("short rows are refused, and what one kernel does better is not considered") {
+TEST_CASE("short rows are refused, and rows that one kernel sorts faster are not considered") {
   const auto reason = [](const SortCase& test) {
     const KernelSequence sequence = lower(descriptor_of(test)).value();
     std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts to try, and the order that plain code gives: a std::sort of (value, index).
+// Cases of sorts, and their expected order from plain code: a std::sort of (value, index).
 #pragma once
 
 #include <algorithm>
@@ -126,7 +126,7 @@ std::vector<std::int64_t> order_of_row(const SortCase& test, const std::vector<T
   return order;
 }
 
-/// A result of a row; what is not wanted is 0.
+/// A result of a row; an unwanted result is 0.
 struct ChosenElement {
   std::uint64_t value_bits = 0;
   std::int64_t index = 0;

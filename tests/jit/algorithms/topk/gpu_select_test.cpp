@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TopK of many by the digits of their keys, interpreted before the simulator's eyes.
+// TopK with a large k by the digits of the keys, interpreted while the simulator observes it.
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/sort/gpu_sort_run.h"
@@ -34,7 +34,7 @@ TEST_CASE("the first k of rows of every size are selected, sorted and unsorted" 
   check_sort({.extents = {100003}, .k = 3000, .largest = true, .pattern = Pattern::kRandom}, "gfx90a");
 }
 
-TEST_CASE("a selection takes every dtype and pattern, and gives each of its results alone" * test::InTurn()) {
+TEST_CASE("a selection takes every dtype and pattern, and may give only one of its results" * test::InTurn()) {
   std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
@@ -53,7 +53,7 @@ TEST_CASE("a selection takes every dtype and pattern, and gives each of its resu
   check_sort({.extents = {0, 40}, .axis = 1, .k = 10}, "gfx1100", kSelect);
 }
 
-TEST_CASE("rows and k that a run binds are selected from") {
+TEST_CASE("a selection takes rows and k that a run binds") {
   const Dim n("n"), k = Dim("k").at_most(5000);
   SortDescriptor sort = test::descriptor_of({.extents = {2, 1}, .axis = 1, .k = 1, .largest = true});
   const Shape shape{2, n}, kept{2, k};
@@ -73,7 +73,7 @@ TEST_CASE("rows and k that a run binds are selected from") {
   }
 }
 
-TEST_CASE("a selection reads its input once a digit and twice more, and sorts what it chose alone") {
+TEST_CASE("a selection reads its input once per digit and twice more, and sorts only the selected elements") {
   const std::uint64_t n = 50000, k = 3000, blocks = (n + 4095) / 4096;
   SortCase test{.extents = {static_cast<std::int64_t>(n)}, .k = static_cast<std::int64_t>(k)};
   test.pattern = Pattern::kRandom;
@@ -97,7 +97,7 @@ TEST_CASE("a selection reads its input once a digit and twice more, and sorts wh
   }
 }
 
-TEST_CASE("a selection gives the same whatever the order of threads and groups" * test::InTurn()) {
+TEST_CASE("a selection gives the same result in every order of threads and groups" * test::InTurn()) {
   SortCase test{.dtype = DType::kI16, .extents = {1, 1000}, .axis = 1, .k = 300};
   for (const bool sorted : {true, false}) {
     test.sorted = sorted;
@@ -125,7 +125,7 @@ TEST_CASE("each mistake in finding the k-th key and choosing up to it is found")
   CHECK(num_harmless == 5);  // counts of 0 that are added, too, and totals of no digit, which stand behind all
 }
 
-TEST_CASE("a selection says why a sort of all is better") {
+TEST_CASE("a selection gives the reason if a full sort is faster") {
   const auto refused = [](const SortCase& test) {
     const KernelSequence sequence = lowered_sort(test::descriptor_of(test), "gfx1100");
     CHECK(sequence.algorithm == "gpu_radix_sort");

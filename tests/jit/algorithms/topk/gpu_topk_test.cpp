@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TopK for GPUs, interpreted before the simulator's eyes.
+// TopK for GPUs, interpreted while the simulator observes it.
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/sort/gpu_sort_run.h"
@@ -16,7 +16,7 @@ using test::SortCase;
 
 constexpr const char* kGpus[] = {"gfx1100", "gfx90a"};  // subgroups of 32 and of 64
 
-TEST_CASE("a subgroup selects a few of a row, of every pattern and dtype") {
+TEST_CASE("a subgroup selects a few elements of a row, for every pattern and dtype") {
   std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
@@ -32,7 +32,7 @@ TEST_CASE("a subgroup selects a few of a row, of every pattern and dtype") {
   }
 }
 
-TEST_CASE("parts of a row keep the first k, of every pattern and dtype" * test::InTurn()) {
+TEST_CASE("parts of a row keep the first k, for every pattern and dtype" * test::InTurn()) {
   std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
@@ -48,7 +48,7 @@ TEST_CASE("parts of a row keep the first k, of every pattern and dtype" * test::
   }
 }
 
-TEST_CASE("the first k of rows of every size, along any axis" * test::InTurn()) {
+TEST_CASE("the first k of rows of every size are selected along any axis" * test::InTurn()) {
   for (const char* gfx : kGpus) {
     for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 1024, 4096, 32000}) {
       for (const std::int64_t k : {1, 5, 50}) {
@@ -65,7 +65,7 @@ TEST_CASE("the first k of rows of every size, along any axis" * test::InTurn()) 
   check_sort({.extents = {100003}, .k = 2000, .largest = true}, "gfx1100");
 }
 
-TEST_CASE("each input element is read once, and what is kept once more") {
+TEST_CASE("each input element is read once, and each kept one once more") {
   struct Row {
     std::vector<std::int64_t> extents;
     std::int64_t k;
@@ -89,7 +89,7 @@ TEST_CASE("each input element is read once, and what is kept once more") {
   }
 }
 
-TEST_CASE("rows and k that a run binds" * test::InTurn()) {
+TEST_CASE("a selection takes rows and k that a run binds" * test::InTurn()) {
   const Dim n("n"), k = Dim("k").at_most(60);
   SortDescriptor sort = test::descriptor_of({.extents = {2, 1}, .axis = 1, .k = 1, .largest = true});
   const Shape shape{2, n}, kept{2, k};
@@ -109,7 +109,7 @@ TEST_CASE("rows and k that a run binds" * test::InTurn()) {
   }
 }
 
-TEST_CASE("as many rows as a run binds") {
+TEST_CASE("a run binds the number of rows") {
   struct Row {
     std::int64_t n, k;
     const char* algorithm;
@@ -130,7 +130,7 @@ TEST_CASE("as many rows as a run binds") {
   }
 }
 
-TEST_CASE("a selection gives the same whatever the order of threads and groups" * test::InTurn()) {
+TEST_CASE("a selection gives the same result in every order of threads and groups" * test::InTurn()) {
   struct Row {
     const char* algorithm;
     std::int64_t rows, n;
@@ -166,7 +166,7 @@ TEST_CASE("each mistake in a selection is found" * test::InTurn()) {
   }
 }
 
-TEST_CASE("what workgroup memory does not hold is refused with numbers, and passes over scratch are taken") {
+TEST_CASE("a k beyond workgroup memory is refused with numbers, and passes over scratch are chosen") {
   const Shape shape{2, Dim("n")}, kept{2, 2000};  // records of 16 bytes: no i32 counts n
   SortDescriptor sort = test::descriptor_of({.extents = {2, 1}, .axis = 1, .k = 1});
   sort.k = 2000;
@@ -182,7 +182,7 @@ TEST_CASE("what workgroup memory does not hold is refused with numbers, and pass
                 "planned, amdgpu:gfx1100 has 64 KiB"});
 }
 
-TEST_CASE("a selection refuses what it does not hold") {
+TEST_CASE("a selection refuses a k that does not fit") {
   const auto refusal = [](const SortCase& test, const std::string& algorithm) {
     return lower_request(test::descriptor_of(test), test::gpu_target("gfx90a"), test::forced(algorithm))
         .status()
@@ -195,7 +195,7 @@ TEST_CASE("a selection refuses what it does not hold") {
         where + "gpu_topk_parts: the first 2049 of a row; a workgroup keeps 2048");
 }
 
-TEST_CASE("of a row that is no longer than a subgroup a sort is as fast as a selection") {
+TEST_CASE("a selection refuses a row that fits a subgroup, because a sort is as fast") {
   for (const auto& [gfx, reason] : {std::pair{"gfx1100", "rows of 32 elements; 32 lanes sort them at once"},
                                     std::pair{"gfx90a", "rows of 32 elements; 64 lanes sort them at once"}}) {
     const KernelSequence sequence = lowered_sort(test::descriptor_of({.extents = {9, 32}, .axis = 1, .k = 3}), gfx);

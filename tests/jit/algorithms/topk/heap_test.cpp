@@ -29,7 +29,7 @@ TEST_CASE("every dtype and pattern gives the first k stably, NaN greatest, in bo
   }
 }
 
-TEST_CASE("rows that end anywhere in a vector, any k, each subset of wanted results") {
+TEST_CASE("rows may end anywhere in a vector, for any k and each subset of wanted results") {
   for (const std::int64_t rest : {0, 1, 15, 16, 17, 63, 64, 65, 128, 129}) {
     for (const std::int64_t k : {0, 1, 2, 3, 4, 31, 32}) {
       for (const int wanted : {1, 2, 3}) {
@@ -43,7 +43,7 @@ TEST_CASE("rows that end anywhere in a vector, any k, each subset of wanted resu
   }
 }
 
-TEST_CASE("any axis, and as many as there are") {
+TEST_CASE("a heap selects along any axis, for a k up to the whole row") {
   for (std::uint32_t axis = 0; axis < 3; ++axis) {
     check_sort<float>({DType::kF32, {5, 70, 4}, axis, 4, true}, kAlgorithm);
     check_sort<float>({DType::kF32, {5, 5, 5}, axis, 5}, kAlgorithm);
@@ -67,7 +67,7 @@ TEST_CASE("a heap beyond workgroup memory is in scratch") {
   check_sort<std::int32_t>(test, kAlgorithm);
 }
 
-TEST_CASE("it takes less than a quarter of a row, and what only a run knows beside sorts of all") {
+TEST_CASE("a heap takes a k below a quarter of a row, and for sizes that a run binds stands next to full sorts") {
   const Target target = interpreted_target(IsaLevel::kAvx2);
   const auto algorithm_of = [&](const SizeExpr& n, const SizeExpr& k) {
     SortDescriptor sort = descriptor_of({DType::kI32, {2, 9}, 1, 4, true});
@@ -111,7 +111,7 @@ TEST_CASE("it takes less than a quarter of a row, and what only a run knows besi
   CHECK(algorithm_of(n, k) == "topk_heap, radix_sort, merge_sort");
 }
 
-TEST_CASE("too many of a row are refused") {
+TEST_CASE("a k that is too large for a row is refused") {
   const Result<KernelSequence> sequence =
       lower_request(descriptor_of({DType::kF32, {2, 32}, 1, 8}), interpreted_target(IsaLevel::kAvx2), forced(""));
   REQUIRE(sequence.status().message() == "");
