@@ -30,8 +30,8 @@ REGISTER_LISTENER("run_counter", 1, RunCounter);
 
 }  // namespace
 
-/// Does what doctest's own does, except that a run whose filters match no test case fails: a child process whose case
-/// was renamed, or a call with a typing mistake, has tested nothing.
+/// Runs the tests like doctest's own main, except that a run whose filters match no test case fails: a child process
+/// whose case was renamed, or a call with a typing mistake, has tested nothing.
 int main(int argc, char** argv) {
   doctest::Context context(argc, argv);
   const int result = context.run();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests that run code which only LLVM generates. A build without it leaves them out and says so; what else fails there is
-# a mistake, of the library or of this list.
+# Tests that run code which only LLVM generates. A build without it leaves them out and reports that; any other failure
+# there is a mistake, of the library or of this list.
 set(needs_llvm
   "jit/llvm/.*"
   "hal/isa/isa_device_test.cpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random valid graphs, printed, read back, compiled and run at several sizes, every output against the oracle.
 //
-//     random_graphs [--device DEVICE] [--large] [SEED [COUNT]]     the tests' graphs, when nothing is said
+//     random_graphs [--device DEVICE] [--large] [SEED [COUNT]]     the tests' graphs without arguments
 //
 // On every ISA level of the host, or on the device, such as sim:gfx1100 or isa:gfx1100,seed=3. Large graphs have rows
-// of thousands and more sorts, selections, scans and reductions. Says each seed that fails, with the smallest graph
-// that still does; the exit code is then 1.
+// of thousands and more sorts, selections, scans and reductions. Prints each seed that fails, with the smallest graph
+// that still fails; the exit code is then 1.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random sorts and TopKs, each program with several inputs, all results against the oracle.
 //
-//     random_sorts [SEED [COUNT]]     the tests' programs, when nothing is said
+//     random_sorts [SEED [COUNT]]     the tests' programs without arguments
 //
-// On every ISA level of the host. Says each seed that fails, with the smallest sort that still does; the exit code is
-// then 1.
+// On every ISA level of the host. Prints each seed that fails, with the smallest sort that still fails; the exit code
+// is then 1.
 #include <cstdio>
 #include <cstdlib>
 

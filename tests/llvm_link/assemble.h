@@ -14,7 +14,7 @@ namespace millrace::test {
 /// What the assembler makes of a line.
 struct AssembledLine {
   std::vector<std::byte> bytes = {};
-  std::string error = {};  // why it is no instruction
+  std::string error = {};  // why it is not an instruction
 };
 
 /// LLVM's assembler on lines of one instruction each, for a processor and a size of its waves.

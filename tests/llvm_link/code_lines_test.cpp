@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of instructions, beside those that LLVM's own reader of line tables gives.
+// The lines of instructions, against LLVM's own reader of line tables.
 #include <doctest/doctest.h>
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/Object/ObjectFile.h>

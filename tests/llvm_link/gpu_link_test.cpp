@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What linking GPU objects refuses, and what reading them back finds.
+// Linking GPU objects: which are refused, and what reading them back finds.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -26,7 +26,7 @@ TEST_CASE("an object without anything to resolve is linked") {
   CHECK(info.other_functions.empty());
 }
 
-TEST_CASE("undefined symbols are refused by name") {
+TEST_CASE("undefined symbols are refused, and named") {
   const std::string object = compile_gpu_module(R"(
     declare ptr @malloc(i64)
     declare void @free(ptr)
@@ -66,9 +66,9 @@ std::size_t num_notes(const std::vector<std::byte>& object) {
   return count;
 }
 
-TEST_CASE("what is joined has one metadata note, with the kernels of all") {
+TEST_CASE("a joined object has one metadata note, with the kernels of all") {
   std::vector<std::string> objects, names;
-  for (int i = 0; i < 20; ++i) {  // so many that MessagePack writes an array of them in another form
+  for (int i = 0; i < 20; ++i) {  // enough that MessagePack writes their array in another form
     names.push_back("kernel_" + std::to_string(i));
     objects.push_back(compile_gpu_module(kernels({names.back()})));
   }
@@ -96,7 +96,7 @@ TEST_CASE("objects whose metadata is of two versions are refused") {
   CHECK(!link_gpu_modules({of_version("a", "400"), of_version("b", "500")}).ok());
 }
 
-TEST_CASE("the version of an object, and what it wants of a processor, are read") {
+TEST_CASE("the version of an object, and its requirements on a processor, are read") {
   const std::string flag = "!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"amdhsa_code_object_version\", i32 ";
   CHECK(info_of_gpu_module(kernels({"kernel"}, flag + "400}\n")).version == 4);
   CHECK(info_of_gpu_module(kernels({"kernel"}, flag + "500}\n")).version == 5);
@@ -147,7 +147,7 @@ TEST_CASE("relative relocations are decoded, and others refused") {
   REQUIRE(segment != code.segments.end());
   CHECK(segment->bytes[code.relocations[1].target - segment->address] == std::byte{4});
 
-  // An Elf64_Rela: where, the type, what is added.
+  // An Elf64_Rela: offset, type, addend.
   const std::array<std::uint64_t, 3> entry = {code.relocations[0].address, llvm::ELF::R_AMDGPU_RELATIVE64,
                                               code.relocations[0].target};
   const auto bytes = std::as_bytes(std::span(entry));
@@ -164,7 +164,7 @@ TEST_CASE("relative relocations are decoded, and others refused") {
         "code object: relocation at 0xfffffffffffffffc lies outside of the segments");
 }
 
-TEST_CASE("code for waves of 64 is printed with 64-bit masks, on RDNA too") {
+TEST_CASE("code for waves of 64 is printed with 64-bit masks, also on RDNA") {
   const auto text_of = [](const std::string& features, const std::string& mask) {
     const std::string object = compile_gpu_module(
         "define protected amdgpu_kernel void @kernel() \"target-features\"=\"" + features +

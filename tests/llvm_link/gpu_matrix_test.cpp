@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every op, dtype, algorithm and target as AMD GPU code. Its instructions' text says all that their bytes do: LLVM's
-// assembler makes the same bytes of it. The isa device executes the text.
+// Every op, dtype, algorithm and target as AMD GPU code. The text of its instructions is complete: LLVM's assembler
+// makes the same bytes from it. The isa device executes the text.
 #include <algorithm>
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ std::span<const std::byte> bytes_of(const MachineCode& code, const MachineCodeIn
   return {};
 }
 
-/// The first instruction whose text says something else than its bytes; empty if there is none.
+/// The first instruction whose text differs from its bytes; empty if all agree.
 std::string find_lossy_text(const MachineCode& code, const MachineCodeKernel& kernel) {
   std::vector<std::string> lines;
   for (const MachineCodeInstruction& instruction : kernel.instructions) lines.push_back(instruction.text);
@@ -85,7 +85,7 @@ TEST_CASE("the matrix of ops, algorithms, dtypes and targets is emitted, and its
   MESSAGE("slice ", to_text(slice), ": ", num_emitted, " of ", number, ", ", num_compared, " instructions compared");
 }
 
-TEST_CASE("a text that says something else than its bytes, or nothing, is found") {
+TEST_CASE("a text that differs from its bytes, or is empty, is found") {
   const auto find = [](const char* text) {
     const MachineCode code{
         .gfx = "gfx1100",

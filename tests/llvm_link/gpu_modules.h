@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules for AMD GPUs, of LLVM IR as text, because the emitter makes none like these.
+// Modules for AMD GPUs as LLVM IR text, because the emitter generates none like these.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where machine code exchanges values between lanes while some may be off. The code is written by hand.
+// Finding where machine code exchanges values between lanes while some may be off. The code is written by hand.
 #include <doctest/doctest.h>
 
 #include "gpu_modules.h"
@@ -48,7 +48,8 @@ TEST_CASE("behind the instruction that restores EXEC, every lane is on again") {
   CHECK(!exchanges_in(branch + kSwap).empty());
 }
 
-TEST_CASE("every instruction that takes values from lanes is one, and what reads a lane that is named is none") {
+TEST_CASE(
+    "every instruction that takes values from other lanes is an exchange, but not one that reads a constant lane") {
   const std::string narrow = "s_and_b32 exec_lo, exec_lo, vcc_lo\n";
   CHECK(exchanges_in(narrow + kSwap) == kSwapAt4);
   for (const char* text : {"v_permlane16_b32 v2, v1, s2, s3", "v_permlane64_b32 v2, v1", "ds_bpermute_b32 v2, v1, v0",
@@ -75,7 +76,7 @@ TEST_CASE("every instruction that writes EXEC may turn lanes off") {
   }
 }
 
-TEST_CASE("one half of a branch is no place for an exchange; behind both halves is") {
+TEST_CASE("an exchange in one half of a branch is found; after both halves it is allowed") {
   const auto found = [](const std::string& in_then, const std::string& in_else, const std::string& behind) {
     return exchanges_in(
         "s_and_saveexec_b32 s4, vcc_lo\n"
@@ -98,7 +99,7 @@ TEST_CASE("one half of a branch is no place for an exchange; behind both halves 
   CHECK(found("s_mov_b32 s4, 0\n", "", kSwap).size() == 1);
 }
 
-TEST_CASE("lanes leave a loop one by one, and behind it are all there again") {
+TEST_CASE("lanes leave a loop one by one, and all are on again after it") {
   const auto found = [](const std::string& in_loop, const std::string& behind) {
     return exchanges_in(
         "s_mov_b32 s5, 0\n"
@@ -113,12 +114,12 @@ TEST_CASE("lanes leave a loop one by one, and behind it are all there again") {
         behind);
   };
   CHECK(found("", kSwap).empty());
-  // On in its first iteration, not in those that follow.
+  // On in its first iteration, not in the following ones.
   CHECK(found(kSwap, "") == kSwapAt4);
   CHECK(found("s_mov_b32 s5, 0\n", kSwap).size() == 1);
 }
 
-TEST_CASE("a loop whose iterations all lanes take together is a place for an exchange") {
+TEST_CASE("an exchange in a loop that all lanes run together is allowed") {
   CHECK(exchanges_in("again:\n" + std::string(kSwap) +
                      "s_add_u32 s5, s5, 1\n"
                      "s_cmp_lt_u32 s5, s6\n"
@@ -137,12 +138,12 @@ TEST_CASE("the branches of code beyond 128 KiB are followed, forwards and back")
   CHECK(exchanges_in(narrow + branch("20", "0") + kSwap + restore + kSwap).empty());
   CHECK(exchanges_in(narrow + branch("20", "0") + kSwap + kSwap) ==
         Found{"v_permlanex16_b32 v2, v1, s2, s3 at byte 28"});
-  // To the beginning, where every lane was on in the first iteration alone.
+  // To the beginning, where every lane was on only in the first iteration.
   CHECK(exchanges_in(kSwap + narrow + branch("-16", "-1")) == Found{"v_permlanex16_b32 v2, v1, s2, s3 at byte 0"});
   CHECK(exchanges_in("s_mov_b32 s4, s6\ns_setpc_b64 s[4:5]\n") == Found{"s_setpc_b64 s[4:5] at byte 4"});
 }
 
-TEST_CASE("a mask that is spilled to a lane of a vector register is known when it is back") {
+TEST_CASE("a mask that is spilled to a lane of a vector register is known after it is restored") {
   const std::string spill = "s_and_saveexec_b32 s4, vcc_lo\nv_writelane_b32 v40, s4, 3\ns_mov_b32 s4, 0\n";
   const std::string restore = "v_readlane_b32 s6, v40, 3\ns_or_b32 exec_lo, exec_lo, s6\n";
   CHECK(exchanges_in(spill + restore + kSwap).empty());
@@ -151,7 +152,7 @@ TEST_CASE("a mask that is spilled to a lane of a vector register is known when i
   CHECK(exchanges_in(spill + "v_mov_b32 v40, 0\n" + restore + kSwap).size() == 1);
 }
 
-TEST_CASE("of 64 lanes, both halves are on") {
+TEST_CASE("both halves of 64 lanes are on") {
   const std::string swizzle = "ds_swizzle_b32 v2, v1 offset:swizzle(SWAP,16)\n";
   const std::string narrow = "s_and_saveexec_b64 s[4:5], vcc\n";
   CHECK(exchanges_in(narrow + swizzle, "gfx90a").size() == 1);
@@ -162,7 +163,7 @@ TEST_CASE("of 64 lanes, both halves are on") {
   CHECK(exchanges_in("v_cmpx_eq_u32 vcc, v0, v1\n" + swizzle, "gfx90a").size() == 1);
 }
 
-TEST_CASE("what is no instruction, and a jump to somewhere, are found where they are reached") {
+TEST_CASE("bytes that are not an instruction, and indirect jumps, are found where they are reached") {
   CHECK(exchanges_in("s_branch over\n.long 0xffffffff\nover:\n").empty());
   CHECK(exchanges_in(".long 0xffffffff\n") == Found{"not an instruction at byte 0"});
   CHECK(exchanges_in("s_setpc_b64 s[4:5]\n") == Found{"s_setpc_b64 s[4:5] at byte 0"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the linker refuses. The modules are LLVM IR as text, because the emitter makes none like these.
+// What the linker refuses. The modules are LLVM IR text, because the emitter generates none like these.
 #include <llvm-c/Target.h>
 
 #include <doctest/doctest.h>
@@ -50,7 +50,7 @@ constexpr char kReadsTable[] = R"(
 
 TEST_CASE("code that reads its constants relative to itself is linked") { CHECK(link_error(kReadsTable) == ""); }
 
-TEST_CASE("undefined symbols are refused by name") {
+TEST_CASE("undefined symbols are refused, and named") {
   const std::string error = link_error(R"(
     declare float @expf(float)
     define float @kernel(float %x) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles a graph for the host and a GPU, both by LLVM, while memory runs out. Ends with 0 if the call succeeds, and
-// the program is right, or says that there is no memory. usage:
+// Compiles a graph for the host and a GPU, both by LLVM, while memory runs out. Exits with 0 if the call succeeds and
+// the program is right, or if it reports that there is no memory. usage:
 //
 //   child count                   prints how many allocations LLVM's threads make
 //   child one N, child from N     allocation N of those fails, or all from there on

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for malloc and its relatives in the whole process, libLLVM included: the program's own come before the C
+// Replaces malloc and its relatives in the whole process, libLLVM included: the program's definitions precede the C
 // library's.
 #include "tests/llvm_memory/failing_malloc.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that runs out inside LLVM: in processes of their own, as LLVM cannot be used afterwards.
+// Memory that runs out inside LLVM, in child processes, because LLVM cannot be used afterwards.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -30,7 +30,7 @@ Ended run_child(const std::string& arguments) {
   return ended;
 }
 
-/// Runs those of `total` children whose turn it is, and gives how many of them found no memory.
+/// Runs the selected ones of `total` children, and returns how many of them reported no memory.
 template <class Arguments>
 std::size_t count_refused(std::size_t total, Arguments arguments_of) {
   const Slice slice = tested_slice().within(total);
@@ -47,7 +47,7 @@ std::size_t count_refused(std::size_t total, Arguments arguments_of) {
   return num_refused;
 }
 
-TEST_CASE("memory that runs out inside LLVM is the compile call's status, and the process goes on and ends well") {
+TEST_CASE("memory that runs out inside LLVM is the compile call's status, and the process goes on and ends normally") {
   constexpr std::size_t kTrials = 500;
   const Ended counted = run_child("count");
   CAPTURE(counted.text);
@@ -62,7 +62,7 @@ TEST_CASE("memory that runs out inside LLVM is the compile call's status, and th
   }
 }
 
-TEST_CASE("within any limit of its address space, a process compiles or says that there is no memory") {
+TEST_CASE("within any limit of its address space, a process compiles or reports that there is no memory") {
   constexpr std::uint64_t kStep = std::uint64_t{2} << 20, kMaxBytes = std::uint64_t{1} << 30;
   for (const int num_threads : {1, 4}) {
     CAPTURE(num_threads);

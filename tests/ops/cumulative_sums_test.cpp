@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cumulative sums of many floats, by every algorithm: no position is further from a long double's sum than the bound
-// of nested carries allows (src/jit/algorithms/scan/nested_carry.h), which one carry for a whole row exceeds.
+// Cumulative sums of many floats, by every algorithm: no position differs from a long double's sum by more than the
+// bound of nested carries (src/jit/algorithms/scan/nested_carry.h), which one carry for a whole row exceeds.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -160,7 +160,7 @@ void check_gpus(const Lines& lines, const std::string& algorithm, const Term& te
   }
 }
 
-/// The documented bound of a sum with so many levels, and two roundings more, as reference::roundings_of_sum has them.
+/// The documented bound of a sum with `levels` levels, plus two roundings, as in reference::roundings_of_sum.
 constexpr double bound_of(int levels) { return (128 * levels + 18) * 0x1p-24; }
 
 }  // namespace
@@ -214,7 +214,7 @@ TEST_CASE("tenths do not drift" * test::InTurn()) {
   for_each_way({.dtype = DType::kBF16, .n = 200'000, .count = 5, .are_columns = true}, tenth, check);
 }
 
-TEST_CASE("small terms are kept beside a large one" * test::InTurn()) {
+TEST_CASE("small terms next to a large one are not lost" * test::InTurn()) {
   // Blocks of ones are kept as soon as the large term is in another one.
   const auto large_first = [](double large) { return [large](std::int64_t step) { return step == 0 ? large : 1.; }; };
   const auto check = [](Sums& sums) { CHECK(sums.error() <= bound_of(3)); };
@@ -261,7 +261,7 @@ TEST_CASE("sums of rows whose length a run binds nest for any length" * test::In
   }
 }
 
-TEST_CASE("sums nest on GPUs: small terms are kept beside a large one in executed machine code" * test::InTurn()) {
+TEST_CASE("sums nest on GPUs: small terms next to a large one are not lost in executed machine code" * test::InTurn()) {
   const auto large_first = [](double large) { return [large](std::int64_t step) { return step == 0 ? large : 1.; }; };
   for (const bool is_symbolic : {false, true}) {
     CAPTURE(is_symbolic);

@@ -73,7 +73,7 @@ std::string missing(const std::string& index) {
 
 }  // namespace
 
-TEST_CASE("a body that reads an operand that it does not have is refused, whatever the index") {
+TEST_CASE("a body that reads a missing operand is refused, whatever the index") {
   CHECK(refusal(make_custom_kernel<Read<0>>("mine")) == "");
   CHECK(refusal(make_custom_kernel<Read<1>>("mine")) == "the body " + missing("1"));
   CHECK(refusal(make_custom_kernel<Read<1000000>>("mine")) == "the body " + missing("1000000"));
@@ -81,7 +81,7 @@ TEST_CASE("a body that reads an operand that it does not have is refused, whatev
   CHECK(refusal(make_custom_kernel<ReadEnd>("mine")) == "the body " + missing("1"));
 }
 
-TEST_CASE("on the host, a missing operand is 0 of the first one's dtype, and a mistake") {
+TEST_CASE("on the host, a missing operand is 0 of the first operand's dtype, and is reported") {
   const Scalar x = Scalar::of(std::int32_t{7});
   HostEval host;
   CHECK(make_custom_kernel<Read<2>>("mine").host(host, {host, {&x, 1}}, NoAttrs{}) == x);
@@ -92,7 +92,7 @@ TEST_CASE("on the host, a missing operand is 0 of the first one's dtype, and a m
         "reads x[0], expected an index below 0, the number of its operands; correct the index, or pass more operands");
 }
 
-TEST_CASE("a body may walk its operands, and ask for the first and the last") {
+TEST_CASE("a body may iterate over its operands, and read the first and the last") {
   const Scalar three[] = {Scalar::of(1.0f), Scalar::of(2.0f), Scalar::of(4.0f)};
   HostEval host;
   CHECK(make_custom_kernel<AddAll>("all").host(host, {host, three}, NoAttrs{}) == Scalar::of(3.0f));
@@ -101,14 +101,14 @@ TEST_CASE("a body may walk its operands, and ask for the first and the last") {
   CHECK(*infer(make_custom_kernel<AddAll>("all"), {x, x, x}) == std::vector{x});
 }
 
-TEST_CASE("a request for a body that reads too much fails") {
+TEST_CASE("a request for a body that reads too many operands fails") {
   const TensorType x = {DType::kF32, {4, 8}};
   const Attributes none = NoAttrs{};
   CHECK(build_custom(make_custom_kernel<Read<1>>("mine"), {{&x, 1}, {&x, 1}, none}).status().message() ==
         "loop kernel 'elementwise': the epilogue " + missing("1"));
 }
 
-TEST_CASE("a body that reads more on the host than in a kernel is accepted until it is run there") {
+TEST_CASE("a body that reads more operands on the host than in a kernel is accepted until it runs there") {
   const Scalar x = Scalar::of(1.0f);
   HostEval host;
   CHECK(refusal(make_custom_kernel<HostReadsMore>("mine")) == "");
@@ -116,7 +116,7 @@ TEST_CASE("a body that reads more on the host than in a kernel is accepted until
   CHECK(host.mistake() == missing("3"));
 }
 
-TEST_CASE("a custom kernel's request is a map that bears its name") {
+TEST_CASE("a custom kernel's request is a map with its name") {
   const TensorType x = {DType::kF32, {4, 8}};
   const Attributes none = NoAttrs{};
   const auto requests = build_custom(make_custom_kernel<Swish>("swish"), {{&x, 1}, {&x, 1}, none});

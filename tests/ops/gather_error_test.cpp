@@ -29,7 +29,7 @@ void expect_out_of_range(Op op, std::span<const Tensor> operands) {
 
 }  // namespace
 
-TEST_CASE("a gather index out of range is an error from the run, and reads nothing outside") {
+TEST_CASE("a gather index out of range is an error of the run, and nothing outside is read") {
   const Tensor x = reference::make_tensor<double>(DType::kF32, {3}, {1, 2, 3});
   for (const double index : {3.0, -4.0, 1e9, -1e9}) {
     const Tensor operands[] = {x, reference::make_tensor<double>(DType::kI32, {4}, {0, index, -1, 2})};
@@ -37,7 +37,7 @@ TEST_CASE("a gather index out of range is an error from the run, and reads nothi
   }
 }
 
-TEST_CASE("a scatter index out of range is an error from the run, and writes nothing outside") {
+TEST_CASE("a scatter index out of range is an error of the run, and nothing outside is written") {
   const Tensor x = reference::make_tensor<double>(DType::kF32, {3}, {1, 2, 3});
   for (const double index : {3.0, -4.0, 1e9, -1e9}) {
     const Tensor operands[] = {x, reference::make_tensor<double>(DType::kI32, {2}, {index, -1}),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every op and algorithm as AMD GPU code: emission checks that an object calls nothing, spills no vector register, and
-// takes no memory but what was planned. tests/llvm_link/gpu_matrix_test.cpp goes through the whole matrix.
+// takes only the planned memory. tests/llvm_link/gpu_matrix_test.cpp goes through the whole matrix.
 #include <doctest/doctest.h>
 
 #include "millrace/hal/gfx_target.h"

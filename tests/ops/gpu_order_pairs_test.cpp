@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts, selections and scans on simulated GPUs: dtypes, sizes, axes, strides, options and used results, in a table in
-// which any two of them meet.
+// Sorts, selections and scans on simulated GPUs: dtypes, sizes, axes, strides, options and used results, in a table
+// that contains every pair of choices.
 #include <algorithm>
 
 #include <doctest/doctest.h>
@@ -41,7 +41,7 @@ constexpr std::size_t kNumAxes = 3, kNumStrides = 3, kNumUsed = 3;
 
 }  // namespace
 
-TEST_CASE("each two of dtype, size, axis, strides, option and used results give the oracle's order on a GPU" *
+TEST_CASE("every pair of dtype, size, axis, strides, option and used results gives the oracle's order on a GPU" *
           test::InTurn()) {
   const std::size_t counts[] = {every_option(1, 0).size(),
                                 std::size(op_case_dtypes::kOrdered),
@@ -74,7 +74,7 @@ TEST_CASE("each two of dtype, size, axis, strides, option and used results give 
   CHECK(tally.ran == static_cast<std::int64_t>(rows.size()));
 }
 
-TEST_CASE("in a table of pairs each two choices meet") {
+TEST_CASE("a table of pairs contains every pair of choices") {
   const std::size_t counts[] = {5, 3, 1, 4, 2};
   const std::vector<std::vector<std::size_t>> rows = pairwise_rows(counts);
   CHECK(rows.size() >= 20);

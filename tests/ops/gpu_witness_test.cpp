@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A second witness: kernels for GPUs as machine code of the host, split at their barriers, against the oracle. What the
-// interpreter has wrong does not hide here.
+// A second witness: kernels for GPUs as machine code of the host, split at their barriers, against the oracle. A
+// mistake of the interpreter is found here.
 #include <set>
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ RunOptions split_for(const char* target, std::string algorithm = "") {
 
 }  // namespace
 
-TEST_CASE("every op gives the oracle's results when its kernels for GPUs are machine code of the host" *
+TEST_CASE("every op gives the oracle's results with its kernels for GPUs as machine code of the host" *
           test::InTurn()) {
   DriverTally tally;
   std::size_t number = 0;

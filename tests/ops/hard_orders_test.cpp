@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sort and topk of rows that are hard for what is chosen for them, in every dtype, at sizes around the thresholds of
-// the code: registers, partitions, blocks.
+// Sort and topk of rows that are hard for the chosen algorithms, in every dtype, at sizes around the thresholds of the
+// code: registers, partitions, blocks.
 #include <array>
 #include <cstring>
 #include <random>
@@ -37,7 +37,7 @@ TEST_CASE("topk of hard rows equals the oracle around blocks and chunks" * test:
 }
 
 /// Many first elements of sawtooths with many equals each: samples mislead, and elements are found column by column.
-TEST_CASE("topk of sawtooths leaves equals in order" * test::InTurn()) {
+TEST_CASE("topk of sawtooths keeps equals in order" * test::InTurn()) {
   DriverTally tally;
   for (const auto& [n, k, first_period] : {std::array<std::int64_t, 3>{8400, 1000, 545},
                                            {20'000, 1024, 1250},
@@ -108,7 +108,8 @@ TEST_CASE("sorts of hard rows equal the oracle around registers and partitions" 
   check_all_passed(tally);
 }
 
-TEST_CASE("sorts and topk of hard rows along other axes equal the oracle, however groups are shared" * test::InTurn()) {
+TEST_CASE("sorts and topk of hard rows along other axes equal the oracle, however groups are distributed" *
+          test::InTurn()) {
   std::mt19937_64 random(45);
   DriverTally tally;
   std::size_t iteration = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver of op cases must be able to fail: faults at guards, written gaps and wrong values are seen.
+// The driver of op cases must be able to fail: faults at guards, written gaps and wrong values are detected.
 #include <csignal>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,7 +58,7 @@ TEST_CASE("a guarded buffer that is read-only faults when written") {
   CHECK(is_fatal([&] { touch(buffer.data()); }));
 }
 
-TEST_CASE("a write beside a buffer or between elements is seen") {
+TEST_CASE("a write outside of a buffer or between elements is detected") {
   const GuardedBuffer buffer(16, GuardedBuffer::Guard::kAfter);
   CHECK(buffer.is_slack_intact());
   touch(buffer.data() - 1);
@@ -75,7 +75,7 @@ TEST_CASE("a write beside a buffer or between elements is seen") {
   CHECK(!tensor.is_rest_intact());
 }
 
-TEST_CASE("a difference is told by bits, ulp or bound") {
+TEST_CASE("a difference is reported in bits, ulp or by the bound") {
   const Tensor one = make_tensor<double>(DType::kF32, {2}, {1, 1});
   const Tensor near = make_tensor<double>(DType::kF32, {2}, {1, 1 + 0x1p-22});
   const long double bounds[] = {0, 0x1p-23L};
@@ -93,7 +93,7 @@ TEST_CASE("a difference is told by bits, ulp or bound") {
   CHECK(find_difference(minus, zero, {}) != "");
 }
 
-TEST_CASE("the driver fails when the expected value is another one, for every generator and algorithm") {
+TEST_CASE("the driver fails if the expected value is wrong, for every generator and algorithm") {
   const Tensor x = make_tensor<double>(DType::kF32, {37}, std::vector<double>(37, 2));
   std::vector<Tensor> wrong = reference::evaluate(Op::neg, NoAttrs{}, {&x, 1});
   wrong[0] = make_tensor<double>(DType::kF32, {37}, [] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops on the device hip, whose runtime is the stand-in: their operands, results and scratch are memory of the device,
-// their kernels are launched, and their machine code is executed there.
+// Ops on the device hip, whose runtime is the stand-in: operands, results and scratch are memory of the device, kernels
+// are launched, and their machine code is executed.
 #include <map>
 #include <set>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What infer_types says of wrong operands and attributes, in full.
+// The complete messages of infer_types about wrong operands and attributes.
 #include <cmath>
 
 #include <doctest/doctest.h>
@@ -83,7 +83,7 @@ TEST_CASE("elementwise operands must agree in dtype and shape") {
   });
 }
 
-TEST_CASE("what only a run knows of sizes is left to it") {
+TEST_CASE("constraints that only a run can check are left to it") {
   const SizeExpr n = Dim("n"), k = Dim("k").at_most(64);
   const TensorType x = {kF32, {n}};
   const auto requirements = [](Op op, const TensorType& operand, Attributes attributes) {
@@ -114,7 +114,7 @@ TEST_CASE("what only a run knows of sizes is left to it") {
   CHECK(requirements(Op::pad, x, PadAttrs{{k - 8}, {0}, 0}) == "0 <= k - 8; ");
 }
 
-TEST_CASE("symbolic extents agree when their forms do") {
+TEST_CASE("symbolic extents agree if their forms do") {
   const SizeExpr rows = Dim("rows").at_least(1);
   const TensorType x = {kF32, {rows, 8}};
   CHECK(infer_types(Op::add, std::vector{x, x}, NoAttrs{})->results == std::vector{x});
@@ -130,7 +130,7 @@ TEST_CASE("symbolic extents agree when their forms do") {
   });
 }
 
-TEST_CASE("axes must be of the operand, and named once") {
+TEST_CASE("axes must be axes of the operand, and named once") {
   check_messages({
       {Op::reduce_sum,
        {k4x8},

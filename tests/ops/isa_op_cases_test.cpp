@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What LLVM makes of the kernels for GPUs, executed instruction by instruction: against the oracle, and without a
-// finding. On every target, but small problems only.
+// LLVM's machine code of the kernels for GPUs, executed instruction by instruction: against the oracle, and without a
+// finding. On every target, but only small problems.
 #include <doctest/doctest.h>
 
 #include "tests/ops/check_all_ran.h"

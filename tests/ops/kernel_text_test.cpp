@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of every op, dtype, target and algorithm, as far as they have texts, read back.
+// The kernels of every op, dtype, target and algorithm that have texts, read back from these.
 #include <doctest/doctest.h>
 
 #include "millrace/hal/gfx_target.h"

@@ -30,7 +30,7 @@ std::vector<TargetSpec> lane_targets() {
   return targets;
 }
 
-/// The choices of an iteration of a test: together, iterations meet all combinations.
+/// The choices of one iteration of a test; together the iterations try all combinations.
 struct Iteration {
   std::size_t number = 0;
 
@@ -113,7 +113,8 @@ TEST_CASE("topk of long rows equals a partial sort, in every dtype" * test::InTu
   }
 }
 
-TEST_CASE("topk of several long rows finds what is all in one part, and what every part has" * test::InTurn()) {
+TEST_CASE("topk of several long rows finds results that are all in one part, and results in every part" *
+          test::InTurn()) {
   constexpr std::int64_t k = 50, n = (3 << 20) + 99;
   Iteration iteration;
   Tensor rows(DType::kF32, {3, n});
@@ -156,7 +157,7 @@ TEST_CASE("argmax and argmin of long rows find the first extreme" * test::InTurn
   }
 }
 
-TEST_CASE("scans of long rows are those of plain code" * test::InTurn()) {
+TEST_CASE("scans of long rows equal plain code" * test::InTurn()) {
   std::mt19937_64 random(63);
   Iteration iteration;
   const auto check_scan = [&](Op op, DType dtype, std::int64_t n, const ScanAttrs& attributes) {
@@ -181,7 +182,7 @@ TEST_CASE("scans of long rows are those of plain code" * test::InTurn()) {
   check_scan(Op::cumulative_prod, DType::kI64, kLongForScan, {.axis = 1, .exclusive = true});
 }
 
-TEST_CASE("sums of long rows are as near as any order's, and the same for any number of groups at a time" *
+TEST_CASE("sums of long rows are as accurate as in any order, and the same for any number of concurrent groups" *
           test::InTurn()) {
   std::mt19937_64 random(64);
   Tensor row(DType::kF32, {1, kLongForScan + 1000});
@@ -202,7 +203,7 @@ TEST_CASE("sums of long rows are as near as any order's, and the same for any nu
   }
 }
 
-TEST_CASE("scans of many columns, which eight vectors or fewer share, are those of plain code" * test::InTurn()) {
+TEST_CASE("scans of many columns, which eight vectors or fewer share, equal plain code" * test::InTurn()) {
   std::mt19937_64 random(65);
   constexpr Op kOps[] = {Op::cumulative_sum, Op::cumulative_max, Op::cumulative_prod, Op::cumulative_min};
   const std::vector<Extents> shapes = {{3, 511}, {4, 2049}, {7, 1000}, {2, 5, 700}, {130, 1024}, {3, 2, 4100}};

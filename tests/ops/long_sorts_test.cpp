@@ -34,13 +34,13 @@ TEST_CASE("sorts of long hard rows equal the oracle around chunks" * test::InTur
   check_all_passed(tally);
 }
 
-TEST_CASE("many first elements of long hard rows equal the oracle" * test::InTurn()) {
+TEST_CASE("a topk of many elements of long hard rows equals the oracle" * test::InTurn()) {
   std::mt19937_64 random(47);
   DriverTally tally;
   std::size_t iteration = 0;
   for (const DType dtype : {DType::kF32, DType::kI64, DType::kF64, DType::kBF16, DType::kU8}) {
     for (const HardRow& hard : hard_rows(dtype)) {
-      // Around the maximum of a limit by groups, after each other with all else the same: their code differs.
+      // Around the maximum k of a limit by groups, one after another with all else equal: their code differs.
       constexpr std::int64_t kCounts[] = {1024, 1025, 3125};
       const std::int64_t n = 200'000 + static_cast<std::int64_t>(iteration), k = kCounts[iteration % 3];
       const std::span<const std::uint32_t> uses = std::span(kAllUses).subspan(iteration / 3 % 3, 1);

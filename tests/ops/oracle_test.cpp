@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle itself, on values worked out by hand: what all ops are compared with must not rest on itself.
+// The oracle itself, on values computed by hand: the reference of all ops must not be its own witness.
 #include <doctest/doctest.h>
 
 #include "tests/reference/evaluate.h"
@@ -63,7 +63,7 @@ TEST_CASE("sort puts NaN greatest, keeps equals in order in both directions, and
   CHECK(std::signbit(doubles(descending[0])[3]));
 }
 
-TEST_CASE("scans by hand: what stands in a row so far, of nothing what changes nothing") {
+TEST_CASE("scans by hand: each result covers the elements so far, and no elements give the identity") {
   const Tensor x = make_tensor<double>(DType::kI8, {2, 3}, {3, -5, 100, 7, 2, -1});
   const auto of = [](Op op, const ScanAttrs& attributes, const Tensor& operand) {
     return doubles(reference::evaluate(op, attributes, {&operand, 1})[0]);
@@ -111,7 +111,7 @@ TEST_CASE("an ulp is that of the expected value") {
   CHECK(std::isinf(reference::ulp_distance(DType::kF32, NAN, 1)));
 }
 
-TEST_CASE("the bound of a long sum has no room for one accumulator, but for accumulators that nest") {
+TEST_CASE("the bound of a long sum excludes one accumulator, but allows nested ones") {
   constexpr std::int64_t n = 1'000'000;
   CHECK(reference::roundings_of_sum(100, reference::kSumBlock) == 102);
   CHECK(reference::roundings_of_sum(16'384, reference::kSumBlock) == 2 * 128 + 18);

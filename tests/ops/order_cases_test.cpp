@@ -103,7 +103,7 @@ TEST_CASE("every generator and ISA level gives each subset of sort's and topk's 
   check_none(tally);
 }
 
-TEST_CASE("sort orders rows of every length about powers of two, and long ones") {
+TEST_CASE("sort orders rows of every length near powers of two, and long ones") {
   std::mt19937_64 random(32);
   DriverTally tally;
   for (const std::int64_t extent : {2,  3,  4,  5,   7,   8,   9,   15,  16,  17,   31,   32,   33,
@@ -117,7 +117,7 @@ TEST_CASE("sort orders rows of every length about powers of two, and long ones")
   check_none(tally);
 }
 
-TEST_CASE("an unused result has no buffer, and nothing used is no kernel") {
+TEST_CASE("an unused result has no buffer, and no used results need no kernel") {
   const std::vector<TensorType> operands = {{DType::kF32, {4, 100}}};
   for (const std::uint32_t used : {0u, kValues, kIndices, kBoth}) {
     const auto requests = build_requests(Op::topk, TopKAttrs{.k = 7}, operands, Strides::kDense, used);

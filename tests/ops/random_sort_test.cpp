@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the random sorts of the tests are, and how one that fails shrinks. tests/random_sorts.cpp runs them.
+// The contents of the random sorts of the tests, and how a failing one shrinks. tests/random_sorts.cpp runs them.
 #include "tests/support/random_sort.h"
 
 #include <algorithm>
@@ -84,7 +84,7 @@ TEST_CASE("random sorts have every dtype, kind of program and threshold" * test:
   CHECK(seen == expected);
 }
 
-TEST_CASE("a sort that fails shrinks to the elements and the k that it takes") {
+TEST_CASE("a failing sort shrinks to the elements and the k that it needs to fail") {
   SortTrial trial;
   trial.op = Op::topk;
   trial.axis = 1;

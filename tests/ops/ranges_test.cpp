@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much the oracle allows where the order of a sum is the kernel's: every order, and no lost term.
+// How much the oracle allows if the kernel chooses the order of a sum: every order, but no lost term.
 #include "tests/reference/ranges.h"
 
 #include <algorithm>
@@ -39,8 +39,9 @@ std::vector<float> reals(std::size_t count, float low = 1) {
   return values;
 }
 
-/// With at most `max_terms` terms in one accumulator, at most `max_terms` of these sums in the next, and so on: of
-/// neighbours, or of terms as far apart as there are accumulators.
+/// With at most `max_terms` terms in one accumulator, at most `max_terms` of these sums in the next, and likewise for
+/// each further level: sums of
+/// neighbours, or of terms whose distance is the number of accumulators.
 float nested_sum(std::vector<float> terms, std::size_t max_terms, bool of_neighbours) {
   while (terms.size() > 1) {
     std::vector<float> sums((terms.size() + max_terms - 1) / max_terms);
@@ -55,7 +56,7 @@ const DotAttrs kInner{.x_contract = {0}, .y_contract = {0}};
 
 }  // namespace
 
-TEST_CASE("every order of a sum in accumulators that nest is in its range, of random terms and of equal ones") {
+TEST_CASE("every order of a sum in nested accumulators is in its range, for random terms and for equal ones") {
   for (const std::size_t n : {2, 33, 500, 3000}) {
     std::vector<float> ascending = reals(n, -2);
     std::ranges::sort(ascending);
@@ -88,7 +89,7 @@ TEST_CASE("a sum or a product of rows that lost a term is outside its range") {
   }
 }
 
-TEST_CASE("sums and products of whole numbers are known bit for bit, of 16-bit floats too") {
+TEST_CASE("sums and products of whole numbers are known bit for bit, also for 16-bit floats") {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16}) {
     std::vector<float> whole(3000), signs(3000);
     for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -106,7 +107,7 @@ TEST_CASE("sums and products of whole numbers are known bit for bit, of 16-bit f
   CHECK_FALSE(range_of(Op::reduce_sum, kAll, {&thirds}).all_known());
 }
 
-TEST_CASE("an infinity among the terms makes nothing else right") {
+TEST_CASE("an infinity among the terms allows no other result") {
   const Range x = known(vector_of({1.1f, INFINITY, 2.3f})), nan = known(vector_of({1.1f, NAN, 2.3f}));
   const Tensor number = make_tensor<double>(DType::kF32, {}, {3.4});
   CHECK(find_outside(number, range_of(Op::reduce_sum, kAll, {&x})) ==
@@ -115,7 +116,7 @@ TEST_CASE("an infinity among the terms makes nothing else right") {
         "element 0: found 3.4000000953674316 (0x4059999a), expected nan (0x7fc00000)");
 }
 
-TEST_CASE("a comparison is known where its operands are apart, and open within their errors") {
+TEST_CASE("a comparison is known if its operands are apart, and open within their errors") {
   const Range x = between({1, 1, 1}, {2, 2, 2}), y = between({3, 2, 0}, {4, 3, 0.5f});
   const Range less = range_of(Op::less, NoAttrs{}, {&x, &y}), equal = range_of(Op::equal, NoAttrs{}, {&x, &y});
   CHECK((less.is_known(0) && less.is_open(1) && less.is_known(2)));
@@ -126,7 +127,7 @@ TEST_CASE("a comparison is known where its operands are apart, and open within t
   CHECK((itself.all_known() && *itself.low.element(0) == std::byte{1}));
 }
 
-TEST_CASE("what errors can reach is reached: ends of either sign, and beyond what is a number") {
+TEST_CASE("a range covers all that errors can reach: ends of either sign, and NaN") {
   const Range x = between({-1, 2}, {3, 4}), y = between({-5, -2}, {2, -1}), root = between({-1e-7f, 1}, {1, 4});
   const auto ends = [](const Range& range) {
     auto all = reference::read_all<double>(range.low);
@@ -143,7 +144,7 @@ TEST_CASE("what errors can reach is reached: ends of either sign, and beyond wha
   CHECK(sum.is_open(0));
 }
 
-TEST_CASE("which element is where in order is known where no error can exchange two") {
+TEST_CASE("an element's place in order is known if no error can exchange it with another") {
   const Range x = between({1, 5, 4.5f, 9}, {1, 6, 5.5f, 10});
   const Range* operand = &x;
   const std::vector<Range> sorted = evaluate_ranges({Op::sort, SortAttrs{.axis = 0}, {&operand, 1}});
@@ -157,7 +158,7 @@ TEST_CASE("which element is where in order is known where no error can exchange 
   CHECK(reference::read_all<double>(greatest.high) == std::vector<double>{2});
 }
 
-TEST_CASE("a function has the bits that an implementation showed, where its operand is known") {
+TEST_CASE("a function has the bits that an implementation showed, if its operand is known") {
   const Range known_one = known(vector_of({1})), about_one = between({1}, {1.5f});
   const Tensor shown = vector_of({2.7182817f});  // the nearest to e is one ulp above
   const Range *operand = &known_one, *bounded = &about_one;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ops ask of the jit, before anything is mapped: each nest, run point by point, equals the oracle.
+// The requests of ops before mapping: each nest, run point by point, equals the oracle.
 #include <doctest/doctest.h>
 
 #include "tests/support/in_turn.h"
@@ -8,7 +8,7 @@
 using namespace millrace;
 using namespace millrace::test;
 
-TEST_CASE("every nest that an op asks for means what the oracle says" * test::InTurn()) {
+TEST_CASE("every nest that an op requests equals the oracle" * test::InTurn()) {
   DriverTally tally;
   for (const OpCase& row : op_cases()) {
     if (!has_trait(row.op, kOrder) && !has_trait(row.op, kSequence)) run_row_by_definition(row, tally);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that share long rows, on short ones: parts of rows, and elements that come with indices. What is chosen
-// for long rows: long_rows_test.cpp.
+// The kernels that share long rows, on short ones: parts of rows, and elements with given indices. long_rows_test.cpp
+// tests what is chosen for long rows.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ KernelTensor tensor_of(std::string name, DType dtype, const Extents& extents, St
   return {std::move(name), {dtype, shape}, make_layout(shape, strides)};
 }
 
-/// Runs a request in guarded memory. Fails the test if it writes what is no result.
+/// Runs a request in guarded memory. Fails the test if it writes outside of the results.
 std::vector<Tensor> run(const KernelRequest& request, const std::vector<std::pair<KernelTensor, const Tensor*>>& inputs,
                         const std::vector<KernelTensor>& results, const RunOptions& options) {
   constexpr auto kGuard = GuardedBuffer::Guard::kAfter;
@@ -154,7 +154,7 @@ void check_topk(const TopkCase& test, const Tensor& rows, const RunOptions& opti
 
 }  // namespace
 
-TEST_CASE("each part of a row has its first k, and those with their indices have the first k of the row" *
+TEST_CASE("each part of a row gives its first k, and these with their indices give the first k of the row" *
           test::InTurn()) {
   std::mt19937_64 random(51);
   std::size_t iteration = 0;
@@ -181,7 +181,7 @@ TEST_CASE("each part of a row has its first k, and those with their indices have
   }
 }
 
-TEST_CASE("sorts of any length give the indices that elements come with") {
+TEST_CASE("sorts of any length keep the given indices of elements") {
   std::mt19937_64 random(52);
   for (const DType dtype : {DType::kF32, DType::kU8, DType::kI64, DType::kF64}) {
     for (const std::int64_t n : {1, 2, 5, 16, 33, 300, 1025, 40'000}) {
@@ -216,7 +216,7 @@ TEST_CASE("sorts of any length give the indices that elements come with") {
   }
 }
 
-TEST_CASE("scans of any number of parts are those of whole rows" * test::InTurn()) {
+TEST_CASE("scans of any number of parts equal those of whole rows" * test::InTurn()) {
   std::mt19937_64 random(53);
   DriverTally tally;
   std::size_t iteration = 0;

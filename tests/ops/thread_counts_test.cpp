@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bits of results do not depend on how many threads run a dispatch, nor on which of them runs what.
+// The bits of results depend neither on the number of threads of a dispatch nor on how its groups are distributed.
 #include <cstring>
 #include <random>
 
@@ -130,7 +130,7 @@ TEST_CASE("every op has the same bits on 1, 2, 3 and 8 threads" * test::InTurn()
   }
 }
 
-TEST_CASE("what is large enough to be shared in practice has the same bits on 1, 2, 3 and 8 threads" * test::InTurn()) {
+TEST_CASE("problems that are shared in practice have the same bits on 1, 2, 3 and 8 threads" * test::InTurn()) {
   const std::vector<NamedExecutor> all = executors();
   for (const OpCase& row : op_cases()) {
     const OpProblem problem = row.large();
@@ -163,7 +163,7 @@ TEST_CASE("sums of ten million elements have the same bits on 1, 2, 3 and 8 thre
   check("the mean of all", Op::reduce_mean, ReduceAttrs{.axes = {0, 1}}, std::span(&columns, 1), all);
 }
 
-TEST_CASE("sums of sizes that only a run knows have the same bits on 1, 2, 3 and 4 threads" * test::InTurn()) {
+TEST_CASE("sums of sizes that a run binds have the same bits on 1, 2, 3 and 4 threads" * test::InTurn()) {
   const std::vector<NamedExecutor> all = executors({1, 2, 3, 4});
   const Dim rows("rows"), columns("columns");
   const Dim few = columns.at_most(8), many = rows.at_most(40'000'000);

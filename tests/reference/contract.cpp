@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dot, convolution and pools.
+// Evaluates dot, convolution and pools of the oracle.
 #include <algorithm>
 
 #include "tests/reference/families.h"

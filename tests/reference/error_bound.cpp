@@ -178,7 +178,7 @@ std::vector<long double> rounding_bound(Op op, const Attributes& attributes, std
   }
   if (!is_product(op)) return bounds;
   const auto points = static_cast<long double>(num_points(op, attributes, operands));
-  // Each partial product may lose the smallest step of its dtype, which factors above 1 then raise.
+  // Each partial product may lose the smallest step of its dtype, which factors above 1 then enlarge.
   const auto raised =
       evaluate_mapped(op, attributes, operands, [](long double x) { return std::max(std::fabs(x), 1.0L); });
   for (std::size_t i = 0; i < bounds.size(); ++i) {

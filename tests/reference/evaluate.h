@@ -22,9 +22,9 @@ std::vector<bool> is_exact_in_any_order(Op op, const Attributes& attributes, std
 inline constexpr std::int64_t kSumBlock = 128, kProductBlock = 512;
 
 /// The bound that the docs state for sums of n terms: |error| <= roundings * u * sum |terms|, roundings being block *
-/// levels + joins. Each level adds at most `block` terms, and n decides how many levels there are. The joins add up
-/// what lanes, vectors and threads have: at most 16 additions on any target. A sum of n terms never takes more than n -
-/// 1 additions. Two more roundings are a product's, and a division's by the count.
+/// levels + joins. Each level adds at most `block` terms, and n decides how many levels there are. The joins add the
+/// sums of lanes, vectors and threads: at most 16 additions on any target. A sum of n terms never takes more than n - 1
+/// additions. Two more roundings are a product's, and a division's by the count.
 long double roundings_of_sum(std::int64_t n, std::int64_t block);
 
 /// How far an accumulating float op's rounding errors may take each element from `evaluate`: of a sum, the bound that

@@ -18,7 +18,7 @@ Tensor select(Operands);
 Tensor cast(DType to, const Tensor&);
 
 Tensor reduce(Op, const ReduceAttrs&, const Tensor&);
-/// argmax and argmin: NaN is what is looked for.
+/// argmax and argmin: NaN precedes all other values.
 Tensor arg(Op, const ArgAttrs&, const Tensor&);
 Tensor dot(const DotAttrs&, Operands, DType result);
 Tensor conv2d(const Conv2dAttrs&, Operands);

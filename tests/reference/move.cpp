@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views and moves: elements are copied as bytes.
+// Evaluates views and moves of the oracle: elements are copied as bytes.
 #include <functional>
 #include <stdexcept>
 

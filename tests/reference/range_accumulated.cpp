@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sum is as uncertain as its terms together, and by the roundings of its partial sums.
+// Ranges of sums: a sum is as uncertain as all of its terms, plus the roundings of its partial sums.
 #include <algorithm>
 
 #include "tests/reference/range_families.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that rise or fall in each operand have their ends at the operands' ends; the others are taken one by one.
+// Ranges of elementwise ops: ops that rise or fall in each operand have their ends at the operands' ends; the others
+// have a case each.
 #include <algorithm>
 #include <numbers>
 
@@ -21,7 +22,7 @@ void copy_element(const Tensor& from, Tensor& to, std::int64_t i) {
 
 bool contains_zero(const Range& range, std::int64_t i) { return low_of(range, i) <= 0 && high_of(range, i) >= 0; }
 
-/// Widens element i of the range by what another result at the operands' ends is.
+/// Widens element i of the range to include another result at the operands' ends.
 void include(Range& range, const Tensor& corner, std::int64_t i) {
   if (is_float(corner.type.dtype)) {
     const auto value = read_element<long double>(corner.type.dtype, corner.element(i));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k-th of a row rises with each element. Which element it is, is known where no other can take its place.
+// Ranges of sort, topk and argmax: the k-th value of a row rises with each element; its index is known if no other
+// element can take its place.
 #include <algorithm>
 
 #include "tests/reference/range_families.h"
@@ -68,7 +69,7 @@ std::vector<std::int64_t> certain_indices(const Keys& keys, bool descending) {
   for (std::size_t i = 0; i < n; ++i) {
     const auto below = std::ranges::lower_bound(highs, keys.low[i]) - highs.begin();
     const auto not_above = std::ranges::upper_bound(lows, keys.high[i]) - lows.begin();
-    if (not_above != below + 1) continue;  // itself, and others of which nobody knows
+    if (not_above != below + 1) continue;  // itself, and others whose order is unknown
     const auto place = static_cast<std::size_t>(below);
     places[descending ? n - 1 - place : place] = static_cast<std::int64_t>(i);
   }
@@ -117,7 +118,7 @@ Range arg_range(const RangeCase& node) {
     const std::int64_t at = result++;
     if (is_known(x, row)) return;
     if (has_open(x, row)) return open(range, at);
-    // NaN is what is looked for, the first of them, whatever else there is.
+    // The first NaN is the result, whatever the other elements are.
     const auto nan_of = [&](std::int64_t i) {
       return is_float(x.low.type.dtype) &&
              std::isnan(read_element<long double>(x.low.type.dtype, x.low.element(row.at(i))));

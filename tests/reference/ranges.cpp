@@ -28,7 +28,8 @@ Range all_open(const Tensor& like) {
   return range;
 }
 
-/// Ops of which no result falls when an operand rises, so that the ends give the ends. Integers that are added wrap.
+/// Ops whose results never fall when an operand rises, so that the ends of operands give the ends of results. Sums of
+/// integers are not among them, because they wrap.
 bool is_increasing(Op op, DType dtype) {
   if (op == Op::scatter_add) return is_float(dtype);
   return has_trait(op, kView) || has_trait(op, kMove) || has_trait(op, kPicks);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle where it cannot know every bit: sums come out otherwise in another order, and what depends on them with
-// them. Interval arithmetic on the oracle itself, op by op.
+// The oracle where it cannot know every bit: sums differ with their order, and so do values that depend on them.
+// Interval arithmetic on the oracle itself, op by op.
 #pragma once
 
 #include <span>
@@ -27,8 +27,8 @@ Range known(const Tensor&);
 
 /// The ranges of an op's results. `max_ulp` is how far an implementation of an elementwise op may be from `evaluate`;
 /// `shown`, where not empty, is a result that an implementation gave of the operands' lows: where the operands are
-/// known, what it shows is known, as that implementation gives equal bits for equal operands. An unsorted topk may give
-/// each of its rows' elements at each place. Precondition: as evaluate, whatever the operands are in their ranges.
+/// known, that result is known, because the implementation gives equal bits for equal operands. An unsorted topk may
+/// give each of its rows' elements at each place. Precondition: as evaluate, whatever the operands are in their ranges.
 struct RangeCase {
   Op op{};
   const Attributes& attributes;

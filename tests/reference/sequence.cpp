@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans and scatters, one step after the other.
+// Evaluates scans and scatters of the oracle, one step after another.
 #include <stdexcept>
 
 #include "tests/reference/families.h"

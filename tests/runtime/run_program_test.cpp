@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program without a graph, as a file may bring it: types, commands, code and constants, put together by hand.
+// A program without a graph, as one loaded from a file: types, commands, code and constants, assembled by hand.
 #include <cstring>
 
 #include <doctest/doctest.h>
@@ -75,7 +75,7 @@ Status run(const Program& program, std::vector<std::int32_t>& x, std::vector<std
 
 }  // namespace
 
-TEST_CASE("a program without a graph runs, for every size, on a second device too") {
+TEST_CASE("a program without a graph runs for every size, also on a second device") {
   const Program program = make_program(scale_commands().list, scale_image()).value();
   const Program second = program.on(cpu_driver().open(DeviceSpec::parse("cpu").value()).value()).value();
   for (const Program& each : {program, second}) {
@@ -90,7 +90,7 @@ TEST_CASE("a program without a graph runs, for every size, on a second device to
   CHECK(program.output_types(std::vector<Extents>{{5}}).value()[0].to_text() == "i32[5]");
 }
 
-TEST_CASE("its errors name what was bound") {
+TEST_CASE("its errors name the bindings") {
   const Program program = make_program(scale_commands().list, scale_image()).value();
   std::vector<std::int32_t> x(1001), y(1001), z(4), small(3);
   CHECK(run(program, x, y, z).message() ==

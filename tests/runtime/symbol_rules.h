@@ -14,7 +14,7 @@ struct Symbols {
   std::vector<std::string> undefined;  // wanted from elsewhere
 };
 
-/// Reads what `nm --format=posix` prints.
+/// Reads the output of `nm --format=posix`.
 Symbols parse_symbols(std::string_view nm_output);
 
 /// What `running` has that it must not have, one line each: a name that `compiling` defines, a name of ours that

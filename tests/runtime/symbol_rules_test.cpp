@@ -28,7 +28,7 @@ bool any_has(const std::vector<std::string>& names, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("the running half has no symbol of the compiling half, and none of LLVM") {
+TEST_CASE("the runtime half has no symbol of the compiling half, and none of LLVM") {
   const Symbols running = symbols_of("running_objects.txt"), compiling = symbols_of("compiling_objects.txt");
   REQUIRE(any_has(running.strong, "7Session3run"));
   REQUIRE(any_has(compiling.strong, "8millrace7compile"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linked to the objects of an example: what it gives compile() goes to cache_kernels() first, as the build of an
-// application would do it. The linker's --wrap sends the calls here (tests/shipping/CMakeLists.txt).
+// Linked to the objects of an example: each graph that it passes to compile() is first passed to cache_kernels(), as in
+// the build of an application. The linker's --wrap sends the calls here (tests/shipping/CMakeLists.txt).
 #include <cstdio>
 #include <cstdlib>
 

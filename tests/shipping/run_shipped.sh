@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fills a directory with an example's kernels, then runs the example with nothing else: without LLVM, and with an empty
+# Fills a directory with an example's kernels, then runs the example with these alone: without LLVM, and with an empty
 # cache of its own, where no kernel may appear.
 # usage: run_shipped.sh FILLER PROGRAM [ARGUMENT...]    the filler is the program and fill_kernels.cpp
 # An argument models:FILE is a file of the folder $MILLRACE_MODELS, or of $MODELS; without it the script exits with 77.

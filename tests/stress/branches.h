@@ -13,9 +13,9 @@
 
 namespace millrace::stress {
 
-/// A run of a graph of independent branches over one input: kernels of several kinds, most of them beside each other, a
-/// loop and a condition.
-/// What it should give comes from plain loops.
+/// A run of a graph of independent branches over one input: kernels of several kinds, most of which may run
+/// concurrently, a loop and a condition.
+/// Plain loops give the expected results.
 class Branches {
  public:
   static constexpr std::int64_t kMaxRows = 24, kColumns = 20, kPicked = 9;

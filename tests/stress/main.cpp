@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many threads, programs, cancellations and failures at one time, on the threads of one context: for ThreadSanitizer.
+// Many concurrent threads, programs, cancellations and failures on the threads of one context: for ThreadSanitizer.
 //
-//     stress [--seconds N] [--seed S] [--threads T]     3 seconds, seed 1 and 4 threads, when nothing is said
+//     stress [--seconds N] [--seed S] [--threads T]     by default 3 seconds, seed 1 and 4 threads
 //
-// Each thread takes tasks at random until the time is over and each kind of event has come, and says what was wrong;
+// Each thread runs random tasks until the time is over and each kind of event has occurred, and prints each failure;
 // the exit code is then 1. Kernels are xbyak's and the interpreter's: a build without LLVM is small, and
-// ThreadSanitizer sees what interpreted kernels read and write.
+// ThreadSanitizer observes the accesses of interpreted kernels.
 #include <algorithm>
 #include <array>
 #include <cstdio>

@@ -56,7 +56,7 @@ struct Shared {
   Tally tally;
 };
 
-/// Requests the stop from another thread some microseconds later, unless there is none.
+/// Requests a stop from another thread after the delay.
 class LaterStop {
  public:
   explicit LaterStop(std::chrono::microseconds delay)
@@ -71,7 +71,7 @@ class LaterStop {
   std::jthread thread_;
 };
 
-/// One step of a thread: what was wrong, or nothing.
+/// One step of a thread: returns its failure, or nothing.
 using Task = std::string(Shared&, Random&);
 /// Compiles, or takes a program of all threads, and runs it: whole, stopped, with wrong indices, several runs in
 /// flight.

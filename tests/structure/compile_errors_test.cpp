@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an application must not write, and what the compiler then says.
+// Mistakes of an application that must not compile, and the compiler's messages.
 #include <filesystem>
 #include <string>
 
@@ -42,7 +42,7 @@ TEST_CASE("== and != of tensors do not compile, and the compiler names the funct
   }
 }
 
-TEST_CASE("what those messages advise, and the other comparisons, compile") {
+TEST_CASE("the advice of those messages, and the other comparisons, compile") {
   for (const std::string expression : {"equal(x, y)", "not_equal(x, 1)", "x.value() == y.value()", "x < y", "2 >= x"}) {
     CAPTURE(expression);
     const CompilerRun run = compile_expression(expression);
@@ -50,4 +50,6 @@ TEST_CASE("what those messages advise, and the other comparisons, compile") {
   }
 }
 
-TEST_CASE("a comparison of tensors is no condition of C++") { CHECK(!compile_expression("x < y ? 1 : 0").succeeded); }
+TEST_CASE("a comparison of tensors cannot be a condition of C++") {
+  CHECK(!compile_expression("x < y ? 1 : 0").succeeded);
+}

@@ -18,7 +18,7 @@ CompilerRun compile_alone(const std::filesystem::path& include_dir, const std::s
   char chunk[4096];
   while (const std::size_t size = fread(chunk, 1, sizeof(chunk), pipe)) run.output.append(chunk, size);
   run.succeeded = pclose(pipe) == 0;
-  // Where the checkout stands says nothing of what it includes.
+  // The path of the checkout is not part of an include.
   const std::string here = include_dir.string();
   for (std::size_t at; (at = run.output.find(here)) != std::string::npos;) run.output.erase(at, here.size());
   return run;

@@ -47,7 +47,7 @@ TEST_CASE("the coverage rule reads a row that is broken after its parenthesis") 
   CHECK(!check_rows_are_tested({table, {"tests/jit/a.kernel", "%1 = converts %0 : f32"}}, kKernelOps).empty());
 }
 
-TEST_CASE("the coverage rule finds that its table has gone") {
+TEST_CASE("the coverage rule finds that its table is missing") {
   CHECK(join_lines(check_rows_are_tested({}, kOps)) ==
         "include/millrace/ops/op_table.inc:1: has no row MILLRACE_OP(...)\n");
 }

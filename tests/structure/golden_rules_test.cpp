@@ -13,7 +13,7 @@ TEST_CASE("every golden file is used") {
   CHECK(join_lines(check_golden_files_are_used(files, load_source_tree(MILLRACE_SOURCE_DIR))) == "");
 }
 
-TEST_CASE("the golden rule finds a file that no test beside it names") {
+TEST_CASE("the golden rule finds a file that no test next to its folder names") {
   const SourceTree tree = {{"tests/jit/map/a_test.cpp", "golden_problem(\"gpu_sum.txt\", text)"},
                            {"tests/jit/ir/a_test.cpp", "golden_problem(\"sum.txt\", text)"}};
   CHECK(check_golden_files_are_used({"tests/jit/ir/golden/sum.txt", "tests/jit/map/golden/gpu_sum.txt"}, tree).empty());

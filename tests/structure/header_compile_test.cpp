@@ -83,7 +83,7 @@ TEST_CASE("every public header compiles on its own, without LLVM, xbyak or HIP")
   CHECK(join_lines(check_headers_compile_alone(fs::path(MILLRACE_SOURCE_DIR) / "include")) == "");
 }
 
-TEST_CASE("a header that leaves out what it needs is found") {
+TEST_CASE("a header that lacks an include is found") {
   TemporaryHeaders headers;
   headers.add("millrace/base/good.h", "#pragma once\n#include <string>\nstd::string name();\n");
   headers.add("millrace/base/short.h", "#pragma once\nstd::string name();\n");
@@ -98,7 +98,7 @@ TEST_CASE("a checkout may stand in a folder of any name") {
   CHECK(check_headers_compile_alone(headers.root() / "llvm-things").empty());
 }
 
-TEST_CASE("a header that reaches a foreign one through another is found") {
+TEST_CASE("a header that includes a foreign one through another is found") {
   TemporaryHeaders headers;
   headers.add("xbyak/xbyak.inc", "int assemble();\n");
   headers.add("millrace/jit/detail.h", "#pragma once\n#include \"xbyak/xbyak.inc\"\n");

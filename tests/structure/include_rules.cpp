@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kLayers = {"base", "hal", "jit", "ops", "graph"};
 constexpr size_t kOutermost = kLayers.size();
 
-/// How far left a file stands; a file may include what has its own rank or a lower one.
+/// The rank of a file's layer, which grows to the left; a file may include files of its own rank or a lower one.
 size_t rank_of(std::string_view path) {
   for (std::string_view root : {"include/millrace/", "src/"}) {
     if (!path.starts_with(root)) continue;

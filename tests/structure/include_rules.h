@@ -13,8 +13,8 @@ Violations check_include_arrows(const SourceTree&);
 /// prints, through others neither: it is a library of its own.
 Violations check_running_half(const SourceTree&);
 
-/// What executes a GPU's machine code (src/hal/isa, src/jit/isa) is a library beside millrace, so no other file of the
-/// library includes it. Of hal and base it may use all; the disassembler comes to it as a function.
+/// What executes a GPU's machine code (src/hal/isa, src/jit/isa) is a library apart from millrace, so no other file of
+/// the library includes it. It may use all of hal and base; it gets the disassembler as a function.
 Violations check_executor_apart(const SourceTree&);
 
 /// LLVM, LLD, xbyak, HIP, Eigen, the import formats and the benchmarks' peers stay in the files made for them.
@@ -24,7 +24,7 @@ Violations check_foreign_headers(const SourceTree&);
 /// may name the library that they bridge to.
 Violations check_public_headers(const SourceTree&);
 
-/// The oracle shares nothing with what it judges but dtypes, shapes and the names of ops: op bodies serve the CPU, the
+/// The oracle shares only dtypes, shapes and the names of ops with the code that it tests: op bodies serve the CPU, the
 /// GPU and constant folding alike, so a wrong body would agree with itself.
 Violations check_oracle_independence(const SourceTree&);
 

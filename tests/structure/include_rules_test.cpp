@@ -28,7 +28,7 @@ SourceTree good_tree_and(SourceFile file) {
           std::move(file)};
 }
 
-/// What including a header includes in turn, as the lines spell it.
+/// The headers that a header includes, directly or not, as its lines spell them.
 std::set<std::string> reached_from(const SourceTree& tree, const SourceFile& file) {
   std::set<std::string> reached;
   std::vector<const SourceFile*> open = {&file};
@@ -57,11 +57,11 @@ TEST_CASE("the source tree is found and its includes are read") {
   CHECK(includes[1].line == 3);
 }
 
-TEST_CASE("what runs programs reaches nothing that compiles") {
+TEST_CASE("files that run programs include nothing that compiles") {
   CHECK(join_lines(check_running_half(repository())) == "");
 }
 
-TEST_CASE("what runs programs is found to reach what compiles, through another header too") {
+TEST_CASE("a file that runs programs and includes one that compiles is found, also through another header") {
   const SourceTree tree = {{"include/millrace/jit/algorithm.h", ""},
                            {"include/millrace/graph/dispatch.h", "#include \"millrace/jit/algorithm.h\"\n"},
                            {"src/graph/text/names.h", ""},
@@ -105,11 +105,12 @@ TEST_CASE("the arrow rule finds a quoted include of no file of ours") {
         "headers\n");
 }
 
-TEST_CASE("the library does not need what executes machine code") {
+TEST_CASE("the library does not include the executor of machine code") {
   CHECK(join_lines(check_executor_apart(repository())) == "");
 }
 
-TEST_CASE("a file of the library that needs what executes machine code is found, a tool that does is not") {
+TEST_CASE(
+    "a file of the library that includes the executor of machine code is found, but a tool that includes it is not") {
   const SourceTree tree = {{"include/millrace/jit/isa_driver.h", ""},
                            {"src/hal/isa/execute.h", ""},
                            {"src/jit/isa/isa_driver.cpp", "#include \"millrace/jit/isa_driver.h\"\n"},
@@ -162,7 +163,7 @@ TEST_CASE("the public header rule finds foreign and private headers") {
   CHECK(check_public_headers(interop).empty());
 }
 
-TEST_CASE("the oracle is independent of what it judges") {
+TEST_CASE("the oracle is independent of the code that it tests") {
   CHECK(join_lines(check_oracle_independence(repository())) == "");
 }
 
@@ -174,7 +175,7 @@ TEST_CASE("the oracle rule finds an oracle that includes a layer") {
 }
 
 // Each of these costs whoever includes millrace.h a tenth of a second or more.
-TEST_CASE("what an application includes has no machine code, devices, locks, clocks and function objects in it") {
+TEST_CASE("headers for applications include no machine code, devices, locks, clocks and function objects") {
   const SourceTree& tree = repository();
   const auto file = std::ranges::find(tree, "include/millrace/millrace.h", &SourceFile::path);
   REQUIRE(file != tree.end());

@@ -72,7 +72,7 @@ std::vector<Include> includes_of(const SourceFile& file) {
 }
 
 const SourceFile* resolve_include(const SourceTree& tree, const SourceFile& from, const Include& include) {
-  // The order of the compiler: beside the file, then the include folders that the build gives.
+  // The order of the compiler: the folder of the file, then the include folders of the build.
   const std::array roots = {fs::path(from.path).parent_path(), fs::path("include"), fs::path("src"), fs::path()};
   for (const fs::path& root : roots) {
     const auto wanted = (root / include.path).lexically_normal().generic_string();

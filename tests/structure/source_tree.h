@@ -22,7 +22,7 @@ struct SourceFile {
 
 using SourceTree = std::vector<SourceFile>;
 
-/// Broken rules, each as "path:line: what is wrong; what to do".
+/// Broken rules, each as "path:line: the mistake; what to do".
 using Violations = std::vector<std::string>;
 
 /// Reads every .h, .cpp and .inc under the repository's source folders.

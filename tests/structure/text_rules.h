@@ -7,7 +7,7 @@ namespace millrace::structure {
 
 constexpr int kMaxLines = 500;
 
-/// A file is one concept; a longer one has a second concept in it.
+/// A file is one concept; a longer file contains a second one.
 Violations check_file_lengths(const SourceTree&);
 
 /// Every source file begins with its one SPDX line.

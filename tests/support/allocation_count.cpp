@@ -31,7 +31,7 @@ namespace {
 /// No test takes as much. Beyond it, AddressSanitizer would end the process, and some systems promise the memory.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 38;
 
-/// Null when there is no memory.
+/// Null if no memory is left.
 void* counted_or_null(std::size_t size, std::size_t alignment) {
   const std::uint64_t number = count++;
   if ((number >= first_failing && number < end_failing) || size > kMaxBytes) return nullptr;

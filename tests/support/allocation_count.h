@@ -9,8 +9,8 @@ namespace millrace {
 /// then links our replacement of the operators.
 std::uint64_t num_allocations();
 
-/// How many of the blocks that this thread took from operator new it has not given back. Less than none when it gives
-/// back what other threads took.
+/// How many of the blocks that this thread took from operator new it has not freed. Negative if it frees blocks of
+/// other threads.
 std::int64_t num_live_allocations();
 
 enum class Failing { kOne, kAllFromThere };

@@ -5,8 +5,8 @@
 
 namespace millrace::test {
 
-/// How many scalar registers a kernel of the op may spill to lanes of vector registers, on any GPU: what
-/// tests/ops/scalar_spills.txt lists with the reason, else none.
+/// How many scalar registers a kernel of the op may spill to lanes of vector registers, on any GPU: the number in
+/// tests/ops/scalar_spills.txt, which also gives the reason, else 0.
 std::uint32_t allowed_scalar_spills(Op, DType);
 
 }  // namespace millrace::test

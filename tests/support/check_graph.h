@@ -18,8 +18,8 @@ struct ElementTally {
 /// Values of a static graph by node and result.
 using Values = std::map<Value, reference::Tensor>;
 
-/// Which output is not what the oracle allows for the whole graph, however its nodes are fused; nothing when all are.
-/// `computed` has each value of a run of the nodes alone, which functions have the bits of.
+/// The first output outside of what the oracle allows for the whole graph, however its nodes are fused; empty if all
+/// are inside. `computed` has each value of a run of the nodes alone, which functions have the bits of.
 std::string check_outputs(const Graph& bound, const Values& computed, std::span<const reference::Tensor> found,
                           ElementTally* tally = nullptr);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must be seen by a process of its own is a test case that is skipped, and that its parent runs in a child.
+// Test cases that need a process of their own: they are skipped, and a parent case runs them in a child.
 #pragma once
 
 #include <string>

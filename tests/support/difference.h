@@ -14,7 +14,7 @@ struct Tolerance {
   bool same_nan_bits = false;                // values that are only moved keep NaN payloads
 };
 
-/// The first element that is too far away, "element 7: found 1.5, expected 1.25 (2 ulp, at most 1)"; "" for none.
+/// The first element that differs too much, "element 7: found 1.5, expected 1.25 (2 ulp, at most 1)"; "" if none does.
 /// Precondition: equal dtypes.
 std::string find_difference(const reference::Tensor& found, const reference::Tensor& expected, const Tolerance&);
 

@@ -149,7 +149,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
     wake();
   }
 
-  /// Ends what can run; the rest is cancelled.
+  /// Finishes the work that can run; the rest is cancelled.
   void stop() {
     {
       const std::lock_guard lock(mutex_);

@@ -23,12 +23,12 @@ struct EmitCase {
 /// Every op and algorithm with every dtype.
 std::vector<EmitCase> every_emit_case();
 
-/// Says what is wrong with a linked code object; empty: nothing.
+/// Returns the mistake in a linked code object; empty: no mistake.
 using CheckObject = std::function<std::string(std::span<const std::byte> object)>;
 
-/// Emits the kernels of a case, and checks that the object of each is as planned, spills no more than allowed_spills.h
-/// says and passes `check`. Says what failed; empty if nothing did, or if the algorithm refuses as the list of refusals
-/// says.
+/// Emits the kernels of a case, and checks that the object of each matches its plan, spills no more than
+/// allowed_spills.h permits and passes `check`. Returns the failure; empty if all succeeded, or if the algorithm
+/// refuses according to the list of refusals.
 std::string emit_case(const EmitCase&, std::string_view gfx, const CheckObject& check = {});
 
 }  // namespace millrace::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of more than one thread, written by hand: small, and between them every instruction of workgroups.
+// Small kernels of several threads, written by hand, that together use every instruction of workgroups.
 #pragma once
 
 #include <cstdint>

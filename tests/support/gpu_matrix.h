@@ -17,7 +17,7 @@ struct GpuProblem {
   DType dtype;
   TargetSpec target;
   std::string algorithm;  // forced; empty: the one that serves first
-  std::size_t number;     // in the slice: what varies from problem to problem goes by it
+  std::size_t number;     // in the slice: selects what varies from problem to problem
 };
 
 /// Calls `run` with each problem of the slice, of the matrix of ops, dtypes and targets. Each slice has all targets.

@@ -11,10 +11,10 @@ std::vector<GpuTrial> gpu_trials() {
       {"loop_pad_first", Op::conv2d, {{{1, 8, 14, 14}, {24, 8, 3, 3}}, padded}, {kF32, kI16}},
       {"loop_direct", Op::conv2d, {{{1, 8, 14, 14}, {24, 8, 3, 3}}, padded}, {kF32, kU8}},
       {"loop_direct", Op::dot, {{{65, 70}, {70, 96}}, product}, {kF32, kBF16, kI8}},  // staged in workgroup memory
-      {"loop_direct", Op::add, {{{3, 1024}, {3, 1024}}}, {kF32, kF16, kI64}},         // a vector a thread
+      {"loop_direct", Op::add, {{{3, 1024}, {3, 1024}}}, {kF32, kF16, kI64}},         // a vector per thread
       {"loop_direct", Op::transpose, {{{70, 130}}, PermutationAttrs{{1, 0}}}, {kF32, kI8}},
-      {"loop_direct", Op::reduce_sum, {{{80, 100}}, ReduceAttrs{{1}}}, {kF32, kF16, kU64}},  // a subgroup a row
-      {"loop_direct", Op::reduce_max, {{{3, 5003}}, ReduceAttrs{{1}}}, {kF32, kI8}},         // a workgroup a row
+      {"loop_direct", Op::reduce_sum, {{{80, 100}}, ReduceAttrs{{1}}}, {kF32, kF16, kU64}},  // a subgroup per row
+      {"loop_direct", Op::reduce_max, {{{3, 5003}}, ReduceAttrs{{1}}}, {kF32, kI8}},         // a workgroup per row
       {"loop_direct", Op::argmax, {{{80, 100}}, ArgAttrs{1}}, {kF32, kU16}},
       {"loop_direct", Op::argmin, {{{5003}}, ArgAttrs{0}}, {kF64, kI32}},
       {"loop_direct", Op::max_pool2d, {{{1, 3, 28, 28}}, Pool2dAttrs{{3, 3}, {2, 2}, {1, 1, 1, 1}}}, {kF32, kI8}},
@@ -34,7 +34,7 @@ std::vector<GpuTrial> gpu_trials() {
       {"gpu_tile_sort", Op::sort, {{{3, 65}}, SortAttrs{1, true}}, {kF32, kBool}},
       {"gpu_tile_sort", Op::sort, {{{2300, 2}}, SortAttrs{0}}, {kF64, kI16}},
       {"gpu_tile_sort", Op::topk, {{{2, 1000}}, TopKAttrs{.k = 700, .sorted = false}}, {kF16, kU32}},
-      {"gpu_topk_parts", Op::topk, {{{2, 3000}}, TopKAttrs{.k = 50}}, {kF32, kU8}},  // a row a workgroup
+      {"gpu_topk_parts", Op::topk, {{{2, 3000}}, TopKAttrs{.k = 50}}, {kF32, kU8}},  // a row per workgroup
       {"gpu_topk_parts", Op::topk, {{{9000}}, TopKAttrs{.k = 600}}, {kF32, kI64}},   // parts that are merged
       {"gpu_topk_select", Op::topk, {{{2, 5000}}, TopKAttrs{.k = 700}}, {kF32}},     // the chosen are sorted
       {"gpu_topk_select", Op::topk, {{{4097}}, TopKAttrs{.k = 1000, .sorted = false}}, {kBF16}},

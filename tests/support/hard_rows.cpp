@@ -33,13 +33,13 @@ Numbers few_values(const RowSize& size, Random& random) {
   return each(size, [&](std::int64_t) { return below(random, num_values); });
 }
 
-/// NaNs with a share of so many per hundred thousand.
+/// Rows with the given number of NaNs per hundred thousand elements.
 template <std::uint64_t share>
 Numbers with_nans(const RowSize& size, Random& random) {
   return each(size, [&](std::int64_t) { return random() % 100'000 < share ? kNan : below(random, 1000) / 8; });
 }
 
-/// Mostly infinities of a sign beside zeros and NaNs: a search for these looks at those first.
+/// Mostly infinities of one sign, among zeros and NaNs: a search for the latter meets the infinities first.
 template <int sign>
 Numbers mostly_infinite(const RowSize& size, Random& random) {
   constexpr double kValues[] = {0., -0., -1., kNan, 1.};

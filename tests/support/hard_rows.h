@@ -11,7 +11,8 @@
 
 namespace millrace::test {
 
-/// What a row is made for: some are hard for a k, and some for where vectors of so many lanes take samples.
+/// The sizes for which a row is made: some rows are hard for a k, and some for the places where vectors of `lanes`
+/// lanes are sampled.
 struct RowSize {
   std::int64_t n, k, lanes;
 };
@@ -24,7 +25,7 @@ struct HardRow {
   Dtypes dtypes;
   /// The elements as numbers, which integers and narrow floats hold as steps of the same order.
   std::vector<double> (*numbers)(const RowSize&, std::mt19937_64& random);
-  /// Given instead, the elements' bits, one by one, of which narrow dtypes take the lowest.
+  /// An alternative to `numbers`: the elements' bits, one by one; narrow dtypes take the lowest bits.
   std::uint64_t (*bits)(std::mt19937_64& random) = nullptr;
 };
 

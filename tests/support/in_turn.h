@@ -26,7 +26,7 @@ struct InTurn {
   }
 };
 
-/// The tested slice of a matrix whose cases take a second and more. With sanitizers it has one case in sixteen at most.
+/// The tested slice of a matrix whose cases take a second and more. With sanitizers it has at most one case in sixteen.
 inline Slice tested_slice_of_long_cases() {
   const Slice slice = tested_slice();
 #ifdef MILLRACE_SANITIZED

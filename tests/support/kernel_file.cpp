@@ -83,7 +83,7 @@ std::string parse_error(std::string_view message, std::string_view path, std::si
   return std::string(message.starts_with(prefix) ? message.substr(prefix.size()) : message);
 }
 
-/// Without what each line begins with: "kernel 'k': ", "loop kernel 'k': ".
+/// Without the prefix of each line: "kernel 'k': ", "loop kernel 'k': ".
 std::string verify_error(const Kernel& kernel, const std::string& message) {
   const std::string name = fmt::format("kernel '{}': ", name_of(kernel));
   std::string stripped;

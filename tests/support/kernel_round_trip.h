@@ -8,11 +8,11 @@
 
 namespace millrace::test {
 
-/// What goes wrong when the kernel is printed and parsed; empty when an equal kernel and the same text come back.
-/// Precondition: verified.
+/// The mistake found when the kernel is printed and parsed; empty if the parsed kernel and its text are equal to the
+/// original. Precondition: verified.
 std::string round_trip_problem(const LoopKernel&);
 std::string round_trip_problem(const MachineKernel&);
-/// Of the machine kernel that it is mapped to, if it is mapped to one.
+/// The same for the machine kernel that it is mapped to, if there is one.
 std::string round_trip_problem(const PlannedKernel&);
 /// The same; empty for a kernel of another form, which has no text.
 std::string round_trip_problem(const Kernel&);

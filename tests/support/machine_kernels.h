@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small machine kernels around one op, and running a kernel on the interpreter.
+// Small machine kernels around one op, and functions that run a kernel on the interpreter.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes that a compiler could make, put into machine code.
+// Injects mistakes that a compiler could make into machine code.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels with one mistake each, which a simulator must find.
+// Kernels with one injected mistake each, which a simulator must find.
 #pragma once
 
 #include <string>

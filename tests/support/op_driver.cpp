@@ -92,7 +92,7 @@ OpRunOptions vary(const TargetSpec& target, std::size_t n) {
   return options;
 }
 
-/// A problem with its operands and what the oracle says of them.
+/// A problem with its operands and the oracle's results.
 struct SampledProblem {
   std::vector<Tensor> operands;
   std::vector<Tensor> expected;
@@ -134,7 +134,8 @@ void run_problem(const OpCase& row, const OpProblem& problem, DType dtype, const
   }
 }
 
-/// Dtypes tried with every problem. The rest have a third of them each, in turn, so that together they have all.
+/// Dtypes tried with every problem. Each of the others has a third of the problems, in turn, so that together they have
+/// all.
 bool is_tried_whole(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI32 || dtype == DType::kBool;
 }

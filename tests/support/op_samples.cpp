@@ -48,7 +48,7 @@ void write_special(DType dtype, unsigned choice, std::byte* element) {
   write_special_integer(dtype, choice, element);
 }
 
-/// Numbers of which neither sums nor products are rounded, in any order: for products few but ones.
+/// Numbers whose sums and products are exact in any order: for products mostly ones.
 double exact_number(Op op, std::uint64_t draw) {
   constexpr double kFactors[] = {1, -1, 1, -1, 1, 1, 2, 0.5};
   if (has_trait(op, kMultiplies)) return kFactors[draw % std::size(kFactors)];
@@ -98,7 +98,7 @@ Attributes attributes_for(const OpProblem& problem, DType dtype) {
 
 std::vector<Tensor> sample_operands(const OpCase& row, const OpProblem& problem, DType dtype, std::mt19937_64& random) {
   std::vector<Tensor> operands;
-  // Accumulating floats have an error bound, into which small mistakes fit; every other time there is no error.
+  // Accumulating floats have an error bound that could hide small mistakes; every other time the sums are exact.
   const bool is_exact = is_float(dtype) && has_trait(row.op, kAccumulates) && random() % 2 == 0;
   for (std::size_t n = 0; n < problem.operands.size(); ++n) {
     const DType own = operand_dtype(row.op, n, dtype);

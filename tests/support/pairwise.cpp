@@ -36,7 +36,7 @@ std::size_t num_met(const Pairs& missing, const std::vector<Choice>& row, const 
 std::vector<std::vector<std::size_t>> pairwise_rows(std::span<const std::size_t> counts) {
   std::vector<std::vector<std::size_t>> rows;
   for (Pairs missing = all_pairs(counts); !missing.empty();) {
-    // A pair that has not met, and of each other place the choice that makes the most such pairs.
+    // A missing pair, and for each other place the choice that completes the maximum number of missing pairs.
     const auto [first, second] = *missing.begin();
     std::vector<Choice> row = {first, second};
     for (std::size_t place = 0; place < counts.size(); ++place) {

@@ -7,7 +7,7 @@
 
 namespace millrace::test {
 
-/// Attributes that may be right for operands of these types: what is random about an op. Its type rule may refuse them.
+/// Random attributes of the op that may be right for operands of these types. Its type rule may refuse them.
 Attributes random_attributes(RandomChoice&, Op, std::span<const TensorType> operands);
 
 }  // namespace millrace::test

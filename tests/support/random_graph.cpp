@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grows a graph node by node: an op or a composite, operands that are brought to what it takes, attributes that may be
-// right. What the op's own type rule refuses, or what no binding of the symbols allows, is not added.
+// Grows a graph node by node: an op or a composite, operands that are converted to its types, attributes that may be
+// right. A node that the op's own type rule refuses, or that no binding of the symbols allows, is not added.
 #include "tests/support/random_graph.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class Grower {
     }
     add_outputs();
     Graph graph = builder_.finish().value();
-    if (random_.chance(70)) MILLRACE_CHECK(eliminate_dead_nodes(graph).ok());  // what was tried in vain
+    if (random_.chance(70)) MILLRACE_CHECK(eliminate_dead_nodes(graph).ok());  // nodes of failed attempts
     return {std::move(graph), random_.bindings(), std::move(composites_)};
   }
 
@@ -104,7 +104,7 @@ class Grower {
     return true;
   }
 
-  /// Room for a window under most bindings.
+  /// An extent that fits a window under most bindings.
   SizeExpr window_extent() {
     const SizeExpr room = random_.from_1_to(9);
     return random_.chance(50) ? random_.any_extent() + room : room;
@@ -169,7 +169,7 @@ class Grower {
     return operands;
   }
 
-  /// Whether the type rule takes it, sizes stay small, and every binding gives what a run will check.
+  /// Whether the type rule accepts it, sizes stay small, and every binding satisfies the checks of a run.
   bool fits(Op op, std::span<const TensorType> operands, const Attributes& attributes) {
     const Result<Inference> inferred = infer_types(op, operands, attributes);
     if (!inferred.ok()) return false;

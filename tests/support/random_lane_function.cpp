@@ -62,7 +62,7 @@ std::int64_t RandomLaneFunction::any_immediate(std::uint32_t fields) {
   return 0;
 }
 
-/// Ops that make a value, of which the whole is specified. Others have their places in the function.
+/// Ops that produce a fully specified value. The others are generated at specific places in the function.
 bool RandomLaneFunction::can_draw(LaneOp op) const {
   if (info_of(op).result == LaneResult::kNone || op == LaneOp::kVariable || op == LaneOp::kCompress) return false;
   if (uses(op, lane_table::kPointer | lane_table::kInteger)) return op == LaneOp::kLoad;

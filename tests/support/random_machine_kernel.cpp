@@ -297,7 +297,7 @@ class Generator {
     }
   }
 
-  /// Where the output of the dtype has room for so many elements that nothing else is stored to.
+  /// A place for `num_elements` elements in the output of the dtype where nothing else is stored.
   MachineValue result_place(DType dtype, std::uint32_t num_elements) {
     std::size_t& stored = stored_[static_cast<std::size_t>(dtype)];
     const MachineValue place = b_.add(base_, b_.i64(static_cast<std::int64_t>(stored)));

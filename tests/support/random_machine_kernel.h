@@ -31,8 +31,8 @@ struct RandomKernelOptions {
 /// Over some hundred seeds, every op that a machine kernel may have, on every dtype.
 RandomMachineKernel make_random_kernel(std::uint64_t seed, const RandomKernelOptions& options = {});
 
-/// The same work as one workgroup of `num_groups` threads, all memory but the buffers private: a thread a group.
-/// Precondition: made without thread ops.
+/// The same work as one workgroup of `num_groups` threads, with all memory except the buffers private: one thread per
+/// group. Precondition: made without thread ops.
 RandomMachineKernel as_threads(const RandomMachineKernel&);
 
 /// One array a buffer: random elements where the kernel reads, zeros where it only writes.

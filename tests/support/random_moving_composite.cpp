@@ -14,7 +14,7 @@ RandomComposite choose_where(RandomChoice& random, const TensorType& x) {
   return {{x, condition, other}, [](Tensors t) { return where(t[1], t[0], t[2]); }};
 }
 
-/// Two operands of a function, of which the second lacks dims, or has 1 for some.
+/// Two operands of a function; the second lacks dims, or has extent 1 for some.
 RandomComposite choose_broadcast(RandomChoice& random, const TensorType& like) {
   const TensorType x{like.dtype == DType::kBool ? DType::kF32 : like.dtype, like.shape};
   TensorType y = x;
@@ -163,7 +163,7 @@ RandomComposite choose_update_slice(RandomChoice& random, const TensorType& like
           }};
 }
 
-/// All or a few of what there may be, and how many there are.
+/// choose_nonzero with room for all or for a few of the nonzero elements.
 RandomComposite choose_nonzero(RandomChoice& random, const TensorType& x) {
   const SizeExpr bound = random.chance(50) ? x.shape.num_elements() : random.any_extent();
   return {{x}, [=](Tensors t) {

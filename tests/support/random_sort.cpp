@@ -19,8 +19,8 @@ std::int64_t near(RandomChoice& choice, std::int64_t size) {
   return std::max<std::int64_t>(0, size - 2 + static_cast<std::int64_t>(choice.below(5)));
 }
 
-/// Row lengths around 1 to 16 vectors of 4 to 64 lanes; the minimum length that is selected from, or counted; blocks of
-/// chunks, and chunks of vectors; rows that several kernels sort.
+/// Row lengths around 1 to 16 vectors of 4 to 64 lanes; minimum numbers of elements that are selected from, or counted;
+/// blocks of chunks, and chunks of vectors; rows that several kernels sort.
 std::int64_t any_length(RandomChoice& choice, DType dtype) {
   const std::uint64_t kind = choice.below(1000);
   if (kind < 60) return static_cast<std::int64_t>(choice.below(4));
@@ -38,7 +38,7 @@ std::int64_t any_length(RandomChoice& choice, DType dtype) {
     constexpr std::int64_t kThresholds[] = {4096, 8192, 5000, 4096 + 256};
     return near(choice, choice.one_of(kThresholds));
   }
-  // From so many on, rows are counted, and bytes by vectors.
+  // From these lengths on, rows are counted, and bytes by vectors.
   if (size_bytes(dtype) == 2 && choice.chance(30)) return near(choice, 131'072);
   if (size_bytes(dtype) == 1 && choice.chance(30)) return near(choice, 17'408);
   if (choice.chance(70)) return static_cast<std::int64_t>(choice.below(33'000));

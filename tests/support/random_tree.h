@@ -7,8 +7,8 @@
 
 namespace millrace::test {
 
-/// A tree of concats, stacks and pads over producers of many kinds. Where it has a symbolic extent, that is `n`, from 1
-/// to 3 at least.
+/// A tree of concats, stacks and pads over producers of many kinds. If it has a symbolic extent, this is `n`, which may
+/// be at least 1, 2 and 3.
 Graph make_random_tree(std::uint64_t seed);
 
 }  // namespace millrace::test

@@ -11,7 +11,7 @@
 
 namespace millrace::test {
 
-/// What a kernel is given, and what is expected of it. Buffers are named; those that are not given begin with zeros.
+/// The arguments of a kernel, and its expected results. Buffers are named; those that are not given begin with zeros.
 struct KernelRun {
   SymbolValues symbols = {};
   std::map<std::string, std::vector<Scalar>> given = {}, expected = {};
@@ -25,7 +25,7 @@ std::optional<DType> find_buffer_dtype(const Kernel&, const std::string& name);
 /// a machine kernel on the former, or, if its workgroups have several threads, on the latter. What differs, or empty.
 std::string run_problem(const Kernel&, const KernelRun&);
 
-/// The memory plan and the mapping, or why there is none.
+/// The memory plan and the mapping, or why it cannot be mapped.
 std::string plan_text(const Kernel&, const TargetSpec&);
 /// The machine kernel, and the assembly that LLVM makes of it, where it is built in.
 std::optional<std::string> code_text(const Kernel&, const TargetSpec&);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs programs whose machine code has a mistake in it.
+// Runs programs with a mistake in their machine code.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace millrace::test {
 
-/// Inputs of one kind, and the seed of the device: what the order of waves is, and how approximations err.
+/// Inputs of one kind, and the seed of the device, which decides the order of waves and the errors of approximations.
 struct Trial {
   std::uint64_t device_seed;
   float (*value)(std::mt19937&, std::size_t i);
 };
 extern const std::vector<Trial> kTrials;
 
-/// A mistake in a kernel. No symbol: there is none.
+/// A mistake in a kernel. No symbol: no mistake.
 struct MutatedKernel {
   std::string symbol = {};
   CodeMutation mutation = {};
@@ -40,7 +40,7 @@ Program compile_for_mutation(const Graph&, const TargetSpec&);
 /// Runs it. Not thread-safe.
 MutatedRun run_mutated(const Program&, const TargetSpec&, const Trial&, const MutatedKernel& = {},
                        bool makes_profiles = false);
-/// Adds, by kernel, what its instructions did in all dispatches of a run that made profiles.
+/// Adds the profile of each kernel over all dispatches of a run that made profiles.
 void add_profiles(const Program&, const MutatedRun&, std::map<std::string, IsaProfile>&);
 /// The right code of a kernel that has run. Equal kernels have one name on every target. Null: none has run.
 const MachineCodeKernel* find_decoded_kernel(const std::string& symbol, const std::string& gfx);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a machine kernel on a simulated device.
+// Runs a machine kernel on a simulated device.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ struct SimLaunch {
 };
 
 struct SimRun {
-  Status status;  // what the submission's semaphore carries
+  Status status;  // of the submission's semaphore
   SimCounts counts;
 };
 

@@ -29,8 +29,8 @@ struct OpRun {
 Result<std::vector<KernelRequest>> build_requests(Op op, const Attributes&, std::span<const TensorType> operands,
                                                   Strides strides, std::uint32_t used_results = ~0u);
 
-/// Runs an op in guarded, read-only mapped memory. kInternal when a byte of an input, or one that is no element of a
-/// result, has changed.
+/// Runs an op in guarded, read-only mapped memory. kInternal if a byte of an input, or one outside of a result's
+/// elements, has changed.
 Result<OpRun> run_op(Op op, const Attributes&, std::span<const reference::Tensor> operands, const OpRunOptions&);
 
 std::vector<TensorType> types_of(std::span<const reference::Tensor> tensors);

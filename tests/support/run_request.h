@@ -19,7 +19,7 @@ struct RunOptions {
   std::shared_ptr<Executor> executor = {};           // on a cpu: shares each dispatch of several groups
   std::uint64_t max_lane_instructions = UINT64_MAX;  // of a kernel, on a simulated GPU
   std::uint64_t seed = 0;                            // of a GPU whose machine code is executed
-  SymbolValues symbols = {};                         // of sizes that are no constants
+  SymbolValues symbols = {};                         // of sizes that are not constant
   std::shared_ptr<Device> device = {};               // of the target's; null: one is made
 };
 
@@ -29,8 +29,8 @@ struct RunReport {
   std::vector<std::string> generators;  // one per kernel
 };
 
-/// xbyak, llvm, interpreter: those that are built in, in the order in which a target asks them; last what tests force
-/// alone, make_split_generator.
+/// xbyak, llvm, interpreter: those of the build, in the order in which a target asks them; last the one that tests
+/// force alone, make_split_generator.
 const KernelCompilerList& all_generators();
 /// Those that serve the target, in the order in which they are asked.
 std::vector<std::string> algorithm_names(const TargetSpec&);
@@ -51,11 +51,10 @@ Result<std::unique_ptr<PreparedRequest>> prepare_request(const KernelRequest&,
                                                          std::span<const std::size_t> operand_bytes,
                                                          std::span<const std::size_t> result_bytes, const RunOptions&);
 
-/// Lowers, compiles (through a cache in memory), records and submits the request on the target's device; what is
-/// compiled for a GPU is linked and, where no other device is given, executed by the device isa, which finds mistakes.
-/// Bindings are in the request's order. Scratch stands against a page without access; a device that does not address
-/// host memory has buffers in the place of all these. kInternal when it changes an operand's; kUnimplemented when what
-/// was forced refuses.
+/// Lowers, compiles (through a cache in memory), records and submits the request on the target's device; code for a GPU
+/// is linked and, if no other device is given, executed by the device isa, which finds mistakes. Bindings are in the
+/// request's order. Scratch ends at a page without access; a device that does not address host memory gets buffers of
+/// its own instead. kInternal if it changes an operand; kUnimplemented if the forced generator or algorithm refuses.
 Result<RunReport> run_request(const KernelRequest&, std::span<const BufferBinding> operands,
                               std::span<const BufferBinding> results, const RunOptions&);
 

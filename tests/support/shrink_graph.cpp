@@ -9,7 +9,7 @@
 namespace millrace::test {
 namespace {
 
-/// Without what no output needs, inputs too; the inputs come first, as in text.
+/// Without values that no output needs, including inputs; the inputs come first, as in text.
 Graph without_dead(const Graph& graph) {
   std::vector<bool> needed(graph.nodes.size(), false);
   for (const GraphOutput& output : graph.outputs) needed[index_of(output.value.node)] = true;
@@ -168,7 +168,7 @@ std::vector<Graph> smaller_graphs(const Graph& graph) {
 }
 
 Graph shrink_graph(Graph graph, const std::function<bool(const Graph&)>& fails) {
-  // Steps keep only what is live, but what is not may be what fails.
+  // Steps keep only live nodes, but a dead one may cause the failure.
   if (Graph live = with_all_live(graph); fails(live)) graph = std::move(live);
   for (bool is_smaller = true; is_smaller;) {
     std::vector<Graph> smaller = smaller_graphs(graph);

@@ -12,7 +12,7 @@ namespace millrace::test {
 /// output's operands in its place, with an op's results as inputs, with an op's operand in its result's place.
 std::vector<Graph> smaller_graphs(const Graph& graph);
 
-/// A graph of which `fails` still says true, and of no smaller_graphs() of it. Precondition: fails(graph).
+/// A graph for which `fails` is still true, but for none of its smaller_graphs(). Precondition: fails(graph).
 Graph shrink_graph(Graph graph, const std::function<bool(const Graph&)>& fails);
 
 }  // namespace millrace::test

@@ -11,8 +11,8 @@ struct Slice {
   std::size_t index = 0, count = 16;
 
   bool has(std::size_t number) const { return number % count == index; }
-  /// The slice to take of a matrix of `total` cases, none of which is empty: where there are fewer cases than slices,
-  /// some slices are the same.
+  /// The slice to take of a matrix of `total` cases, never an empty one: if there are fewer cases than slices, some
+  /// slices are the same.
   Slice within(std::size_t total) const { return count <= total ? *this : Slice{index % total, total}; }
 };
 

@@ -12,17 +12,17 @@
 
 namespace millrace::test {
 
-/// One sort or TopK of one tensor: what the program knows of it, and what a run binds.
+/// One sort or TopK of one tensor: its constants in the program, and the sizes that a run binds.
 struct SortTrial {
   Op op = Op::sort;
   std::size_t axis = 0;
   std::int64_t k = 0;  // of a TopK
   bool is_descending = false, is_sorted = true;
   std::uint32_t used_results = 3;
-  /// Which sizes a run binds, and what is promised of them. A k needs a promise.
+  /// Which sizes a run binds, and their promised maxima. A k needs one.
   bool has_dynamic_extents = false, has_dynamic_k = false;
   std::int64_t max_n = std::numeric_limits<std::int64_t>::max(), max_k = max_n;
-  /// Other than dense ones are no graph's: such a kernel runs by itself, with constant sizes.
+  /// A graph has only dense ones: a kernel with others runs alone, with constant sizes.
   Strides strides = Strides::kDense;
   GuardedBuffer::Guard guard = GuardedBuffer::Guard::kAfter;
   reference::Tensor x;
@@ -48,7 +48,7 @@ std::string check_sort(const SortTrial&, const std::vector<reference::Tensor>& e
 std::vector<reference::Tensor> expected_of(const SortTrial&);
 
 /// The smallest trial found by taking away rows, elements, results and dynamic sizes for which `fails` still holds.
-/// Tries at most a thousand.
+/// Makes at most a thousand attempts.
 SortTrial shrink_sort(SortTrial, const std::function<bool(const SortTrial&)>& fails);
 
 }  // namespace millrace::test

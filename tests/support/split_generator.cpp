@@ -42,7 +42,7 @@ class SplitKernel final : public HostKernel {
   std::uint64_t entry_offset_ = 0, workgroup_bytes_ = 0;
 };
 
-/// Plans as the interpreter does: what differs is how the kernel runs.
+/// Plans like the interpreter; only the execution of the kernel differs.
 class SplitGenerator final : public KernelCompiler {
  public:
   std::string_view name() const override { return "split"; }

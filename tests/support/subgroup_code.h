@@ -13,8 +13,8 @@
 namespace millrace {
 
 /// Writes barrier-free code of a workgroup's threads as code of one thread with a lane for each thread of a subgroup.
-/// What all threads have alike (constants, sizes, what is made of these) stays a scalar. A vector of a thread's is as
-/// many values here, one for each of its lanes. Where threads part, both ways are gone under a mask.
+/// Values that are equal in all threads (constants, sizes, and what is computed from these) stay scalars. A vector of a
+/// thread becomes one value for each of its lanes. Where threads diverge, both branches run under a mask.
 class SubgroupCode {
  public:
   /// The threads that go this way: a bool vector; none: all of them.
@@ -44,7 +44,7 @@ class SubgroupCode {
   MachineValue offsets(const MachineInstruction&, std::uint32_t lane);
   MemoryHandle scratch(unsigned use, MachineValue vector);
   void emit_block(BlockId, const Mask&);
-  /// How the branches and iterations of the new kernel carry them: spread, those of one value after those of another.
+  /// The values that branches and loops of the new kernel carry: spread, those of one value after those of another.
   Values carry(std::span<const MachineValueId>);
   void define_carried(std::span<const MachineValueId>, std::span<const MachineValue> carried);
   MachineValue emit_value(const MachineInstruction&, std::uint32_t lane, const Mask&);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Branches and loops: where threads part, and where they do not.
+// Branches and loops, with divergent and with uniform threads.
 #include <algorithm>
 #include <iterator>
 
@@ -41,7 +41,7 @@ SubgroupCode::Values SubgroupCode::emit_if(const MachineInstruction& instruction
   return results;
 }
 
-/// The block for these threads, left out when there are none.
+/// The block for these threads, skipped if the mask is empty.
 SubgroupCode::Values SubgroupCode::emit_branch(BlockId block, MachineValue threads,
                                                std::span<const MachineValueId> results) {
   if (results.empty() && source_.blocks[block].instructions.empty()) return {};
@@ -59,7 +59,7 @@ SubgroupCode::Values SubgroupCode::emit_branch(BlockId block, MachineValue threa
   return builder_.if_else(builder_.reduce(KernelOp::kReduceMax, threads), taken, left_out);
 }
 
-/// Each thread has its own number of iterations. The loop runs the maximum of them.
+/// Each thread has its own number of iterations: the loop runs as long as one of them needs it.
 SubgroupCode::Values SubgroupCode::emit_for(const MachineInstruction& instruction, const Mask& mask) {
   const MachineValue lower = operand(instruction, 0), upper = operand(instruction, 1), step = operand(instruction, 2);
   if (lower.lanes == 1 && upper.lanes == 1 && step.lanes == 1) return emit_uniform_for(instruction, mask);

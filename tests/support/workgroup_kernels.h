@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels for workgroups of many threads, as one would write them for a GPU.
+// Kernels for workgroups of many threads, written like kernels for a GPU.
 #pragma once
 
 #include <cstdint>

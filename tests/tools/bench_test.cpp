@@ -21,7 +21,7 @@ std::string listed(const Workplace& here, const std::string& arguments) {
   return run.out;
 }
 
-TEST_CASE("a row is a graph, and what tells it from the others: its device, its generator, its file") {
+TEST_CASE("a row's name is its graph and what distinguishes it from others: its device, its generator, its file") {
   const Workplace here;
   const std::string inputs = " --input x=ones --input w=ones --dim rows=2";
   CHECK(listed(here, "top.mr --input x=ones --dim rows=2") == "top/real_time\n");
@@ -56,7 +56,7 @@ TEST_CASE("kernels and copies have rows of their own, in the order in which they
   CHECK(rows[1]["iterations"] == rows[2]["iterations"]);
 }
 
-TEST_CASE("the JSON says of each row which graph, dims, device and generator it is of, and of all the version") {
+TEST_CASE("the JSON names the graph, dims, device and generator of each row, and the version once") {
   const Workplace here;
   const test::ToolRun run = here.run(
       "bench top.mr net.mr --input x=ones --input w=ones --dim rows=5 --device cpu:avx2 "
@@ -80,7 +80,7 @@ TEST_CASE("the JSON says of each row which graph, dims, device and generator it 
   CHECK(rows[11]["copies"] == nullptr);  // 0 / 0
 }
 
-TEST_CASE("bench says of the machine what counts, not how Google Benchmark's library was built") {
+TEST_CASE("bench reports the machine's relevant properties, not how Google Benchmark's library was built") {
   const Workplace here;
   const test::ToolRun run = here.run("bench top.mr --input x=ones --dim rows=2" + kQuick);
   CHECK(run.exit_code == 0);
@@ -106,7 +106,7 @@ TEST_CASE("Google Benchmark's own flags are passed on") {
   CHECK_FALSE(contains(filtered.out, "net/real_time"));
 }
 
-TEST_CASE("what no graph, generator or benchmark takes is refused") {
+TEST_CASE("arguments that no graph, generator or benchmark takes are refused") {
   const Workplace here;
   const std::string bench = "bench net.mr --input x=ones --input w=ones";
   CHECK(here.error_of(bench + " --fast", 2) ==
@@ -127,7 +127,7 @@ TEST_CASE("what no graph, generator or benchmark takes is refused") {
         "millrace: --dim n=2: no graph has a symbolic size 'n'; leave it out\n");
 }
 
-TEST_CASE("what cannot be compiled is left out beside others, with a notice, and is the error alone") {
+TEST_CASE("a graph that cannot be compiled is left out among others, with a notice, and alone is an error") {
   const Workplace here;
   const std::string bench = "bench net.mr --input x=ones --input w=ones --device cpu:avx2 --generator xbyak" + kQuick;
   const std::string why =

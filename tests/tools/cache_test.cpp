@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// millrace cache: what it shows, prunes and fills.
+// millrace cache: showing, pruning and filling a cache.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -38,7 +38,7 @@ class WithoutLlvm {
   }
 };
 
-/// "written 5, present 0\n" in front of what `millrace cache` shows, which is returned.
+/// Reads the counts in "written 5, present 0\n" at the front, and returns the rest: the output of `millrace cache`.
 std::string after_counts(const std::string& output, std::size_t& written, std::size_t& present) {
   int end = 0;
   REQUIRE(std::sscanf(output.c_str(), "written %zu, present %zu\n%n", &written, &present, &end) == 2);
@@ -58,7 +58,7 @@ TEST_CASE("a cache is filled for several targets, shown, and pruned to a size") 
   CHECK(contains(filled, "\n  cpu:avx2 by llvm "));
   CHECK(contains(filled, "\n  cpu:avx2 by xbyak "));
   CHECK(contains(filled, "\n  amdgpu:gfx1100 by llvm "));
-  CHECK_FALSE(contains(filled, "sim:"));  // interpreted: there is no code
+  CHECK_FALSE(contains(filled, "sim:"));  // interpreted: no code
   CHECK(here.output_of("cache" + at) == filled);
   CHECK(after_counts(here.output_of(fill), written, present) == filled);
   CHECK(written == 0);
@@ -87,7 +87,7 @@ TEST_CASE("a program runs from a filled layer, without LLVM and with an empty ca
   CHECK(num_files(Workplace::kernels()) == 0);
 }
 
-TEST_CASE("a device that executes machine code finds in a layer what was compiled for it") {
+TEST_CASE("a device that executes machine code finds its kernels in a layer") {
   const Workplace here;
   here.output_of("cache two.mr --target isa:gfx1100 --directory layer");
   Workplace::forget_kernels();
@@ -97,7 +97,7 @@ TEST_CASE("a device that executes machine code finds in a layer what was compile
   unsetenv("MILLRACE_CACHE_LAYERS");
 }
 
-TEST_CASE("a missing kernel is told with its node, where it was searched, and which layer is refused") {
+TEST_CASE("a missing kernel is reported with its node, the searched directories, and the refused layer") {
   const Workplace here;
   here.output_of("cache two.mr --target cpu:baseline --directory layer");
   for (const auto& entry : std::filesystem::directory_iterator(here.path("layer"))) {
@@ -153,7 +153,7 @@ TEST_CASE("a kernel that cannot be stored ends a fill with the reason") {
   CHECK(listed.ends_with("  is a directory\n"));
 }
 
-TEST_CASE("a damaged file is told, and neither used nor fatal") {
+TEST_CASE("a damaged file is reported, and neither used nor fatal") {
   const Workplace here;
   here.write("kernels-are-elsewhere", "");
   std::filesystem::create_directory(here.path("kernels"));
@@ -168,7 +168,7 @@ TEST_CASE("a damaged file is told, and neither used nor fatal") {
         "millrace: kernel cache 'kernels-are-elsewhere': cannot be listed: Not a directory; check the path\n");
 }
 
-TEST_CASE("devices says when there is no LLVM module, and what still works") {
+TEST_CASE("devices reports a missing LLVM module, and what still works") {
   const Workplace here;
   here.write("module.so", "no module");
   const std::string path = here.path("module.so");

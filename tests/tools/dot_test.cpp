@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages as Graphviz's language: read by a small parser of what of the language they use.
+// Stages in the language of Graphviz, read by a small parser for the subset that they use.
 #include <map>
 #include <optional>
 #include <set>
@@ -26,7 +26,7 @@ class DotReader {
  public:
   explicit DotReader(std::string_view text) : text_(text) {}
 
-  /// Empty if the text is none, or names a node in an edge that it does not define.
+  /// Empty if the text is not in this subset, or if an edge names an undefined node.
   std::optional<Dot> read() {
     if (!take("digraph") || !read_id() || !take("{")) return {};
     while (!take("}")) {
@@ -116,7 +116,7 @@ TEST_CASE("a graph is drawn for Graphviz") {
   CHECK(DotReader(text).read());
 }
 
-TEST_CASE("dispatches are drawn: a node each, and an edge for what one stores and another reads") {
+TEST_CASE("dispatches are drawn: one node each, and an edge for each value that one stores and another reads") {
   const Workplace here;
   const std::string text = here.output_of("dump net.mr --stage dispatch --format dot");
   const std::optional<Dot> dot = DotReader(text).read();
@@ -131,7 +131,7 @@ TEST_CASE("dispatches are drawn: a node each, and an edge for what one stores an
                           {"n0", "r0"}, {"n1", "r0"}, {"r0", "r1"}, {"r0", "out0"}, {"r1", "out1"}});
 }
 
-TEST_CASE("what stores the parts of a concat has edges to what reads all of it") {
+TEST_CASE("nodes that store parts of a concat have edges to nodes that read all of it") {
   const Workplace here;
   here.write("parts.mr",
              "graph parts(%x: f32[4x4]) {\n  %a = exp(%x)\n  %b = cumulative_sum(%x) {axis = 0}\n"
@@ -157,7 +157,7 @@ TEST_CASE("variables are drawn, with an edge from each new value to the variable
   CHECK(dispatch->edges == std::set<std::pair<std::string, std::string>>{{"n0", "r0"}, {"n1", "r0"}, {"r0", "n1"}});
 }
 
-TEST_CASE("a schedule is drawn: steps, what memory they touch, and which may run at one time") {
+TEST_CASE("a schedule is drawn: steps, the memory that they touch, and which steps may run concurrently") {
   const Workplace here;
   const std::string text = here.output_of("dump two.mr --stage schedule --format dot --target cpu:avx2");
   const std::optional<Dot> dot = DotReader(text).read();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `millrace run` and `millrace bench` find before they compile: a compiler that cannot be opened stands in the
-// way.
+// Mistakes that `millrace run` and `millrace bench` find before they compile: the compiler cannot be opened here.
 #include <cstdlib>
 #include <filesystem>
 #include <unistd.h>
@@ -62,7 +61,7 @@ void write_hollow_npy(const Workplace& here, const std::string& name, std::int64
   std::filesystem::resize_file(here.path(name), header.size() + static_cast<std::uintmax_t>(rows * columns * 4));
 }
 
-TEST_CASE("extents of inputs are checked before memory is taken for them") {
+TEST_CASE("extents of inputs are checked before their memory is allocated") {
   const Workplace here;
   here.write("fresh.mr", "graph fresh(%x: f32[rows in 1..64, 1237]) {\n  %s = add(%x, %x)\n  return s = %s\n}\n");
   write_hollow_npy(here, "rows.npy", 200'000'000, 1237);  // 990 GB
@@ -80,7 +79,7 @@ TEST_CASE("extents of inputs are checked before memory is taken for them") {
   }
 }
 
-TEST_CASE("inputs and outputs that do not fit the machine's memory are refused before any is taken") {
+TEST_CASE("inputs and outputs that do not fit the machine's memory are refused before any allocation") {
   const Workplace here;
   here.write("any.mr", "graph any(%x: f32[n]) {\n  %s = cast(%x) {dtype = f64}\n  return s = %s\n}\n");
   const double machine =
@@ -97,7 +96,7 @@ TEST_CASE("inputs and outputs that do not fit the machine's memory are refused b
   CHECK(here.error_of("bench any.mr --input x=zeros --dim n=70368744177664") == message(", 16 times,", 16 * kOneRun));
 }
 
-TEST_CASE("a size whose facts leave one value need not be said, and may be") {
+TEST_CASE("a size whose facts leave one value need not be given, but may be") {
   const Workplace here;
   here.write("pinned.mr",
              "graph pinned(%x: f32[rows in 2..2, 4]) {\n  %y, %i = topk(%x) {k = k in 3..3, axis = 1}\n"
@@ -114,7 +113,7 @@ TEST_CASE("a size whose facts leave one value need not be said, and may be") {
         "millrace: input 'x': dim 0 is 3, expected rows in 2..2; keep the promise, or build the graph with another\n");
 }
 
-TEST_CASE("a run of what is cached maps no LLVM") {
+TEST_CASE("a run from the cache does not load LLVM") {
   const Workplace here;
   const auto loaded = [&](const std::string& arguments) {
     setenv("LD_DEBUG", "files", 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// millrace explain: what each kernel is, costs and needs.
+// millrace explain: the contents, cost and needs of each kernel.
 #include <regex>
 
 #include <doctest/doctest.h>
@@ -13,12 +13,12 @@ namespace {
 using test::contains;
 using test::Workplace;
 
-TEST_CASE("explain says of each dispatch why it is one, what runs it, and what it costs") {
+TEST_CASE("explain prints for each dispatch why it is one, what runs it, and its cost") {
   const Workplace here;
   CHECK(test::golden_problem("explain.txt", here.output_of("explain net.mr --target cpu:avx2")) == "");
 }
 
-TEST_CASE("explain lists each copy that remains, says where parts are, and writes the schedule's numbers as JSON") {
+TEST_CASE("explain lists each remaining copy and the places of parts, and writes the schedule's numbers as JSON") {
   const Workplace here;
   here.write("copy.mr",
              "graph copy(%x: f32[rows in 0..1000, 4]) {\n"
@@ -44,7 +44,7 @@ TEST_CASE("explain lists each copy that remains, says where parts are, and write
   CHECK(contains(here.output_of("explain copy.mr"), "\nmemory: slab of at most "));
 }
 
-TEST_CASE("explain says how much a session keeps, and which updates and scatters copy") {
+TEST_CASE("explain prints how much memory a session keeps, and which updates and scatters copy") {
   const Workplace here;
   here.write("state.mr",
              "graph state(%x: f32[8], %i: i64[1], %one: f32[1]) {\n  %v = variable(0) : f32[8]\n  %w = variable(0) : "
@@ -64,7 +64,7 @@ TEST_CASE("explain says how much a session keeps, and which updates and scatters
   CHECK(contains(count, "dispatches 1, copies 0, barriers 0, waits 0\n"));
 }
 
-TEST_CASE("explain says how to launch a kernel for a GPU") {
+TEST_CASE("explain prints how to launch a kernel for a GPU") {
   const Workplace here;
   const std::string text = here.output_of("explain top.mr --target amdgpu:gfx1100");
   CHECK(contains(text, "    symbol     "));
@@ -80,7 +80,7 @@ TEST_CASE("explain says how to launch a kernel for a GPU") {
   CHECK(test::golden_problem("launch.txt", launch) == "");
 }
 
-TEST_CASE("explain says how much of a kernel a GPU runs at a time, and what limits it") {
+TEST_CASE("explain prints the occupancy of a kernel on a GPU, and what limits it") {
   const Workplace here;
   here.write("one.mr", "graph one(%x: f32[100000]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
   const std::string one = here.output_of("explain one.mr --target amdgpu:gfx1100");
@@ -92,7 +92,7 @@ TEST_CASE("explain says how much of a kernel a GPU runs at a time, and what limi
   CHECK_FALSE(contains(here.output_of("explain one.mr --target sim:gfx1100"), "occupancy"));
 }
 
-TEST_CASE("explain measures each kernel beside what one thread of the machine reaches") {
+TEST_CASE("explain measures each kernel against the limits of one thread of the machine") {
   const Workplace here;
   const std::string text = here.output_of("explain two.mr --dim rows=64 --measure --target cpu:avx2");
   std::size_t num_measured = 0, num_shares = 0;
@@ -114,7 +114,7 @@ TEST_CASE("explain measures each kernel beside what one thread of the machine re
       "in x=zeros,8x32000\n");
 }
 
-TEST_CASE("explain names an equal pass in one line, and says of a GPU's nest how threads share it") {
+TEST_CASE("explain names an equal pass in one line, and prints how threads of a GPU share a nest") {
   const Workplace here;
   here.write("long.mr", "graph long(%x: f32[1x4194304]) {\n  %y, %i = sort(%x)\n  return y = %y\n}\n");
   const std::string text = here.output_of("explain long.mr --target sim:gfx1100");
@@ -139,7 +139,7 @@ TEST_CASE("explain names a constant that is too large to prepare, with its bytes
       "\n  unprepared %layer3/table = exp of 280000000 bytes, more than may be kept, so each run computes it\n"));
 }
 
-TEST_CASE("explain prints expressions, or numbers where --dim gives them") {
+TEST_CASE("explain prints expressions, or numbers if --dim gives them") {
   const Workplace here;
   CHECK(contains(here.output_of("explain two.mr --dispatch 0"), " 40*rows bytes\n"));
   CHECK(contains(here.output_of("explain two.mr --dispatch 0 --dim rows=5"), " 200 bytes\n"));
@@ -147,7 +147,7 @@ TEST_CASE("explain prints expressions, or numbers where --dim gives them") {
         "millrace: --dispatch 7: the graph has 2 dispatches; say less than that\n");
 }
 
-TEST_CASE("explain counts what scans and scatters compute, and says that a sort has no number") {
+TEST_CASE("explain counts the operations of scans and scatters, and prints that a sort has no count") {
   const Workplace here;
   CHECK(contains(here.output_of("explain two.mr --dispatch 1"), "\n    flops      n/a, as it only compares\n"));
   here.write("scan.mr",

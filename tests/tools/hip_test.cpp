@@ -19,7 +19,7 @@ std::string on_hip(const std::string& rest = "") {
   return " --device 'hip:library=" + std::string(hip_standin::kLibrary) + rest + "'";
 }
 
-/// Two GPUs for what is run while it lives.
+/// Two GPUs for commands that run during its lifetime.
 class TwoGpus {
  public:
   TwoGpus() { setenv(kName, "gfx1100 gfx90a:sramecc+:xnack-", 1); }
@@ -56,7 +56,7 @@ std::vector<json> traced_dispatches(const Workplace& here) {
   return dispatches;
 }
 
-TEST_CASE("a trace on a HIP device has each dispatch by the device's own clock, with the cost that explain says") {
+TEST_CASE("a trace on a HIP device has each dispatch by the device's own clock, with explain's cost") {
   const Workplace here;
   const std::vector<json> dispatches = traced_dispatches(here), again = traced_dispatches(here);
   REQUIRE(dispatches.size() == 2);
@@ -88,7 +88,7 @@ TEST_CASE("bench on a HIP device measures by the device's own clock") {
   CHECK(times["benchmarks"][0]["real_time"].get<double>() > 0);
 }
 
-TEST_CASE("explain, check and dump take a HIP device for its architecture") {
+TEST_CASE("explain, check and dump accept a HIP device as its architecture") {
   const Workplace here;
   const TwoGpus gpus;
   for (const std::string gfx : {"gfx1100", "gfx90a"}) {
@@ -101,7 +101,7 @@ TEST_CASE("explain, check and dump take a HIP device for its architecture") {
   }
 }
 
-TEST_CASE("what a HIP device refuses, and what a run on it finds, is told as elsewhere") {
+TEST_CASE("refusals of a HIP device, and findings of a run on it, are reported as on other devices") {
   const Workplace here;
   here.write("pick.mr", "graph pick(%x: f32[4], %i: i64[6]) {\n  %y = gather(%x, %i) {axis = 0}\n  return y = %y\n}\n");
   const std::string pick = "run pick.mr --input x=ones --input i=arange";

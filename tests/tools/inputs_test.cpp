@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generated and mapped inputs: what they hold, read back through a graph that returns them.
+// The contents of generated and mapped inputs, read back through a graph that returns them.
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -30,7 +30,7 @@ std::vector<double> generated(const Workplace& here, DType dtype, const std::str
   return values;
 }
 
-TEST_CASE("zeros, ones and arange are what NumPy makes of them, in every dtype") {
+TEST_CASE("zeros, ones and arange equal NumPy's, in every dtype") {
   const Workplace here;
   for (const DType dtype : kAllDTypes) {
     CAPTURE(to_text(dtype));
@@ -81,7 +81,7 @@ TEST_CASE("random numbers are normal: their moments and their shares below some 
   for (const double value : generated(here, DType::kI8, "randn", 1000)) CHECK(std::fabs(value) <= 6);
 }
 
-TEST_CASE("a file's elements are read where it is mapped, whatever its order and alignment") {
+TEST_CASE("a file's elements are read in place, whatever its order and alignment") {
   const Workplace here;
   here.write("same.mr", "graph same(%x: f32[2, 3]) {\n  %s = add(%x, %x)\n  return y = %s\n}\n");
   const auto npy = [&](const std::string& name, const std::string& order, std::size_t padding) {
@@ -107,7 +107,7 @@ TEST_CASE("a file's elements are read where it is mapped, whatever its order and
   CHECK(here.output_of("run same.mr --input x=@/dev/fd/3 3<c.npy") == doubled);
 }
 
-TEST_CASE("what has no end is refused as a graph or an input, and a pipe without a writer does not hang") {
+TEST_CASE("an endless file is refused as a graph or an input, and a pipe without a writer does not hang") {
   const Workplace here;
   const std::string refused = ": found a character device, expected a file or a pipe; check the path\n";
   CHECK(here.error_of("run /dev/zero") == "millrace: graph '/dev/zero'" + refused);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What explain says of an object is all that a program needs to launch it with HIP's own calls.
+// The output of explain about an object is all that a program needs to launch it with HIP's own calls.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -23,7 +23,7 @@ using test::Workplace;
 
 std::uint64_t number(const std::string& text) { return std::stoull(text); }
 
-/// A program that has an object's file and what explain prints of it, and HIP.
+/// A program that has only an object's file, explain's output about it, and HIP.
 class Elsewhere {
  public:
   Elsewhere(hip_standin::Application& app, const std::string& object) : app_(app), object_(object) {
@@ -145,7 +145,7 @@ class Elsewhere {
 }  // namespace
 
 TEST_CASE(
-    "an object for a GPU is launched elsewhere by what explain says of it, also if an input and an output have one "
+    "an object for a GPU can be launched elsewhere by explain's output, even if an input and an output have one "
     "name") {
   constexpr std::size_t kSize = 9000;  // more than workgroup memory holds: several kernels, with scratch between them
   const Workplace here;

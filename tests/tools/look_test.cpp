@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking at graphs without running them: check, dump, ops; and devices.
+// Commands that show graphs without running them: check, dump, ops; and devices.
 #include <doctest/doctest.h>
 
 #include "millrace/ops/op.h"
@@ -11,7 +11,7 @@ namespace {
 using test::contains;
 using test::Workplace;
 
-TEST_CASE("check reads and verifies, and says where a mistake is") {
+TEST_CASE("check reads and verifies, and reports where a mistake is") {
   const Workplace here;
   CHECK(here.output_of("check top.mr") == "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3\n");
   here.write("bad.mr", "graph bad(%x: f32[2]) {\n  %y = topq(%x)\n  return y = %y\n}\n");
@@ -45,7 +45,8 @@ TEST_CASE("a graph without a kernel has no object") {
         "millrace: --stage object: the graph has no kernel, so there is no object\n");
 }
 
-TEST_CASE("check says what a graph becomes for a device or a target, and why a device cannot be had") {
+TEST_CASE(
+    "check counts the dispatches of a graph for a device or a target, and reports why a device cannot be opened") {
   const Workplace here;
   CHECK(here.output_of("check top.mr --device sim:gfx1100") ==
         "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3; for sim:gfx1100: dispatches 2, kernels 2\n");
@@ -88,7 +89,7 @@ TEST_CASE("a graph that is dumped to a file is read again") {
   CHECK(here.output_of("check again.mr") == "again.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3\n");
 }
 
-TEST_CASE("code is listed kernel by kernel, or of one kernel") {
+TEST_CASE("code is listed for each kernel, or for one") {
   const Workplace here;
   const std::string all = here.output_of("dump net.mr --stage asm --target cpu:avx2");
   CHECK(contains(all, "; kernel 0: "));
@@ -103,7 +104,7 @@ TEST_CASE("code is listed kernel by kernel, or of one kernel") {
                                    "ELF"));
 }
 
-TEST_CASE("code for a GPU tells its lines when it is asked to") {
+TEST_CASE("code for a GPU lists its lines on request") {
   const Workplace here;
   const std::string listing = "dump top.mr --stage asm --target amdgpu:gfx1100";
   CHECK_FALSE(contains(here.output_of(listing), ".loc"));
@@ -123,7 +124,7 @@ TEST_CASE("for a GPU all kernels are one object") {
                          "ELF"));
 }
 
-TEST_CASE("code that there is not is refused") {
+TEST_CASE("a listing of code that does not exist is refused") {
   const Workplace here;
   const auto error = [&](const std::string& rest) { return here.error_of("dump net.mr --stage " + rest); };
   CHECK(error("asm --kernel 2") == "millrace: --kernel 2: the graph has 2 kernels; say less than that\n");
@@ -150,7 +151,7 @@ TEST_CASE("the order of the schedule is chosen by name") {
         "'millrace explain --help'\n");
 }
 
-TEST_CASE("one kernel and one dispatch are told as one") {
+TEST_CASE("one kernel and one dispatch are printed in the singular") {
   const Workplace here;
   here.write("one.mr", "graph one(%x: f32[4]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
   CHECK(here.error_of("dump one.mr --stage asm --kernel 1") ==
@@ -159,7 +160,7 @@ TEST_CASE("one kernel and one dispatch are told as one") {
         "millrace: --dispatch 1: the graph has 1 dispatch; say less than that\n");
 }
 
-TEST_CASE("ops and composites are listed as a text writes them; one by name comes with an example that runs") {
+TEST_CASE("ops and composites are listed as in text; one by name comes with an example that runs") {
   const Workplace here;
   CHECK(here.output_of("ops add") ==
         "%z = add(%x, %y)\n"
@@ -190,14 +191,14 @@ TEST_CASE("ops and composites are listed as a text writes them; one by name come
   CHECK(here.error_of("ops nothing_alike") == "millrace: ops: unknown op 'nothing_alike'; 'millrace ops' lists all\n");
 }
 
-TEST_CASE("explain and dump tell values by the names of the text") {
+TEST_CASE("explain and dump use the names of values in the text") {
   const Workplace here;
   CHECK(contains(here.output_of("explain two.mr --dispatch 1"), "\n  nodes      %values, %indices = topk\n"));
   CHECK(contains(here.output_of("dump top.mr --stage graph"), "\n  %values, %indices = topk(%twice) {"));
   CHECK(contains(here.output_of("dump net.mr --stage dispatch"), "%product"));
 }
 
-TEST_CASE("a device is taken for the best target that it runs") {
+TEST_CASE("a device stands for the best target that it runs") {
   const Workplace here;
   CHECK(here.output_of("explain net.mr --target isa:gfx90a,seed=3") ==
         here.output_of("explain net.mr --target amdgpu:gfx90a"));
@@ -208,7 +209,7 @@ TEST_CASE("a device is taken for the best target that it runs") {
         "gfx90a, gfx942, gfx1030, gfx1100, gfx1151, gfx1201\n");
 }
 
-TEST_CASE("devices tells what is here, and what is not") {
+TEST_CASE("devices lists what is available, and what is not") {
   const Workplace here;
   const std::string text = here.output_of("devices");
   for (const char* part :

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes whose address space is limited from their start. Left out with sanitizers, which reserve more than a limit
-// leaves.
+// Processes whose address space is limited from their start. Left out with sanitizers, which reserve more address space
+// than the limits allow.
 #include <cstdint>
 #include <string>
 
@@ -13,7 +13,7 @@
 namespace millrace::test {
 namespace {
 
-/// Runs "millrace <arguments>" with at most `kib` KiB, and without what others compiled.
+/// Runs "millrace <arguments>" with at most `kib` KiB, and without a cache of compiled kernels.
 ToolRun run_within(const Workplace& here, std::uint64_t kib, const std::string& arguments) {
   // The shell that runs it limits itself: the limit is its child's too.
   here.write("limited.sh", fmt::format("ulimit -v {}; rm -rf cache; XDG_CACHE_HOME=\"$PWD/cache\" exec '{}' {}", kib,
@@ -21,7 +21,7 @@ ToolRun run_within(const Workplace& here, std::uint64_t kib, const std::string& 
   return here.run_command("sh limited.sh");
 }
 
-/// The minimum limit with which the program can be loaded and say its version.
+/// The smallest limit with which the program can be loaded and print its version.
 std::uint64_t find_minimum(const Workplace& here) {
   for (std::uint64_t kib = 4000;; kib += 1000) {
     REQUIRE(kib < 1'000'000);
@@ -29,7 +29,7 @@ std::uint64_t find_minimum(const Workplace& here) {
   }
 }
 
-TEST_CASE("within any limit of its address space, a run prints what it should or says that there is no memory") {
+TEST_CASE("within any limit of its address space, a run prints its results or reports that there is no memory") {
   const Workplace here;
   constexpr std::size_t kTrials = 200;
   constexpr std::uint64_t kEnough = 1'000'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names from a graph's text may hold any bytes. What is printed must not let them act on a terminal, or look like lines
-// of ours.
+// Names from a graph's text may hold any bytes. Printed, they must not act on a terminal, or look like lines of the
+// program.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -43,7 +43,7 @@ TEST_CASE("every command prints names with their control characters escaped") {
   std::string introducer, for_printf;
   SUBCASE("ESC") { introducer = "\\x1b[", for_printf = "\\033["; }
   SUBCASE("U+009B") { introducer = "\xc2\x9b", for_printf = "\\302\\233"; }
-  SUBCASE("a byte that is no UTF-8") { introducer = "\x9b", for_printf = "\\233"; }
+  SUBCASE("a byte that is not UTF-8") { introducer = "\x9b", for_printf = "\\233"; }
   here.write("top\x1b.mr", hostile_with(introducer));
   const std::string graph = " 'top\x1b.mr'", input = " --input \"$(printf 'x\\n" + for_printf + "2J')=ones,2x4\"";
   for (const std::string& command : {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is measured and counted of a graph with a loop in a branch in a loop.
+// Measurements and counts of a graph with a loop in a branch in a loop.
 #include <algorithm>
 #include <map>
 
@@ -35,7 +35,7 @@ std::vector<std::string> names_of(const Nested& here) {
   return names;
 }
 
-TEST_CASE("a trace of nested blocks has what is around them, each loop as one event") {
+TEST_CASE("a trace has the dispatches around nested blocks, and each loop as one event") {
   const Nested here;
   const std::vector<std::string> names = names_of(here);
   REQUIRE(names.size() >= 4);
@@ -44,7 +44,7 @@ TEST_CASE("a trace of nested blocks has what is around them, each loop as one ev
   CHECK(names.back() != "while_1");  // kernels behind the loop
 }
 
-TEST_CASE("bench --kernels has a row for each kernel around nested blocks, also behind them") {
+TEST_CASE("bench --kernels has a row for each kernel before and after nested blocks") {
   const Nested here;
   const test::ToolRun run =
       here.run("bench " + here.run_it + " --device cpu:avx2 --kernels --min-time 0.001 --json times.json");
@@ -79,7 +79,7 @@ TEST_CASE("bench --kernels has a row for each kernel in nested blocks that runs,
   CHECK(launches.empty());
 }
 
-TEST_CASE("explain measures what is around nested blocks, and shows what is in them") {
+TEST_CASE("explain measures the kernels around nested blocks, and shows the kernels in them") {
   const Nested here;
   const std::string text =
       here.output_of("explain nested.mr --device cpu:avx2 --measure --input x=arange --input at=zeros");
@@ -92,7 +92,7 @@ TEST_CASE("explain measures what is around nested blocks, and shows what is in t
   CHECK(contains(text, "\n      body       "));
 }
 
-TEST_CASE("counts have the kernels of nested blocks, as often as they ran") {
+TEST_CASE("counts include the kernels of nested blocks, as often as they ran") {
   const Nested here;
   for (const std::string device : {"sim:gfx1100", "isa:gfx1100"}) {
     CAPTURE(device);

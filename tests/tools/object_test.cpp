@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All kernels of a CPU program as one object, and what perf and GDB are told of kernels in memory.
+// All kernels of a CPU program as one object, and the records of kernels in memory for perf and GDB.
 #include <cstring>
 #include <elf.h>
 #include <filesystem>
@@ -47,7 +47,7 @@ std::map<std::string, std::string> functions_of(const std::string& file) {
   return functions;
 }
 
-TEST_CASE("all kernels of a CPU program are one object, with a function each") {
+TEST_CASE("all kernels of a CPU program are one object, with one function each") {
   const Workplace here;
   CHECK(here.output_of("dump net.mr --stage object --target cpu:avx2 -o net.o") == "");
   const auto functions = functions_of(here.read("net.o"));
@@ -126,7 +126,7 @@ TEST_CASE("perf's map names the kernels of the process") {
   CHECK(contains(map, " reduce_max_1\n"));
 }
 
-TEST_CASE("what tools are told is chosen by words, and others are refused") {
+TEST_CASE("words choose the records for tools, and unknown words are refused") {
   const Workplace here;
   const std::string run = "run net.mr --input x=ones --input w=ones --device cpu:symbols=";
   CHECK(here.run(run + "gdb").exit_code == 0);

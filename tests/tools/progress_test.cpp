@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress on long compiles, for people alone.
+// The progress line of long compiles, which is only for terminals.
 #include <chrono>
 #include <cstdio>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ std::string drained(int file) {
   return text;
 }
 
-/// A terminal, and the end at which what is written to it comes out.
+/// A terminal, and the end at which its output is read.
 struct Terminal {
   Terminal() { is_open = openpty(&master, &slave, nullptr, nullptr, nullptr) == 0; }
   Terminal(const Terminal&) = delete;
@@ -40,7 +40,7 @@ struct Terminal {
   bool is_open = false;
 };
 
-/// What the line writes when it is shown after so many milliseconds, two times, and then is gone.
+/// The output of the line when it is shown after each of these times in milliseconds and then removed.
 std::string shown_after(std::initializer_list<int> milliseconds, int slave, int master) {
   std::chrono::nanoseconds now{};
   std::FILE* file = fdopen(dup(slave), "w");
@@ -57,7 +57,7 @@ std::string shown_after(std::initializer_list<int> milliseconds, int slave, int 
   return drained(master);
 }
 
-TEST_CASE("progress is shown from 300 ms on, on a terminal alone, and is gone in the end") {
+TEST_CASE("progress is shown from 300 ms on, only on a terminal, and is removed at the end") {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
   CHECK(shown_after({1000, 2000}, ends[1], ends[0]) == "");
@@ -88,7 +88,7 @@ std::string slow_graph() {
   return text + "  %s, %i = sort(" + value + ") {axis = 0}\n  return s = %s\n}\n";
 }
 
-TEST_CASE("a compile on a terminal leaves nothing there but kernels that it erases") {
+TEST_CASE("a compile on a terminal shows kernels, and erases them at the end") {
   const Workplace here;
   const Terminal terminal;
   if (!terminal.is_open) {

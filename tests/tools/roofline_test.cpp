@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How explain --measure tells what share of the machine a step reaches.
+// How explain --measure prints the share of the machine's limits that a step reaches.
 #include "tools/millrace/roofline.h"
 
 #include <doctest/doctest.h>
 
 using millrace::tool::share_text;
 
-TEST_CASE("a share is that of the limit that is nearer, and no share is above 100 %") {
+TEST_CASE("a share is of the nearer limit, and no share is above 100 %") {
   CHECK(share_text({10e9, 30e9}, {40e9, 60e9}) == "50 % of the peak, 60 GFLOP/s");
   CHECK(share_text({30e9, 30e9}, {40e9, 60e9}) == "75 % of the 40 GB/s at which memory moves so many bytes");
   CHECK(share_text({40.19e9, 0}, {40e9, 60e9}) == "100 % of the 40 GB/s at which memory moves so many bytes");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// millrace run: NumPy files in and out, generated inputs, what it prints, and its errors.
+// millrace run: NumPy files in and out, generated inputs, its output and its errors.
 #include <cstdlib>
 #include <filesystem>
 
@@ -32,7 +32,7 @@ reference::Tensor read_tensor(const Workplace& here, const std::string& name) {
   return tensor;
 }
 
-TEST_CASE("arrays go in and out as the oracle computes them, at two sizes") {
+TEST_CASE("arrays are read and written, and equal the oracle's results, at two sizes") {
   const Workplace here;
   const Graph graph = read_graph(here.path("top.mr")).value();
   for (const std::int64_t rows : {1, 17}) {
@@ -45,7 +45,7 @@ TEST_CASE("arrays go in and out as the oracle computes them, at two sizes") {
   }
 }
 
-TEST_CASE("a size that no input tells comes by name, and one --dim serves generated inputs, too") {
+TEST_CASE("a size that no input determines is given by name, and one --dim also serves generated inputs") {
   const Workplace here;
   CHECK(here.output_of("run some.mr --input x=arange,8 --dim k=2") == "values: f32[2]\n  [7, 6]\n");
   CHECK(here.output_of("run some.mr --input x=arange --dim k=1 --dim n=30") == "values: f32[1]\n  [29]\n");
@@ -83,14 +83,14 @@ TEST_CASE("a graph whose kernels are cached runs without the LLVM module") {
   unsetenv("MILLRACE_LLVM_MODULE");
 }
 
-TEST_CASE("repeated runs say their times") {
+TEST_CASE("repeated runs print their times") {
   const Workplace here;
   const test::ToolRun run = here.run("run top.mr --input x=zeros --dim rows=1 --repeat 3");
   CHECK(run.exit_code == 0);
   CHECK(run.error.starts_with("ran 3 times: minimum "));
 }
 
-TEST_CASE("a run on a simulated GPU counts what each kernel did, and no other does") {
+TEST_CASE("only a run on a simulated GPU counts the instructions of each kernel") {
   const Workplace here;
   here.write("neg.mr", "graph neg(%x: f32[512]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
   const test::ToolRun run = here.run("run neg.mr --input x=ones --device sim:gfx1100 --counts");
@@ -120,7 +120,7 @@ TEST_CASE("a run on a GPU whose machine code is executed gives the host's result
   }
 }
 
-TEST_CASE("a run on a GPU whose machine code is executed counts what each kernel did") {
+TEST_CASE("a run on a GPU whose machine code is executed counts the instructions of each kernel") {
   const Workplace here;
   const test::ToolRun run = here.run("run top.mr --input x=ones --dim rows=5 --device isa:gfx1100 --counts");
   CHECK(run.exit_code == 0);
@@ -157,7 +157,7 @@ TEST_CASE("a seed goes to devices that have an order to shuffle, and is given on
         "takes, such as cpu, cpu:avx2 or trace(cpu)\n");
 }
 
-TEST_CASE("a size that stands in an attribute alone, or that a pass drops, comes by name") {
+TEST_CASE("a size that is only in an attribute, or that a pass removes, is given by name") {
   const Workplace here;
   here.write("part.mr",
              "graph part(%x: f32[n in 4..100]) {\n"
@@ -170,7 +170,7 @@ TEST_CASE("a size that stands in an attribute alone, or that a pass drops, comes
   CHECK(contains(here.output_of("explain part.mr --dim s=3"), "slice"));
 }
 
-TEST_CASE("results go where a link leads, and keep a file's mode") {
+TEST_CASE("results are written through links, and keep a file's mode") {
   const Workplace here;
   const std::string run = "run net.mr --input x=ones --input w=ones --output h=@";
   here.write("target.npy", "old");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is measured: traces, and benchmarks.
+// Traces and benchmarks of the command line.
 #include <unistd.h>
 
 #include <doctest/doctest.h>
@@ -42,7 +42,7 @@ json event_of(const json& trace, const std::string& category, const std::string&
   return found[0];
 }
 
-TEST_CASE("a trace has the phases of compiling in their order, and what each pass and kernel took") {
+TEST_CASE("a trace has the phases of compiling in order, and the time of each pass and kernel") {
   const Workplace here;
   const json trace = trace_of(here, "net.mr --input x=ones --input w=ones");
   const json compile = event_of(trace, "compile", "compile");
@@ -69,7 +69,7 @@ TEST_CASE("a trace has the phases of compiling in their order, and what each pas
   CHECK(end_of(kernel) <= end_of(code) + kRounding);
 }
 
-TEST_CASE("a trace has each dispatch of a run, with the cost that explain says, and its rates") {
+TEST_CASE("a trace has each dispatch of a run, with explain's cost, and its rates") {
   const Workplace here;
   const json trace = trace_of(here, "net.mr --input x=ones --input w=ones");
   const std::vector<json> dispatches = events_of(trace, "dispatch");
@@ -106,7 +106,7 @@ TEST_CASE("a dispatch that writes a part of a value counts only these bytes") {
         4 * 8 * 4);
 }
 
-TEST_CASE("a dispatch whose operations have no number has none in its trace") {
+TEST_CASE("a dispatch without a count of operations has none in its trace") {
   const Workplace here;
   const std::vector<json> dispatches = events_of(trace_of(here, "two.mr --input x=ones,2x10"), "dispatch");
   REQUIRE(dispatches.size() == 2);
@@ -115,7 +115,7 @@ TEST_CASE("a dispatch whose operations have no number has none in its trace") {
   CHECK_FALSE(dispatches[1]["args"].contains("GFLOP/s"));
 }
 
-TEST_CASE("JSON has names that are no UTF-8 as text") {
+TEST_CASE("JSON has names that are not UTF-8 as text") {
   const Workplace here;
   here.write("odd.mr", "graph \"g\xff\"(%\"x\xff\": f32[4]) {\n  return \"r\xff\" = %\"x\xff\"\n}\n");
   const json trace = trace_of(here, "odd.mr --input \"$(printf 'x\\377=ones')\"");
@@ -172,7 +172,7 @@ TEST_CASE("bench reads a file once, for all of its inputs") {
   CHECK(contains(run.out, "top/real_time "));
 }
 
-TEST_CASE("bench says what is wrong before it measures") {
+TEST_CASE("bench reports mistakes before it measures") {
   const Workplace here;
   CHECK(
       here.error_of("bench top.mr --input x=randn") ==

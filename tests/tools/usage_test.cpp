@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line says of itself, and of calls that it does not understand.
+// Help of the command line, and its messages about wrong usage.
 #include <doctest/doctest.h>
 
 #include "tests/tools/workplace.h"
@@ -41,7 +41,7 @@ TEST_CASE("the manual page names every command with its options and examples") {
   }
 }
 
-TEST_CASE("wrong usage exits with 2 and says what is wrong and where help is") {
+TEST_CASE("wrong usage exits with 2 and prints the mistake and where help is") {
   const Workplace here;
   const auto usage = [&](const std::string& arguments) { return here.error_of(arguments, 2); };
   CHECK(usage("") == "millrace: A subcommand is required; see 'millrace --help'\n");
@@ -75,7 +75,7 @@ TEST_CASE("wrong usage exits with 2 and says what is wrong and where help is") {
         "millrace: --repeat: Value 0 not in range 1 to 1000000000; see 'millrace run --help'\n");
 }
 
-TEST_CASE("errors and notices go nowhere when standard error is closed or full, and end nothing") {
+TEST_CASE("errors and notices are dropped if standard error is closed or full, and do not end the process") {
   const Workplace here;
   for (const std::string nowhere : {" 2>&-", " 2> /dev/full"}) {
     CAPTURE(nowhere);
@@ -88,7 +88,7 @@ TEST_CASE("errors and notices go nowhere when standard error is closed or full, 
   }
 }
 
-TEST_CASE("what cannot be written is an error with its path and the reason, whatever writes it") {
+TEST_CASE("output that cannot be written is an error with its path and the reason, for every command") {
   const Workplace here;
   const std::string run = "run net.mr --input x=ones --input w=ones ",
                     bench = "bench net.mr --input x=ones --input w=ones --min-time 0.001 ";
@@ -99,13 +99,13 @@ TEST_CASE("what cannot be written is an error with its path and the reason, what
   CHECK(here.error_of(run + "--output h=@/dev/full") == full("npy '/dev/full'"));
   const test::ToolRun traced = here.run(run + "--trace /dev/full");
   CHECK(traced.exit_code == 1);
-  CHECK(contains(traced.out, "best: f32[24]\n"));  // what was computed is not lost
+  CHECK(contains(traced.out, "best: f32[24]\n"));  // the results are not lost
   CHECK(traced.error == full("'/dev/full'"));
   CHECK(here.error_of("dump net.mr --stage plan -o /dev/full") == full("'/dev/full'"));
   CHECK(here.error_of("dump net.mr --stage graph -o /dev/full") == full("graph '/dev/full'"));
   const test::ToolRun measured = here.run(bench + "--json /dev/full");
   CHECK(measured.exit_code == 1);
-  CHECK(contains(measured.out, "net/real_time "));  // what was measured is not lost
+  CHECK(contains(measured.out, "net/real_time "));  // the measurements are not lost
   CHECK(measured.error.ends_with("\n" + full("'/dev/full'")));
   CHECK(here.error_of("dump top.mr --stage graph --format dot -o none/top.dot") ==
         "millrace: 'none/top.dot': the file cannot be written: No such file or directory; check the path and the "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the emitted code must contain, per instruction set; never whole listings.
+// The instructions that emitted code must contain, per instruction set; never whole listings.
 #include <algorithm>
 #include <functional>
 
@@ -83,7 +83,7 @@ const Wanted kWanted[] = {
      {"cvttss2si"}},
 };
 
-TEST_CASE("emitted code uses the instructions that the instruction set has for it") {
+TEST_CASE("emitted code uses the special instructions of the instruction set") {
   for (const IsaLevel isa : host_isa_levels()) {
     for (const Wanted& wanted : kWanted) {
       const EmittedKernel kernel = emit_body(isa, wanted.result, wanted.body);
@@ -95,7 +95,7 @@ TEST_CASE("emitted code uses the instructions that the instruction set has for i
   }
 }
 
-TEST_CASE("an error is reported by an atomic or") {
+TEST_CASE("an error is reported by an atomic or instruction") {
   MachineBuilder b("report");
   const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
   b.report_error(b.lt(b.load(x, b.i64(0), 4), b.constant_int(DType::kI32, 0)), 1);
@@ -104,7 +104,7 @@ TEST_CASE("an error is reported by an atomic or") {
   CHECK(contains(kernel.assembly(), "lock"));
 }
 
-TEST_CASE("IR and assembly are given when they are wanted") {
+TEST_CASE("IR and assembly are given on request") {
   const EmittedKernel kernel = emit_body(IsaLevel::kBaseline, DType::kF32, [](auto&, auto x, auto, auto) { return x; });
   CHECK(contains(kernel.output().ir, "define void @millrace_kernel("));
   CHECK(contains(kernel.assembly(), "millrace_kernel:"));
@@ -114,7 +114,7 @@ TEST_CASE("IR and assembly are given when they are wanted") {
   CHECK(silent.assembly().empty());
 }
 
-TEST_CASE("an image runs wherever it is mapped, its constants on a page after its code") {
+TEST_CASE("an image runs at any address, with its constants on a page after its code") {
   for (const IsaLevel isa : host_isa_levels()) {
     const EmittedKernel kernel =
         emit_body(isa, DType::kF32, [](auto& b, auto x, auto, auto) { return b.mul(x, b.constant_like(x, 0.3)); });

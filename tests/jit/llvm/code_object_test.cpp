@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code objects: what they are checked for, how they are joined, and what is none.
+// Code objects: their checks, how they are joined, and which files are refused.
 #include <cstring>
 #include <map>
 
@@ -19,7 +19,7 @@ const GfxTarget& kGfx = *find_gfx_target("gfx1100");
 
 EmittedGpuKernel row_sum() { return EmittedGpuKernel(test::row_sum_kernel(DType::kF32, 32), kGfx); }
 
-TEST_CASE("an object that is not as planned is refused with all that differs") {
+TEST_CASE("an object that differs from its plan is refused, with all differences") {
   const EmittedGpuKernel kernel = row_sum();
   CHECK(check_code_object(kernel.info(), kernel.planned(), spec_of(kGfx)).ok());
   CodeObjectInfo info = kernel.info();
@@ -56,7 +56,7 @@ TEST_CASE("an object that is not as planned is refused with all that differs") {
             kernel_symbol(kernel.planned()) + "'");
 }
 
-TEST_CASE("emission fails when the object is not as planned") {
+TEST_CASE("emission fails if the object differs from its plan") {
   MachineBuilder b("lookup");
   b.set_workgroup(32, 32);
   const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kReadWrite),
@@ -76,7 +76,7 @@ TEST_CASE("emission fails when the object is not as planned") {
         "at most 416");
 }
 
-TEST_CASE("an error of LLVM's is a status: more workgroup memory than the target has") {
+TEST_CASE("an error of LLVM is a status: more workgroup memory than the target has") {
   const TargetSpec spec = spec_of(kGfx);
   const auto generator = make_llvm_generator();
   PlannedKernel planned = generator->plan(test::row_sum_kernel(DType::kF32, 32), spec).value();
@@ -87,7 +87,7 @@ TEST_CASE("an error of LLVM's is a status: more workgroup memory than the target
                                 kernel_symbol(planned) + "'");
 }
 
-TEST_CASE("the kernels of a program are joined to one object, equal ones once") {
+TEST_CASE("the kernels of a program are joined to one object, each distinct one once") {
   const EmittedGpuKernel sum = row_sum();
   const EmittedGpuKernel scan(test::block_scan_kernel(DType::kI32, 32), kGfx);
   MachineKernel renamed = test::row_sum_kernel(DType::kF32, 32);
@@ -133,7 +133,7 @@ TEST_CASE("an object is of version 4, and for processors with xnack and sramecc 
   }
 }
 
-TEST_CASE("what cannot be joined is refused by name") {
+TEST_CASE("objects that cannot be joined are refused, and named") {
   const auto message = [](const std::vector<ExecutableImage>& images) {
     return link_images(images).status().message();
   };
@@ -151,7 +151,7 @@ TEST_CASE("what cannot be joined is refused by name") {
   CHECK(message({broken}) == "link: not an object file: Invalid ELF class");
 }
 
-TEST_CASE("what is no code object is refused with what is wrong") {
+TEST_CASE("a file that is not a code object is refused, with the reason") {
   const auto message = [](std::span<const std::byte> bytes) { return read_code_object(bytes).status().message(); };
   std::vector<std::byte> object = link_images({{row_sum().image()}}).value();
   CHECK(read_code_object(object).ok());
@@ -173,7 +173,7 @@ TEST_CASE("a truncated or damaged object is an error or another object, never a 
   }
 }
 
-TEST_CASE("GPU images are kept on disk and come back as they were") {
+TEST_CASE("GPU images are kept on disk and read back unchanged") {
   const EmittedGpuKernel sum = row_sum();
   const ExecutableImage back = decode_image(encode_image(sum.image(), "key"), "key").value();
   CHECK(back.format == ImageFormat::kGpuObject);
@@ -183,7 +183,7 @@ TEST_CASE("GPU images are kept on disk and come back as they were") {
   CHECK(back.target == "amdgpu:gfx1100");
 }
 
-TEST_CASE("a kernel whose workgroups the target does not run is refused") {
+TEST_CASE("a kernel whose workgroups the target cannot run is refused") {
   const auto message = [](const MachineKernel& kernel, const TargetSpec& spec) {
     return make_llvm_generator()->plan(kernel, spec).status().message();
   };

@@ -31,7 +31,7 @@ class EmittedKernel {
   MappedCode code_;
 };
 
-/// The first difference between arrays of `dtype`, as text: "element 3: found 1, expected 2"; empty when there is none.
+/// The first difference between arrays of `dtype`, as text: "element 3: found 1, expected 2"; empty if they are equal.
 /// Every NaN equals every other.
 std::string first_difference(DType dtype, const void* found, const void* expected, std::size_t num_elements);
 

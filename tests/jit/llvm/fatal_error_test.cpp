@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What LLVM calls a fatal error. Each case needs a process of its own, as LLVM is broken afterwards: it is skipped, and
+// Fatal errors of LLVM. Each case needs a process of its own, because LLVM is unusable afterwards: it is skipped, and
 // its parent runs it in a child.
 #include <atomic>
 #include <cstdlib>
@@ -70,8 +70,8 @@ TEST_CASE("child: meets a fatal error" * doctest::skip()) {
   KernelCache cache({.directory = std::getenv("MILLRACE_TEST_DIRECTORY")});
   const auto before = cache.get(good_kernel("before", 3), kSpec, *generator).value();
   check_failure(cache.get(fatal_kernel(), kSpec, *generator).status());
-  // All that asks LLVM for something fails alike and returns, as nothing waits for the thread that does not; what needs
-  // no LLVM works on.
+  // Every call into LLVM fails with the same status and returns, because nothing waits for the stuck thread; calls that
+  // need no LLVM still work.
   check_failure(cache.get(good_kernel("after", 4), kSpec, *generator).status());
   check_failure(cache.get(fatal_kernel(), kSpec, *generator).status());
   check_failure(disassemble_with_llvm({}, kSpec).status());
@@ -83,7 +83,7 @@ TEST_CASE("child: meets a fatal error" * doctest::skip()) {
   CHECK(on_disk.stats().disk_hits == 1);
 }
 
-TEST_CASE("a fatal error of LLVM is the compile call's, and that of later ones; the process goes on and ends well") {
+TEST_CASE("a fatal error of LLVM fails the compile call and later ones; the process goes on and ends normally") {
   const TemporaryDirectory directory;
   CHECK(child_passes("MILLRACE_TEST_DIRECTORY='" + directory.path() + "'", "child: meets a fatal error"));
 }
@@ -113,7 +113,7 @@ TEST_CASE("child: meets a fatal error beside other threads" * doctest::skip()) {
   check_failure(generator->emit(good_kernel("after", 2), kSpec).status());
 }
 
-TEST_CASE("kernels that other threads compile when LLVM meets a fatal error are whole or fail alike") {
+TEST_CASE("kernels that other threads compile during a fatal error of LLVM are complete or fail with the same status") {
   CHECK(child_passes("", "child: meets a fatal error beside other threads"));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of sorts and scans as AMD GPU code objects: what every object promises, on every target.
+// The kernels of sorts and scans as AMD GPU code objects: each matches its plan, on every target.
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/observed_sequence.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr DType kDTypes[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8,  DType::kU8,
                              DType::kI16, DType::kI32, DType::kU32, DType::kI64,  DType::kU64, DType::kBool};
 
-/// Emits each kernel of what the target chooses by itself.
+/// Emits each kernel of the algorithm that the target chooses by default.
 void check_emission(const KernelRequest& request, const GfxTarget& gfx, std::string_view algorithm) {
   Result<KernelSequence> sequence = lower_request(request, test::gpu_target(gfx.name), test::forced(""));
   REQUIRE_MESSAGE(sequence.ok(), sequence.status().message());
@@ -34,7 +34,7 @@ void check_emission(const KernelRequest& request, const GfxTarget& gfx, std::str
   }
 }
 
-TEST_CASE("every kernel of a sort is, on every GPU target, an object as planned" * test::InTurn()) {
+TEST_CASE("every kernel of a sort is an object that matches its plan, on every GPU target" * test::InTurn()) {
   struct Row {
     std::int64_t n, k;
     const char* algorithm;
@@ -56,7 +56,7 @@ TEST_CASE("every kernel of a sort is, on every GPU target, an object as planned"
   }
 }
 
-TEST_CASE("every kernel of a radix sort is, on every GPU target, an object as planned" * test::InTurn()) {
+TEST_CASE("every kernel of a radix sort is an object that matches its plan, on every GPU target" * test::InTurn()) {
   constexpr DType kOfTarget[] = {DType::kF32, DType::kI64, DType::kF16, DType::kI8, DType::kU32, DType::kI16};
   std::size_t iteration = 0;
   for (const GfxTarget& gfx : gfx_targets()) {
@@ -67,7 +67,8 @@ TEST_CASE("every kernel of a radix sort is, on every GPU target, an object as pl
   }
 }
 
-TEST_CASE("every kernel of a selection by digits is, on every GPU target, an object as planned" * test::InTurn()) {
+TEST_CASE("every kernel of a selection by digits is an object that matches its plan, on every GPU target" *
+          test::InTurn()) {
   constexpr DType kOfTarget[] = {DType::kI32, DType::kF64, DType::kBF16, DType::kF32, DType::kU64, DType::kF16};
   std::size_t iteration = 0;
   for (const GfxTarget& gfx : gfx_targets()) {
@@ -79,7 +80,7 @@ TEST_CASE("every kernel of a selection by digits is, on every GPU target, an obj
   }
 }
 
-TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned" * test::InTurn()) {
+TEST_CASE("every kernel of a scan is an object that matches its plan, on every GPU target" * test::InTurn()) {
   constexpr ReductionKind kKinds[] = {ReductionKind::kSum, ReductionKind::kProd, ReductionKind::kMin,
                                       ReductionKind::kMax};
   std::size_t iteration = 0;
@@ -104,7 +105,8 @@ TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned"
   }
 }
 
-TEST_CASE("every kernel for sizes that a run binds is, on every GPU target, an object as planned" * test::InTurn()) {
+TEST_CASE("every kernel for sizes that a run binds is an object that matches its plan, on every GPU target" *
+          test::InTurn()) {
   constexpr DType kOfTarget[] = {DType::kF32, DType::kI64, DType::kF16, DType::kF64, DType::kU32, DType::kI16};
   const Dim rows("rows"), n("n"), k = Dim("k").at_most(100);
   const Shape shape{rows, n}, kept{rows, k};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emission for GPUs, op by op: every instruction of kernel IR is one that the target has.
+// Emission for GPUs, op by op: every instruction of kernel IR becomes instructions of the target.
 #include <map>
 
 #include <doctest/doctest.h>
@@ -90,7 +90,7 @@ EmittedGpuKernel shuffle_kernel(const GfxTarget& target, DType dtype,
                           target);
 }
 
-TEST_CASE("a flip of lane numbers is the cheapest instruction for it") {
+TEST_CASE("a flip of lane numbers uses the cheapest instruction") {
   struct Row {
     const char* target;
     std::uint32_t mask;
@@ -113,7 +113,7 @@ TEST_CASE("a flip of lane numbers is the cheapest instruction for it") {
   }
 }
 
-TEST_CASE("a value from another lane is taken before the branch that it is used in, where every lane is on") {
+TEST_CASE("a value from another lane is taken before the branch that uses it, while every lane is on") {
   for (const GfxTarget& target : gfx_targets()) {
     if (target.subgroup_size != 32) continue;
     CAPTURE(target.name);
@@ -140,7 +140,7 @@ TEST_CASE("a value from another lane is taken before the branch that it is used 
   }
 }
 
-TEST_CASE("shuffles move every dtype: what is wider than a word as two, what is narrower as one") {
+TEST_CASE("shuffles move every dtype: wider values as two words, narrower ones as one") {
   for (const char* name : {"gfx90a", "gfx1100"}) {
     for (const DType dtype : kAllDTypes) {
       if (!is_register_dtype(dtype)) continue;
@@ -155,7 +155,7 @@ TEST_CASE("shuffles move every dtype: what is wider than a word as two, what is 
   }
 }
 
-TEST_CASE("a lane that is known is read, not permuted") {
+TEST_CASE("a constant lane is read, not permuted") {
   const EmittedGpuKernel kernel =
       shuffle_kernel(gfx("gfx1100"), DType::kF32, [](MachineBuilder& b, MachineValue x) { return b.broadcast(x, 5); });
   CHECK(kernel.has("v_readlane_b32"));
@@ -177,7 +177,7 @@ MachineKernel exchange_kernel(const GfxTarget& target, std::uint32_t num_subgrou
       num_subgroups);
 }
 
-TEST_CASE("a barrier is an instruction where more than one subgroup meets") {
+TEST_CASE("a barrier is an instruction if more than one subgroup waits at it") {
   for (const GfxTarget& target : gfx_targets()) {
     CHECK(EmittedGpuKernel(exchange_kernel(target, 2), target).has("s_barrier"));
     // LLVM knows that one subgroup runs in step.
@@ -206,7 +206,7 @@ MachineKernel private_kernel(const GfxTarget& target, std::uint64_t num_elements
   });
 }
 
-TEST_CASE("private memory is registers when it is small, and at most the plan's bytes") {
+TEST_CASE("small private memory is in registers, and large takes at most the plan's bytes") {
   for (const GfxTarget& target : gfx_targets()) {
     CAPTURE(target.name);
     CHECK(EmittedGpuKernel(private_kernel(target, 8, false), target).code().private_bytes == 0);
@@ -214,12 +214,12 @@ TEST_CASE("private memory is registers when it is small, and at most the plan's 
       const EmittedGpuKernel large(private_kernel(target, 40, shares_bytes), target);
       CHECK(large.planned().memory.private_bytes == 160);
       CHECK(large.code().private_bytes >= 160);
-      CHECK(large.code().private_bytes <= 160 + 16);  // and what LLVM keeps to save a register in
+      CHECK(large.code().private_bytes <= 160 + 16);  // and LLVM's slots for saved registers
     }
   }
 }
 
-TEST_CASE("an error is reported by an atomic or of the device's threads") {
+TEST_CASE("an error is reported by an atomic or instruction in the device's scope") {
   for (const GfxTarget& target : gfx_targets()) {
     const EmittedGpuKernel kernel(subgroup_kernel(target,
                                                   [](MachineBuilder& b, MachineValue thread) {
@@ -276,7 +276,8 @@ MachineKernel moving_kernel(const GfxTarget& target, DType dtype, std::uint32_t 
   });
 }
 
-TEST_CASE("every move is emitted on every stored dtype, masked and not, by narrow and wide offsets" * test::InTurn()) {
+TEST_CASE("every load and store is emitted on every stored dtype, masked and not, by narrow and wide offsets" *
+          test::InTurn()) {
   for (const char* name : {"gfx90a", "gfx1030", "gfx1100", "gfx1201"}) {
     for (const DType dtype : kAllDTypes) {
       for (const std::uint32_t lanes : {1u, 4u}) {

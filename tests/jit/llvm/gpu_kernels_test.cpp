@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workgroup kernels as AMD GPU code objects: what every object promises, on every target and dtype, and the
-// instructions that it must have.
+// Workgroup kernels as AMD GPU code objects: each matches its plan, on every target and dtype, and has the required
+// instructions.
 #include "tests/support/gpu_kernels.h"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using test::GpuTestKernel;
 
-/// By name of kernel: what its code holds, and what it does not.
+/// By name of kernel: instructions that its code must and must not contain.
 struct Instructions {
   std::string_view kernel;
   std::vector<std::string_view> everywhere, on_rdna, on_cdna, nowhere;
@@ -53,7 +53,7 @@ void check_instructions(const EmittedGpuKernel& kernel, const GfxTarget& gfx, st
 }
 
 TEST_CASE(
-    "every workgroup kernel is, on every GPU target and dtype, an object as planned, with the instructions for it") {
+    "every workgroup kernel is an object that matches its plan, on every GPU target and dtype, with its instructions") {
   for (const GpuTestKernel& test_kernel : test::gpu_test_kernels()) {
     for (const GfxTarget& gfx : gfx_targets()) {
       for (const DType dtype : test_kernel.dtypes) {

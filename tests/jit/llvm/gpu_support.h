@@ -18,7 +18,7 @@ class EmittedGpuKernel {
   const ExecutableImage& image() const { return image_; }
   const CodeObjectInfo& info() const { return info_; }
   const CodeObjectKernel& code() const { return info_.kernels[0]; }
-  /// Its machine code, an instruction a line.
+  /// Its machine code, one instruction per line.
   const std::string& text() const { return text_; }
   bool has(std::string_view part) const { return text_.find(part) != std::string::npos; }
 

@@ -137,8 +137,7 @@ void check_dtype(DType dtype, IsaLevel isa) {
   }
 }
 
-TEST_CASE("every lanewise op means what evaluate says, in any number of lanes, on every instruction set" *
-          test::InTurn()) {
+TEST_CASE("every lanewise op equals evaluate, in any number of lanes, on every instruction set" * test::InTurn()) {
   for (const IsaLevel isa : host_isa_levels()) {
     for (const DType dtype : kAllDTypes) {
       if (is_in_registers(dtype)) check_dtype(dtype, isa);
@@ -179,7 +178,7 @@ void check_limits(DType dtype, const Scalar& number, IsaLevel isa) {
   }
 }
 
-TEST_CASE("the minimum and maximum with a number that the code knows") {
+TEST_CASE("the minimum and maximum with a constant equal evaluate") {
   for (const IsaLevel isa : host_isa_levels()) {
     for (const DType dtype : {DType::kF32, DType::kF64}) {
       const double nan = std::numeric_limits<double>::quiet_NaN();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code objects that tell which line of the kernel's text an instruction comes from.
+// Line tables of code objects: from which line of the kernel's text each instruction comes.
 #include <cstdio>
 #include <string>
 
@@ -21,7 +21,7 @@ struct Lines {
   PlannedKernel planned = generator->plan(kernel, kSpec).value();
 };
 
-TEST_CASE("each instruction of the assembly stands under the line that it comes from") {
+TEST_CASE("each instruction of the assembly is listed under the line that it comes from") {
   const Lines lines;
   const std::string listing = lines.generator->listing(lines.planned, kSpec, ListingKind::kAssembly).value();
   unsigned line = 0, num_stores = 0, num_barriers = 0;
@@ -42,7 +42,7 @@ TEST_CASE("each instruction of the assembly stands under the line that it comes 
   CHECK(num_barriers == 1);
 }
 
-TEST_CASE("line tables keep the kernel's text, and the object its promises") {
+TEST_CASE("line tables keep the kernel's text, and the object still matches its plan") {
   const Lines lines;
   const auto linked_text = [&](const KernelCompiler& generator) {
     const PlannedKernel planned = generator.plan(lines.kernel, kSpec).value();
@@ -54,7 +54,7 @@ TEST_CASE("line tables keep the kernel's text, and the object its promises") {
   CHECK(linked_text(*make_llvm_generator()).find("store_vector") == std::string::npos);
 }
 
-TEST_CASE("images with line tables and without are two in a cache, on GPUs alone") {
+TEST_CASE("images with and without line tables are two entries of a cache, only for GPUs") {
   const Lines lines;
   const auto plain = make_llvm_generator();
   CHECK(lines.planned.key_text != plain->plan(lines.kernel, kSpec).value().key_text);

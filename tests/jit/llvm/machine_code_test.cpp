@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code objects taken apart: what the isa device executes, and what is refused.
+// Decoded code objects: what the isa device executes, and which objects are refused.
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
@@ -29,7 +29,7 @@ bool has_instruction(const MachineCodeKernel& kernel, std::string_view part) {
                              [&](const auto& each) { return each.text.find(part) != std::string::npos; });
 }
 
-TEST_CASE("a kernel has what its metadata, its descriptor and its code say") {
+TEST_CASE("a kernel has the properties of its metadata, its descriptor and its code") {
   for (const GfxTarget& gfx : gfx_targets()) {
     CAPTURE(gfx.name);
     const std::vector<std::byte> object = object_of(row_sum_for(gfx), gfx);
@@ -55,7 +55,7 @@ TEST_CASE("a kernel has what its metadata, its descriptor and its code say") {
   }
 }
 
-TEST_CASE("the instructions fill the kernel's code, and nothing of the padding behind it") {
+TEST_CASE("the instructions cover the kernel's code, without the padding after it") {
   for (const GfxTarget& gfx : gfx_targets()) {
     CAPTURE(gfx.name);
     const std::vector<std::byte> object = object_of(row_sum_for(gfx), gfx);
@@ -74,7 +74,7 @@ TEST_CASE("the instructions fill the kernel's code, and nothing of the padding b
   }
 }
 
-TEST_CASE("the segments hold what a loader puts into memory, in order") {
+TEST_CASE("the segments hold the bytes that a loader puts into memory, in order") {
   const std::vector<std::byte> object = object_of(row_sum_for(kGfx), kGfx);
   const MachineCode code = decode_code_object(object).value();
   const CodeObjectKernel info = read_code_object(object).value().kernels.at(0);
@@ -150,7 +150,7 @@ struct Damaged {
 
 std::string hex(std::uint64_t number) { return fmt::format("{:#x}", number); }
 
-TEST_CASE("what is no code object is refused as read_code_object does") {
+TEST_CASE("a file that is not a code object is refused like by read_code_object") {
   Damaged damaged;
   damaged.header().e_type = ET_REL;
   CHECK(damaged.message() == "code object: not a shared object for an AMD GPU");
@@ -160,7 +160,7 @@ TEST_CASE("what is no code object is refused as read_code_object does") {
   CHECK(damaged.message() == read_code_object(damaged.bytes).status().message());
 }
 
-TEST_CASE("segments that the file does not hold, or that overlap, are refused") {
+TEST_CASE("segments that are outside of the file, or that overlap, are refused") {
   Damaged cut;
   cut.load(1).p_filesz = cut.load(1).p_memsz = cut.bytes.size() + 1;
   CHECK(cut.message() == "code object: program header  [index 2] has a p_offset (" + hex(cut.load(1).p_offset) +
@@ -238,7 +238,7 @@ TEST_CASE("a line table that is malformed is refused") {
   CHECK(damaged.message() == "code object: line table at byte 0: version 99, expected 5");
 }
 
-TEST_CASE("no damage ends the process: an object that is cut, or has wrong bytes, is decoded or refused") {
+TEST_CASE("no damage ends the process: an object that is truncated, or has wrong bytes, is decoded or refused") {
   const std::vector<std::byte> object = object_of(row_sum_for(kGfx), kGfx, true);
   const auto decode = [](const std::vector<std::byte>& bytes) {
     const auto code = decode_code_object(bytes);
@@ -256,7 +256,7 @@ TEST_CASE("no damage ends the process: an object that is cut, or has wrong bytes
   }
 }
 
-TEST_CASE("bytes that are no instruction have no text, and what follows is decoded") {
+TEST_CASE("bytes that are not an instruction have no text, and the next instruction is decoded") {
   Damaged damaged;
   const CodeObjectKernel info = read_code_object(damaged.bytes).value().kernels.at(0);
   const MachineCodeKernel intact = decode_code_object(damaged.bytes).value().kernels.at(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nests as AMD GPU code objects: every kind of nest is what was planned, on every target and dtype.
+// Nests as AMD GPU code objects: every kind of nest matches its plan, on every target and dtype.
 #include <doctest/doctest.h>
 
 #include "millrace/jit/map_kernel.h"
@@ -58,7 +58,7 @@ std::vector<LoopKernel> all_nests(DType dtype) {
           gather(dtype, m, n, 64)};
 }
 
-TEST_CASE("every kind of nest is, on every GPU target and dtype, an object as planned" * test::InTurn()) {
+TEST_CASE("every kind of nest is an object that matches its plan, on every GPU target and dtype" * test::InTurn()) {
   for (const GfxTarget& gfx : gfx_targets()) {
     for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32}) {
       // What differs between targets of one kind does not differ between dtypes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emitted loads and stores: what is masked off touches no memory.
+// Emitted loads and stores: masked lanes touch no memory.
 #include <cstring>
 
 #include <doctest/doctest.h>

@@ -67,7 +67,7 @@ TEST_CASE("a kernel from the disk cache runs without libLLVM") {
   CHECK(run_child(environment, "child: finds on disk") == 0);
 }
 
-/// Links what the cache does not hold.
+/// Links kernels that the cache does not hold.
 KernelCache::Stats link_cached(const std::string& directory) {
   const std::shared_ptr<const KernelCompiler> generator = make_llvm_generator();
   const TargetSpec spec = TargetSpec::parse("amdgpu:gfx1100").value();
@@ -137,7 +137,7 @@ TEST_CASE("child: has a foreign module" * doctest::skip()) {
   CHECK(status.message() == std::getenv("MILLRACE_TEST_MESSAGE"));
 }
 
-TEST_CASE("a module that cannot be used is refused by name") {
+TEST_CASE("a module that cannot be used is refused, and named") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/module.so";
   std::ofstream(path) << "text";
@@ -178,7 +178,7 @@ struct ModuleBytes {
   std::size_t table_end = 0, end = 0;
 };
 
-TEST_CASE("a module that ends before its segments do is refused, and one that has them all is opened") {
+TEST_CASE("a module that ends before its segments is refused, and a complete one is opened") {
   const ModuleBytes module;
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/module.so";
@@ -204,7 +204,7 @@ TEST_CASE("child: has no module of this name" * doctest::skip()) {
   CHECK(generator->emit(generator->plan(doubling_kernel(), kSpec).value(), kSpec).status().message() == message);
 }
 
-TEST_CASE("a name of a module without a slash means what it means to dlopen, not a file of the working directory") {
+TEST_CASE("a module's name without a slash is searched for like by dlopen, not in the working directory") {
   const ModuleBytes module;
   const TemporaryDirectory here, elsewhere;
   const std::string name = "libmillrace_test_module.so";
@@ -254,7 +254,7 @@ TEST_CASE("a module of another build is refused, with both builds and what to do
                   "child: has a foreign module") == 0);
 }
 
-TEST_CASE("the generator says what it is, and whom it does not serve") {
+TEST_CASE("the generator describes itself, and names the targets that it does not serve") {
   const auto generator = make_llvm_generator();
   CHECK(generator->name() == "llvm");
   CHECK(generator->version().starts_with("llvm 19."));
@@ -262,7 +262,7 @@ TEST_CASE("the generator says what it is, and whom it does not serve") {
         "target amdgpu is neither a CPU nor a known GPU; this generator makes x86-64 code and AMD GPU code objects");
 }
 
-TEST_CASE("a plan tells what launching needs, and kernels that differ in names and sizes have one key text") {
+TEST_CASE("a plan has all that a launch needs, and kernels that differ in names and sizes have one key text") {
   const auto generator = make_llvm_generator();
   auto build = [](const std::string& name, DType dtype, const SizeExpr& extent = Dim("n")) {
     MachineBuilder b(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Occupancy against LLVM, which says in a kernel's assembly what it counted itself.
+// Occupancy against LLVM, which prints its own count in a kernel's assembly.
 #include "millrace/jit/occupancy.h"
 
 #include <charconv>
@@ -18,7 +18,7 @@ namespace {
 struct Demand {
   std::uint32_t threads = 256;
   std::uint32_t vectors = 0;            // values of each thread that live at a time
-  std::uint32_t scalars = 0;            // likewise, but of the subgroup
+  std::uint32_t scalars = 0;            // likewise, of the subgroup
   std::uint64_t workgroup_numbers = 0;  // of 4 bytes, in workgroup memory
 };
 
@@ -67,7 +67,7 @@ std::uint32_t occupancy_in(const std::string& assembly) {
   return number;
 }
 
-/// Gives what is counted.
+/// Gives the counted occupancy.
 Occupancy check_occupancy(const MachineKernel& kernel, const GfxTarget& gfx) {
   const PlannedKernel planned = make_llvm_generator()->plan(kernel, spec_of(gfx)).value();
   const Result<LlvmEmitOutput> output = emit_with_llvm(planned, spec_of(gfx), {.want_asm = true});
@@ -83,7 +83,7 @@ Occupancy check_occupancy(const MachineKernel& kernel, const GfxTarget& gfx) {
   return occupancy;
 }
 
-TEST_CASE("the occupancy of kernels is what LLVM says, on every GPU target") {
+TEST_CASE("the occupancy of kernels equals LLVM's, on every GPU target") {
   for (const GfxTarget& gfx : gfx_targets()) {
     for (const test::GpuTestKernel& kernel : test::gpu_test_kernels()) {
       check_occupancy(kernel.build(kernel.dtypes.front(), gfx.subgroup_size), gfx);
@@ -91,7 +91,7 @@ TEST_CASE("the occupancy of kernels is what LLVM says, on every GPU target") {
   }
 }
 
-TEST_CASE("the occupancy of kernels that need much of one thing is what LLVM says, and the limit is that thing" *
+TEST_CASE("the occupancy of kernels that need much of one resource equals LLVM's, and that resource is the limit" *
           test::InTurn()) {
   using enum OccupancyLimit;
   struct Row {

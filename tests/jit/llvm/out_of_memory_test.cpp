@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocations of the thread that asks LLVM for something. Those that LLVM makes are in tests/llvm_memory.
+// Failing allocations of the thread that calls LLVM. tests/llvm_memory tests LLVM's own allocations.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -29,7 +29,7 @@ struct Call {
   std::function<Status()> make;
 };
 
-TEST_CASE("whoever asks LLVM for something and has no memory is told so, and LLVM stays usable" * test::InTurn()) {
+TEST_CASE("a call into LLVM without memory left reports it, and LLVM stays usable" * test::InTurn()) {
   const auto generator = make_llvm_generator();
   const TargetSpec host = TargetSpec::parse("cpu:baseline").value();
   const TargetSpec gpu = TargetSpec::parse("amdgpu:gfx1100").value();

@@ -35,7 +35,7 @@ std::string difference(std::uint64_t seed, IsaLevel isa) {
   return {};
 }
 
-TEST_CASE("random kernels do as emitted code what the interpreter does, on every instruction set" * test::InTurn()) {
+TEST_CASE("random kernels give the interpreter's results as emitted code, on every instruction set" * test::InTurn()) {
   for (const IsaLevel isa : host_isa_levels()) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) CHECK(difference(seed, isa) == "");
   }

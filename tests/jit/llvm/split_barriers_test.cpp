@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workgroup kernels as machine code of one thread, beside the interpreter that runs them as they are.
+// Workgroup kernels as machine code of one thread, against the interpreter that runs them unchanged.
 #include "tests/support/split_barriers.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::uint32_t run_split(const RandomMachineKernel& problem, IsaLevel isa, Kernel
   return emitted.run(test::pointers_to(data), problem.sizes, problem.num_groups, aligned);
 }
 
-/// Empty when the split kernel leaves what the interpreter leaves.
+/// Empty if the split kernel gives the interpreter's results.
 std::string difference(const RandomMachineKernel& problem, IsaLevel isa) {
   const KernelData data = test::make_random_data(problem, 1);
   KernelData expected = data, found = data;
@@ -70,7 +70,7 @@ bool has_vectors(const MachineKernel& kernel) {
   return std::ranges::any_of(kernel.types, [](const VectorType& type) { return type.lanes > 1; });
 }
 
-TEST_CASE("nests that are mapped to workgroups do so, too") {
+TEST_CASE("nests that are mapped to workgroups give the interpreter's results when split") {
   const IsaLevel isa = host_isa_levels().back();
   if (!TargetSpec{.isa = isa}.has_fma()) return;  // mul_add would round twice
   const auto square = [](BodyBuilder& b, BodyValue x) { return b.mul(x, x); };
@@ -93,7 +93,7 @@ TEST_CASE("nests that are mapped to workgroups do so, too") {
   }
 }
 
-TEST_CASE("workgroup kernels do as machine code of one thread what the interpreter does" * test::InTurn()) {
+TEST_CASE("workgroup kernels give the interpreter's results as machine code of one thread" * test::InTurn()) {
   const IsaLevel isa = host_isa_levels().back();
   for (const std::uint32_t subgroup : {32u, 64u}) {
     for (const test::GpuTestKernel& kernel : test::gpu_test_kernels()) {
@@ -113,7 +113,7 @@ TEST_CASE("workgroup kernels do as machine code of one thread what the interpret
   }
 }
 
-TEST_CASE("threads that diverge at random do as machine code of one thread what the interpreter does" *
+TEST_CASE("threads that diverge at random give the interpreter's results as machine code of one thread" *
           test::InTurn()) {
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     CAPTURE(seed);
@@ -129,7 +129,7 @@ TEST_CASE("threads that diverge at random do as machine code of one thread what 
   }
 }
 
-TEST_CASE("a kernel of one thread comes back as it is, and what does not verify is refused") {
+TEST_CASE("a kernel of one thread is returned unchanged, and one that does not verify is refused") {
   const MachineKernel one = test::make_random_kernel(3).kernel;
   CHECK(split_barriers(one).value() == one);
   MachineKernel uneven = test::row_sum_kernel(DType::kF32, 32);
@@ -138,7 +138,7 @@ TEST_CASE("a kernel of one thread comes back as it is, and what does not verify 
         "kernel 'row_sum': workgroups of 48 threads, expected a multiple of the subgroups' 32");
 }
 
-TEST_CASE("what a thread keeps across a barrier stands in memory") {
+TEST_CASE("values of a thread that live across a barrier are in memory") {
   MachineBuilder b("reverse");
   b.set_workgroup(64, 32);
   const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
@@ -151,7 +151,7 @@ TEST_CASE("what a thread keeps across a barrier stands in memory") {
   CHECK(test::golden_problem("split_scalars.txt", to_text(split_barriers(b.finish()).value())) == "");
 }
 
-TEST_CASE("a vector that a thread keeps is as many vectors of its subgroup") {
+TEST_CASE("each element of a thread's vector becomes one vector of its subgroup") {
   MachineBuilder b("pairs");
   b.set_workgroup(64, 32);
   const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);

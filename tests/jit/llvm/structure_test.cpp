@@ -94,7 +94,7 @@ TEST_CASE("a branch takes one side only, and branches nest in loops") {
   }
 }
 
-TEST_CASE("reductions of bools say whether any lane is true, or all are") {
+TEST_CASE("reductions of bools tell whether any lane is true, or all are") {
   for (const IsaLevel isa : host_isa_levels()) {
     for (const std::uint32_t lanes : {1u, 2u, 4u, 8u, 16u, 32u, 64u}) {
       MachineBuilder b("reduce");
@@ -150,7 +150,7 @@ TEST_CASE("reductions combine lanes as a halving tree") {
   }
 }
 
-TEST_CASE("slots stand where the plan puts them; large private ones need no help of the system") {
+TEST_CASE("slots are where the plan puts them; large private ones need no help of the system") {
   MachineBuilder b("slots");
   const MemoryHandle y = b.buffer("y", DType::kI32, BufferAccess::kWrite);
   constexpr std::int64_t kNumElements = 20000;
@@ -215,7 +215,7 @@ TEST_CASE("slots that share bytes keep their order") {
   }
 }
 
-TEST_CASE("an error is reported when any lane has it, and others stay in the status word") {
+TEST_CASE("an error is reported if any lane has it, and earlier errors stay in the status word") {
   for (const std::uint32_t lanes : {1u, 4u, 16u}) {
     MachineBuilder b("report");
     const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST_CASE("the module is looked for beside the library, by the install's layout, and in the system's directories") {
+TEST_CASE("the module is searched for next to the library, by the install's layout, and in the system's directories") {
   const std::vector<std::string> beside = module_places("/home/u/build/app", "");
   CHECK(beside.front() == "/home/u/build/libmillrace_llvm.so");
   const auto is_of_system = [](const std::string& place) { return place.starts_with("/usr/"); };
@@ -33,7 +33,9 @@ TEST_CASE("the module is looked for beside the library, by the install's layout,
   CHECK(std::ranges::all_of(unknown, is_of_system));
 }
 
-TEST_CASE("the module of the package that an application was built with comes after those near the application, once") {
+TEST_CASE(
+    "the module of the package that an application was built with is searched for once, after those near the "
+    "application") {
   const std::string module = "/opt/p/lib/libmillrace_llvm.so";
   const std::vector<std::string> without = module_places("/home/u/build/app", "");
   std::vector<std::string> expected = without;
@@ -44,7 +46,7 @@ TEST_CASE("the module of the package that an application was built with comes af
   CHECK(std::string(millrace_package_module()) == "");  // this program is not built with a package
 }
 
-TEST_CASE("a program knows its own file, whatever it was called") {
+TEST_CASE("a program knows its own file, whatever its argv[0] is") {
   CHECK(own_file() == fs::read_symlink("/proc/self/exe").string());
 }
 
@@ -71,7 +73,7 @@ struct Place {
   std::string directory = root.path() + "/d", module = directory + "/libmillrace_llvm.so";
 };
 
-TEST_CASE("a module that others can write to is refused, and says who and where") {
+TEST_CASE("a module that others can write to is refused, with the owner and the path") {
   const Place place;
   CHECK(place.reason() == "");
   chmod(place.module.c_str(), 0646);

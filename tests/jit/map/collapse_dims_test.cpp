@@ -49,7 +49,7 @@ TEST_CASE("symbolic dims collapse where the forms agree") {
   CHECK(extents(collapse_dims(kernel)) == std::vector<std::string>{(rows * 8).to_text()});
 }
 
-TEST_CASE("a padded access keeps the dims of its guard; a needless fill goes") {
+TEST_CASE("a padded access keeps the dims of its guard; a needless fill is removed") {
   LoopKernelBuilder nest("pad");
   const AffineIndex c = nest.parallel("c", 3), h = nest.parallel("h", 4), w = nest.parallel("w", 6);
   const OperandId x = nest.operand("x", {DType::kF32, {3, 4, 5}});

@@ -23,7 +23,7 @@ LoopKernel relu(const SizeExpr& n) {
                     [](auto& b, auto x) { return b.max(x, b.constant_like(x, 0)); });
 }
 
-TEST_CASE("a map of unknown size is chunked into groups; whole tiles, then masked vectors") {
+TEST_CASE("a map of unknown size is divided into groups; whole tiles, then masked vectors") {
   CHECK(golden_problem("cpu_map_unknown_size.txt", mapped_text(relu(Dim("n").at_least(1)), IsaLevel::kAvx2)) == "");
 }
 
@@ -32,7 +32,7 @@ TEST_CASE("a fact leaves out the remainder") {
                        mapped_text(relu(Dim("n").at_least(32768).multiple_of(32768)), IsaLevel::kAvx2)) == "");
 }
 
-TEST_CASE("a contraction keeps rows times vectors in registers and shares what they share") {
+TEST_CASE("a contraction keeps rows times vectors in registers and shares their common loads") {
   CHECK(golden_problem("cpu_contraction.txt", mapped_text(matmul_nest(2, 16, 5), IsaLevel::kAvx2)) == "");
 }
 
@@ -41,7 +41,7 @@ TEST_CASE("a sum along rows keeps one vector, and joins its lanes at the end") {
   CHECK(golden_problem("cpu_row_sum.txt", mapped_text(sum, IsaLevel::kAvx2)) == "");
 }
 
-TEST_CASE("tilings are chosen by what the accesses walk") {
+TEST_CASE("tilings are chosen by the strides of the accesses") {
   const TargetSpec avx512{"cpu", IsaLevel::kAvx512};
   const TargetSpec avx2{"cpu", IsaLevel::kAvx2};
   CHECK(to_text(choose_tiling(matmul_nest(512, 512, 512), avx512)) ==

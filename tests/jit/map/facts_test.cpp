@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dim's facts choose how wide the vectors are and what code there is for the remainder.
+// A dim's facts choose the width of the vectors and the code for the remainder.
 #include <algorithm>
 
 #include <doctest/doctest.h>
@@ -38,7 +38,7 @@ bool has_mask(const LoopKernel& kernel, IsaLevel level) {
 using Kernel = LoopKernel (*)(const SizeExpr&);
 constexpr Kernel kKernels[] = {add_one, sum_rows, multiply};
 
-TEST_CASE("a multiple of the lanes has no masked remainder, though it is no multiple of the unrolled tile") {
+TEST_CASE("a multiple of the lanes has no masked remainder, even if it is not a multiple of the unrolled tile") {
   for (const Kernel kernel : kKernels) {
     for (const IsaLevel level : kLevels) {
       const LoopKernel any = kernel(Dim("n")), promised = kernel(Dim("n").multiple_of(16));

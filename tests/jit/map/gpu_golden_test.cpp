@@ -22,7 +22,7 @@ LoopKernel relu(const SizeExpr& n) {
                           [](auto& b, auto x) { return b.max(x, b.constant_like(x, 0)); });
 }
 
-TEST_CASE("a map of unknown size is an element a thread, where there is one") {
+TEST_CASE("a map of unknown size has at most one element per thread") {
   CHECK(golden_problem("gpu_map_unknown_size.txt", mapped_text(relu(Dim("n").at_least(1)))) == "");
 }
 
@@ -38,7 +38,7 @@ TEST_CASE("a contraction loads blocks that all threads of a workgroup multiply")
   CHECK(golden_problem("gpu_contraction.txt", mapped_text(test::matmul_nest(64, 64, 40))) == "");
 }
 
-TEST_CASE("the plan of a contraction tells the padding of its blocks, and has none for what the epilogue adds") {
+TEST_CASE("the plan of a contraction lists the padding of its blocks, and none for operands of the epilogue") {
   const TargetSpec target{.family = "amdgpu", .gfx = "gfx1100"};
   const LoopKernel kernel =
       test::matmul_nest(DType::kF32, 64, 64, 40, [](LoopKernelBuilder& nest, const auto& point, BodyValue sum) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes in the kernels that nests are mapped to, before the simulator's eyes.
+// Mistakes injected into the kernels of mapped nests, found by the simulator.
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-/// A nest over numbers that sums keep exactly, and what plain loops make of them.
+/// A nest over numbers whose sums are exact, and the results of plain loops.
 struct Problem {
   LoopKernel nest;
   std::vector<std::vector<float>> operands;

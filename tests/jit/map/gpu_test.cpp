@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nests as kernels of workgroups: interpreted before the simulator's eyes, and compared with plain loops.
+// Nests as kernels of workgroups: interpreted while the simulator observes them, and compared with plain loops.
 #include "jit/map/gpu.h"
 
 #include <algorithm>
@@ -84,7 +84,7 @@ void check_mapped(const PlainNest& nest, std::uint32_t symbolic, std::uint32_t s
   }
 }
 
-TEST_CASE("random nests map to what plain loops compute, on GPUs, static and symbolic, without a finding") {
+TEST_CASE("random nests give the results of plain loops on GPUs, static and symbolic, without a finding") {
   for (std::uint32_t seed = 0; seed < 250; ++seed) {
     const PlainNest nest = test::random_nest(seed);
     check_mapped(nest, seed % 2 == 0 ? 0 : 0xb5a96d3cu * (seed + 1), seed);
@@ -192,7 +192,7 @@ PlainNest convolution_nest(std::int64_t n, DType dtype) {
 
 constexpr std::int64_t kSizes[] = {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 3000};
 
-TEST_CASE("maps of every size and dtype" * test::InTurn()) {
+TEST_CASE("maps of every size and dtype equal plain loops" * test::InTurn()) {
   const DType dtypes[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16,
                           DType::kI8,  DType::kI16, DType::kI32, DType::kI64};
   for (const DType dtype : dtypes) {
@@ -207,7 +207,7 @@ TEST_CASE("maps of every size and dtype" * test::InTurn()) {
   }
 }
 
-TEST_CASE("reductions of rows, of columns and of everything, of every size and dtype") {
+TEST_CASE("reductions of rows, columns and everything, of every size and dtype, equal plain loops") {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32}) {
     for (const std::int64_t n : kSizes) {
       for (const auto kind : {ReductionKind::kSum, ReductionKind::kMin, ReductionKind::kMax, ReductionKind::kArgMin,
@@ -221,7 +221,7 @@ TEST_CASE("reductions of rows, of columns and of everything, of every size and d
   }
 }
 
-TEST_CASE("contractions and windows of every size and dtype" * test::InTurn()) {
+TEST_CASE("contractions and windows of every size and dtype equal plain loops" * test::InTurn()) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kI32}) {
     for (const std::int64_t n : kSizes) {
       const std::uint32_t symbolic = n % 2 == 0 ? 0 : 0xffffffffu;
@@ -235,7 +235,7 @@ TEST_CASE("contractions and windows of every size and dtype" * test::InTurn()) {
   }
 }
 
-TEST_CASE("contractions by blocks in workgroup memory, whole and partial" * test::InTurn()) {
+TEST_CASE("contractions by whole and partial blocks in workgroup memory equal plain loops" * test::InTurn()) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16, DType::kI32}) {
     for (const std::uint32_t symbolic : {0u, 0xffffffffu}) {
       for (const std::int64_t n : {16, 31, 64}) check_mapped(convolution_nest(n, dtype), symbolic, 11);
@@ -244,7 +244,7 @@ TEST_CASE("contractions by blocks in workgroup memory, whole and partial" * test
 }
 
 /// With tiles that only much larger nests would be given.
-TEST_CASE("blocks of every tile of rows and lanes" * test::InTurn()) {
+TEST_CASE("blocks with every tile of rows and lanes equal plain loops" * test::InTurn()) {
   const TargetSpec target = target_of("gfx1100");
   for (const PlainNest& nest : {product_nest(70, 90, 33, DType::kF32), product_nest(64, 128, 48, DType::kF64),
                                 product_nest(16, 17, 16, DType::kI32), convolution_nest(50, DType::kF32)}) {
@@ -265,7 +265,7 @@ TEST_CASE("blocks of every tile of rows and lanes" * test::InTurn()) {
   }
 }
 
-TEST_CASE("a long epilogue of a block is there once, whatever the tile") {
+TEST_CASE("a long epilogue of a block is emitted once, whatever the tile") {
   const TargetSpec target = target_of("gfx90a");
   const auto num_negations = [&](const SizeExpr& m, std::size_t length) {
     const std::string text = to_text(map_kernel(test::negated_matmul_nest(m, 4096, 4096, length), target).value());
@@ -281,7 +281,7 @@ TEST_CASE("a long epilogue of a block is there once, whatever the tile") {
   CHECK(num_negations(4095, 39) == 39 * 4 + 39);
 }
 
-TEST_CASE("mappings are chosen by what the accesses walk") {
+TEST_CASE("mappings are chosen by the strides of the accesses") {
   const auto chosen = [](const PlainNest& nest, std::string_view gfx = "gfx1100") {
     SymbolValues symbols;
     return to_text(choose_gpu_mapping(collapse_dims(nest.to_kernel(0, symbols)), target_of(gfx)));

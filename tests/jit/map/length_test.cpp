@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the code of a kernel for a CPU becomes.
+// The length of the code of kernels for CPUs.
 #include <doctest/doctest.h>
 
 #include "jit/map/code_estimate.h"
@@ -27,7 +27,7 @@ std::string interleaved_type(const std::string& text) {
   return at == std::string::npos ? "" : text.substr(type + 3, end - type - 3);
 }
 
-TEST_CASE("a long epilogue of a contraction is there once for each kind of tile") {
+TEST_CASE("a long epilogue of a contraction is emitted once per kind of tile") {
   for (const IsaLevel level : kLevels) {
     const TargetSpec target{"cpu", level};
     const auto num_negations = [&](const SizeExpr& m, const SizeExpr& n) {
@@ -48,7 +48,7 @@ TEST_CASE("a short epilogue of a contraction stays in registers") {
   }
 }
 
-TEST_CASE("what LLVM takes apart by lanes gets smaller tiles") {
+TEST_CASE("ops that LLVM splits into lanes get smaller tiles") {
   for (const IsaLevel level : kLevels) {
     for (const DType dtype : {DType::kU8, DType::kBool, DType::kI16, DType::kF16, DType::kF32, DType::kF64}) {
       const TargetSpec target{"cpu", level};
@@ -86,7 +86,7 @@ TEST_CASE("16-bit floats that are moved are not converted") {
   }
 }
 
-TEST_CASE("a transpose of many strides that a run binds is walked in smaller blocks") {
+TEST_CASE("a transpose with many strides that a run binds has smaller blocks") {
   const TargetSpec target{"cpu", IsaLevel::kAvx512};
   LoopKernelBuilder nest("transpose");
   std::vector<SizeExpr> from;
@@ -100,7 +100,7 @@ TEST_CASE("a transpose of many strides that a run binds is walked in smaller blo
   CHECK(count(many, " = interleave ") * 2 <= count(two, " = interleave "));
 }
 
-TEST_CASE("an estimate counts the lanes of what the target has no instruction for") {
+TEST_CASE("an estimate counts the lanes of ops without an instruction of the target") {
   const auto estimate = [](DType dtype, IsaLevel level) {
     MachineBuilder b("gathers");
     const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead), y = b.buffer("y", dtype, BufferAccess::kWrite);

@@ -92,7 +92,7 @@ void check_mapped(const PlainNest& nest, IsaLevel level, std::uint32_t symbolic,
   }
 }
 
-TEST_CASE("random nests map to what plain loops compute, on every level and tiling, static and symbolic") {
+TEST_CASE("random nests give the results of plain loops, on every level and tiling, static and symbolic") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     const PlainNest nest = test::random_nest(seed);
     const IsaLevel level = kLevels[seed % 3];

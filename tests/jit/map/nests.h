@@ -9,7 +9,7 @@
 
 namespace millrace::test {
 
-/// c[m,n] = finish(nest, {m, n}, sum over k of a[m,k] * b[k,n]); what is f16 or bf16 sums in f32.
+/// c[m,n] = finish(nest, {m, n}, sum over k of a[m,k] * b[k,n]); f16 and bf16 are summed in f32.
 template <class F>
 LoopKernel matmul_nest(DType dtype, SizeExpr m, SizeExpr n, SizeExpr k, F&& finish) {
   LoopKernelBuilder nest("matmul");
@@ -39,7 +39,7 @@ inline LoopKernel negated_matmul_nest(SizeExpr m, SizeExpr n, SizeExpr k, std::s
                      });
 }
 
-/// y[m] = the reduction over k of x[m,k]; what is f16 or bf16 gives f32.
+/// y[m] = the reduction over k of x[m,k]; f16 and bf16 give f32.
 inline LoopKernel row_reduction_nest(ReductionKind kind, SizeExpr m, SizeExpr k, DType dtype = DType::kF32) {
   LoopKernelBuilder nest{std::string(to_text(kind))};
   const AffineIndex row = nest.parallel("m", m), inner = nest.reduction("k", k);

@@ -36,7 +36,7 @@ class NestMaker {
   }
   bool one_in(std::int64_t n) { return below(n) == 0; }
 
-  /// Most results fit 16-bit floats exactly; -8 is what the sums of few terms stay above.
+  /// Most results fit 16-bit floats exactly; sums of few terms stay above -8.
   DType result_dtype(DType dtype) {
     if (dtype == DType::kI32) return DType::kI32;
     if (nest_.reduction == ReductionKind::kSum) return dtype == DType::kF64 ? DType::kF64 : DType::kF32;

@@ -71,7 +71,7 @@ TEST_CASE("gathered rows and lanes wrap once, and a bad index is reported withou
   }
 }
 
-TEST_CASE("a body computes with a size that the launch binds, a verifier knows which there are") {
+TEST_CASE("a body computes with a size that the launch binds, and the verifier knows the sizes") {
   const SizeExpr n = Dim("n");
   LoopKernelBuilder nest("distance_to_end");
   const AffineIndex i = nest.parallel("d0", n);
@@ -124,7 +124,7 @@ std::int64_t arg_of(float sign, const std::vector<float>& values) {
   return static_cast<std::int64_t>(best);
 }
 
-TEST_CASE("argmin and argmax find the first of equals and NaN before all, along lanes or rows") {
+TEST_CASE("argmin and argmax find the first of equals, and NaN before all others, along lanes or rows") {
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   for (const std::int64_t n : {1, 2, 3, 7, 16, 17, 33, 100}) {
     const auto size = static_cast<std::size_t>(n);

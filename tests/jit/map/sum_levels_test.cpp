@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-/// The maximum number of terms of an accumulator of the loops, counted from the innermost loop out.
+/// The maximum number of terms of an accumulator of the loops, counted from the innermost loop outwards.
 std::int64_t max_accumulated(std::span<const std::int64_t> steps, std::span<const SumLevels> plan) {
   std::int64_t terms = 1, maximum = 1;
   for (std::size_t i = steps.size(); i-- > 0;) {
@@ -108,7 +108,7 @@ std::vector<float> random_terms(std::size_t size, std::mt19937& random) {
   return terms;
 }
 
-TEST_CASE("a loop of nested sums gives the sum of its levels, and carries other values on") {
+TEST_CASE("a loop of nested sums gives the sum of its levels, and still carries other values") {
   std::mt19937 random(9);
   for (const std::int64_t size : {0, 1, 7, 127, 128, 129, 1000, 16383, 16384, 16385, 40000}) {
     for (const SumLevels plan : {SumLevels{128, 1}, SumLevels{3, 2}, SumLevels{1, 3}}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands that lie along the rows of a tile, transposed in registers: values of every size against plain loops, in
-// memory that ends, or begins, at a page without access.
+// Operands that are contiguous along the rows of a tile, transposed in registers: elements of every size against plain
+// loops, in memory that ends, or begins, at a page without access.
 #include <algorithm>
 #include <cstring>
 
@@ -132,7 +132,7 @@ bool has_block(const Case& row, const TargetSpec& target) {
   return row.dtype != DType::kF16 || !row.has_second() || target.isa != IsaLevel::kAvx512;
 }
 
-TEST_CASE("operands of sizes that only the run knows are transposed, to the last row and column" * test::InTurn()) {
+TEST_CASE("operands of sizes that a run binds are transposed, to the last row and column" * test::InTurn()) {
   for (const TargetSpec& target : test::host_targets()) {
     for (const Case& row : cases()) {
       const LoopKernel kernel = transposing_nest(row, Dim("m"), Dim("n"));
@@ -146,7 +146,7 @@ TEST_CASE("operands of sizes that only the run knows are transposed, to the last
   }
 }
 
-TEST_CASE("operands of known sizes are transposed, to the last row and column") {
+TEST_CASE("operands of constant sizes are transposed, to the last row and column") {
   for (const TargetSpec& target : test::host_targets()) {
     for (const Case& row :
          {Case{Form::kCopy, DType::kU8}, Case{Form::kCopy, DType::kF16}, Case{Form::kCast, DType::kU8}}) {

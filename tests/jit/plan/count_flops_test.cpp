@@ -10,13 +10,13 @@ namespace {
 using test::matmul_nest;
 using test::unary_nest;
 
-TEST_CASE("a contraction has two operations a point of its domain") {
+TEST_CASE("a contraction has two operations per point of its domain") {
   CHECK(count_flops(matmul_nest(4, 8, 3)) == 2 * 4 * 8 * 3);
   const Dim m("m"), n("n"), k("k");
   CHECK(count_flops(matmul_nest(m, n, k)).to_text() == "2*k*m*n");
 }
 
-TEST_CASE("an epilogue counts once a result") {
+TEST_CASE("an epilogue counts once per result") {
   LoopKernel kernel = matmul_nest(4, 8, 3);
   BodyBuilder b;
   const BodyValue sum = b.reduced(0, DType::kF32);

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-TEST_CASE("a kernel whose numbers are arguments computes what it computes with constants") {
+TEST_CASE("a kernel with numbers as arguments computes the same as with constants") {
   std::set<DType> replaced;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
@@ -60,7 +60,7 @@ MachineKernel scale_kernel(float factor, std::int64_t offset, DType dtype = DTyp
   return b.finish();
 }
 
-TEST_CASE("kernels of one shape are those that differ in names and numbers alone") {
+TEST_CASE("kernels of one form differ only in names and numbers") {
   const KernelNumbers first = find_numbers(scale_kernel(2, 16));
   CHECK(first.shape == find_numbers(scale_kernel(3, 16)).shape);
   CHECK(first.shape == find_numbers(scale_kernel(2, 0)).shape);  // although both offsets are one constant here
@@ -69,7 +69,7 @@ TEST_CASE("kernels of one shape are those that differ in names and numbers alone
   CHECK(first.deciding.empty());
 }
 
-TEST_CASE("an argument of each launch is told in the kernel's text") {
+TEST_CASE("the arguments of each launch are in the kernel's text") {
   const std::vector<NumberSource> sources = {{0, 0}, {{}, 0x40000000}, {{}, 0}};
   const std::string text = to_text(replace_numbers(scale_kernel(2, 16), sources, 1));
   CHECK(text.find("\nsize s0: of each launch\n") != std::string::npos);

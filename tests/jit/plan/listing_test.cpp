@@ -38,7 +38,7 @@ TEST_CASE("LLVM lists a kernel as IR, as assembly and as an object file, for eve
   CHECK(contains(list(IsaLevel::kAvx512, ListingKind::kAssembly), "zmm"));
 }
 
-TEST_CASE("machine code of xbyak's is disassembled, with offsets") {
+TEST_CASE("machine code of xbyak is disassembled, with offsets") {
   const std::string text =
       listing(make_xbyak_generator(), matmul_nest(64, 64, 64), IsaLevel::kAvx2, ListingKind::kAssembly);
   CHECK(text.starts_with("     0:\t"));
@@ -48,7 +48,7 @@ TEST_CASE("machine code of xbyak's is disassembled, with offsets") {
                  "%zmm"));
 }
 
-TEST_CASE("what a generator has no form of is refused by name") {
+TEST_CASE("a form that a generator does not have is refused, and named") {
   const auto xbyak = [](ListingKind kind) {
     return listing(make_xbyak_generator(), matmul_nest(64, 64, 64), IsaLevel::kAvx2, kind);
   };

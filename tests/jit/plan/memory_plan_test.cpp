@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More in tests/jit/kernels/plan_*.kernel.
+// Memory plans of kernels with barriers, and their limits. More in tests/jit/kernels/plan_*.kernel.
 #include "millrace/jit/memory_plan.h"
 
 #include <functional>
@@ -36,7 +36,7 @@ constexpr std::string_view kApart =
     "#0 before: 64 bytes of workgroup at 0, phases 0 to 1\n"
     "#1 after: 64 bytes of workgroup at 64, phases 0 to 1\n";
 
-TEST_CASE("a barrier in a loop separates what is before and after it only when the loop is known to run") {
+TEST_CASE("a barrier in a loop separates slots before and after it only if the loop is known to run") {
   const auto plan = [](std::optional<std::int64_t> upper) {
     MachineBuilder b("k");
     return plan_around(b, [&] {
@@ -55,7 +55,7 @@ TEST_CASE("a barrier in a loop separates what is before and after it only when t
   CHECK(plan(std::nullopt) == kApart);
 }
 
-TEST_CASE("barriers in branches separate what is before and after them only when both branches have one") {
+TEST_CASE("barriers in branches separate slots before and after them only if both branches have one") {
   const auto plan = [](bool then_has_one, bool else_has_one) {
     MachineBuilder b("k");
     return plan_around(b, [&] {
@@ -85,7 +85,7 @@ std::string refusal(MemoryKind kind, std::uint64_t num_elements, const TargetSpe
   return planned.ok() ? "" : planned.status().message();
 }
 
-TEST_CASE("what does not fit is refused with what was planned and what there is") {
+TEST_CASE("a plan that does not fit is refused, with the memory planned and available") {
   CHECK(refusal(MemoryKind::kWorkgroup, 128 * 1024) == "");
   CHECK(refusal(MemoryKind::kWorkgroup, 128 * 1024 + 1) ==
         "sort: 524292 bytes of workgroup memory planned, cpu:avx2 has 512 KiB");
@@ -94,7 +94,7 @@ TEST_CASE("what does not fit is refused with what was planned and what there is"
         "sort: 1099511627776 KiB of workgroup memory planned, cpu:avx2 has 512 KiB");
 }
 
-TEST_CASE("a GPU's workgroup has its LDS, and a thread its registers' worth") {
+TEST_CASE("a GPU's workgroup has its LDS, and a thread memory for its share of registers") {
   for (const std::string name : {"amdgpu:gfx90a", "amdgpu:gfx1100", "sim:gfx1100", "sim:gfx90a"}) {
     const TargetSpec spec = TargetSpec::parse(name).value();
     CHECK(refusal(MemoryKind::kWorkgroup, 16 * 1024, spec) == "");
@@ -106,7 +106,7 @@ TEST_CASE("a GPU's workgroup has its LDS, and a thread its registers' worth") {
   }
 }
 
-TEST_CASE("a target of which nothing is known has no memory") {
+TEST_CASE("an unknown target has no memory") {
   CHECK(memory_limits(TargetSpec{.family = "abacus"}).workgroup_bytes == 0);
 }
 

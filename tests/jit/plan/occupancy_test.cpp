@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of a kernel runs at a time, by what it takes. tests/jit/llvm/occupancy_test.cpp asks LLVM.
+// How many threads of a kernel run at once, by the resources that it takes. tests/jit/llvm/occupancy_test.cpp compares
+// with LLVM.
 #include "millrace/jit/occupancy.h"
 
 #include <doctest/doctest.h>
@@ -9,7 +10,7 @@ namespace {
 
 using enum OccupancyLimit;
 
-TEST_CASE("occupancy is what registers, workgroup memory and the workgroup's size leave") {
+TEST_CASE("occupancy is limited by registers, workgroup memory and the workgroup's size") {
   struct Row {
     const char* gfx;
     std::uint32_t vector_registers, scalar_registers, threads;

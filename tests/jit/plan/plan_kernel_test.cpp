@@ -47,7 +47,7 @@ std::string choose(const KernelCompilerList& generators, const CompileKernelOpti
   return text;
 }
 
-TEST_CASE("a CPU runs one thread per workgroup, and generated code says so") {
+TEST_CASE("a CPU runs one thread per workgroup, and generated code states that") {
   MachineBuilder b("sum");
   b.set_workgroup(256, 32);
   const auto planned = make_llvm_generator()->plan(b.finish(), TargetSpec{.isa = IsaLevel::kAvx2});
@@ -56,12 +56,12 @@ TEST_CASE("a CPU runs one thread per workgroup, and generated code says so") {
         "kernel 'sum': workgroups of 256 threads, cpu:avx2 runs one thread per workgroup");
 }
 
-TEST_CASE("the first generator that takes a kernel has it, and the refusals before it are kept") {
+TEST_CASE("the first generator that accepts a kernel gets it, and the refusals before it are kept") {
   CHECK(choose({generator("xbyak"), generator("llvm")}) == "xbyak");
   CHECK(choose({generator("xbyak", "no contraction"), generator("llvm")}) == "llvm; xbyak: no contraction");
 }
 
-TEST_CASE("the interpreter is taken where it is all there is, or where it is allowed or forced") {
+TEST_CASE("the interpreter is chosen if there is no other generator, or if it is allowed or forced") {
   CHECK(choose({generator("interpreter")}) == "interpreter");
   const KernelCompilerList both = {generator("llvm", "too odd"), generator("interpreter")};
   CHECK(choose(both) ==
@@ -72,7 +72,7 @@ TEST_CASE("the interpreter is taken where it is all there is, or where it is all
   CHECK(choose(both, {.force_generator = "interpreter"}) == "interpreter");
 }
 
-TEST_CASE("a forced generator is the only one asked") {
+TEST_CASE("only a forced generator is asked") {
   const KernelCompilerList generators = {generator("xbyak", "no contraction"), generator("llvm")};
   CHECK(choose(generators, {.force_generator = "llvm"}) == "llvm");
   CHECK(choose(generators, {.force_generator = "xbyak"}) ==
@@ -83,7 +83,7 @@ TEST_CASE("a forced generator is the only one asked") {
       "target that it serves");
 }
 
-TEST_CASE("the interpreter's plan says what a launch must know") {
+TEST_CASE("the interpreter's plan has all that a launch needs") {
   MachineBuilder b("both");
   const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kRead);
   const MemoryHandle y = b.buffer("y", DType::kF32, BufferAccess::kWrite);
@@ -121,7 +121,7 @@ TEST_CASE("the interpreter runs on the host only") {
         "target abacus is neither a CPU nor simulated; the interpreter runs on the host");
 }
 
-TEST_CASE("a simulated GPU is served by the interpreter alone, as the generator that it has") {
+TEST_CASE("a simulated GPU is served by the interpreter alone, as its own generator") {
   const TargetSpec spec = TargetSpec::parse("sim:gfx1100").value();
   const KernelCompilerList all = {make_xbyak_generator(), make_llvm_generator(), make_interpreter_generator()};
   const Target target = Target::create(spec, all).value();

@@ -54,7 +54,7 @@ TEST_CASE("a null generator is refused, not followed") {
         "target 'cpu:baseline': code generator 1 of 2 is null; give a generator or leave it out");
 }
 
-TEST_CASE("a target keeps the generators that serve it, in their order") {
+TEST_CASE("a target keeps the generators that serve it, in order") {
   const KernelCompilerList generators = {
       fake_generator("gpu", "amdgpu"), fake_generator("xbyak", "cpu", IsaLevel::kAvx2), fake_generator("llvm", "cpu")};
   const Target best = Target::create(kCpuAvx512, generators).value();
@@ -69,7 +69,7 @@ TEST_CASE("a target keeps the generators that serve it, in their order") {
   CHECK(Target::create(kGpu, generators).value().generators()[0]->name() == "gpu");
 }
 
-TEST_CASE("plain cpu needs nothing else said") {
+TEST_CASE("plain cpu needs no further options") {
   CHECK(Target::create(TargetSpec::parse("cpu").value(), {fake_generator("llvm", "cpu")}).ok());
 }
 

@@ -65,7 +65,7 @@ std::int32_t to_int(float x) {
 std::int32_t bits_of(float x) { return std::bit_cast<std::int32_t>(x); }
 float from_bits(std::int64_t bits) { return std::bit_cast<float>(static_cast<std::int32_t>(bits)); }
 
-TEST_CASE("arithmetic in an epilogue rounds once an op and keeps special values") {
+TEST_CASE("arithmetic in an epilogue rounds once per op and keeps special values") {
   check_op([](auto& b, auto x, auto y) { return b.add(x, y); }, [](float x, float y) { return x + y; });
   check_op([](auto& b, auto x, auto y) { return b.sub(x, y); }, [](float x, float y) { return x - y; });
   check_op([](auto& b, auto x, auto y) { return b.mul(x, y); }, [](float x, float y) { return x * y; });
@@ -196,7 +196,7 @@ TEST_CASE("an epilogue that holds many values gets a smaller tile") {
 }
 
 /// Nine accesses: more than there are registers for their addresses. Small integers: every sum is exact.
-TEST_CASE("a long epilogue is a loop over the tile's cells, whatever ends inside a vector") {
+TEST_CASE("a long epilogue is a loop over the tile's cells, even if rows end inside a vector") {
   constexpr std::size_t kNumAdditions = 60;
   const std::vector<Spread> spreads = {Spread::kFull, Spread::kPerColumn, Spread::kPerRow,   Spread::kScalar,
                                        Spread::kFull, Spread::kPerRow,    Spread::kPerColumn};

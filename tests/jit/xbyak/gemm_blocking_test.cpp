@@ -121,7 +121,7 @@ GemmBlocking packed_in_two_blocks(const Product& product, std::int64_t lanes) {
 
 /// B[k, n] = x[k + n]: the second block of k of the first panel starts where the first block of the second panel does,
 /// but is shorter; it may not pass for it.
-TEST_CASE("packed panels of one address are told apart by their panel") {
+TEST_CASE("packed panels at one address are distinguished by their panel") {
   for (const IsaLevel isa : generated_levels()) {
     const std::int64_t lanes = isa == IsaLevel::kAvx512 ? 16 : 8;
     const Product product = Product::make({.m = 4, .n = 2 * lanes, .k = 2 * lanes - 1});
@@ -131,7 +131,7 @@ TEST_CASE("packed panels of one address are told apart by their panel") {
 
 /// B[batch, k, n] = x[3 * batch + k, n]: the first block of k of the second batch starts where the second block of the
 /// first one does, and is one row longer.
-TEST_CASE("packed panels of one address are told apart by their block of k") {
+TEST_CASE("packed panels at one address are distinguished by their block of k") {
   for (const IsaLevel isa : generated_levels()) {
     const std::int64_t lanes = isa == IsaLevel::kAvx512 ? 16 : 8;
     const Product product =

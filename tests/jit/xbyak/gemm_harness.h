@@ -108,7 +108,7 @@ Expected expected_sum(const GemmCase&, const float* a, const float* b, std::int6
                       std::int64_t n);
 
 /// Finds the first element of C that is off by more than its bound, or a canary in the padding that was written; empty
-/// when all is right. `finish` turns the exact sum into the exact result.
+/// if the result is right. `finish` turns the exact sum into the exact result.
 std::string find_error(const GemmCase&, const GemmRun&,
                        const std::function<double(double sum, std::int64_t m, std::int64_t n)>& finish = {});
 

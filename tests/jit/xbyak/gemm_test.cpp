@@ -59,7 +59,7 @@ TEST_CASE("random products with padded rows and batches touch nothing but their 
   }
 }
 
-TEST_CASE("long sums come in blocks of k, over packed panels or over rows as they lie" * test::InTurn()) {
+TEST_CASE("long sums are computed in blocks of k, over packed panels or over rows in place" * test::InTurn()) {
   const auto slots = [](const GemmCase& c) {
     const PlannedKernel planned = make_xbyak_generator()->plan(make_gemm(c), {"cpu", IsaLevel::kAvx2}).value();
     std::string names;
@@ -99,7 +99,7 @@ TEST_CASE("a call that continues another keeps the panels that are packed, any o
   }
 }
 
-TEST_CASE("a sum of nothing is 0, and a result of nothing is not written") {
+TEST_CASE("a sum of no terms is 0, and an empty result is not written") {
   for (const GemmCase& c :
        {GemmCase{.m = 5, .n = 20, .k = 0}, GemmCase{.m = 5, .n = 20, .k = 0, .b_is_transposed = true},
         GemmCase{.m = 0, .n = 20, .k = 4}, GemmCase{.m = 5, .n = 0, .k = 4}}) {
@@ -110,7 +110,7 @@ TEST_CASE("a sum of nothing is 0, and a result of nothing is not written") {
   }
 }
 
-TEST_CASE("results do not depend on how groups are shared out") {
+TEST_CASE("results do not depend on how groups are distributed") {
   for (const GemmCase& c :
        {GemmCase{.m = 300, .n = 200, .k = 150}, GemmCase{.m = 150, .n = 150, .k = 5000},
         GemmCase{.m = 9, .n = 5000, .k = 100},
@@ -129,7 +129,7 @@ TEST_CASE("results do not depend on how groups are shared out") {
   }
 }
 
-TEST_CASE("an image runs wherever it is mapped") {
+TEST_CASE("an image runs at any address") {
   const GemmCase c{.m = 33, .n = 70, .k = 40, .b_is_transposed = true};
   for (const IsaLevel isa : generated_levels()) {
     const auto relu = [](BodyBuilder& b, BodyValue sum, const Element&) {

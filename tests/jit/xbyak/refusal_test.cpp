@@ -15,7 +15,7 @@ std::string refusal_of_epilogue(const GemmEpilogue& epilogue) {
   return refusal(make_gemm({.m = 8, .n = 8, .k = 8}, {Spread::kFull}, epilogue));
 }
 
-TEST_CASE("xbyak says which targets it makes code for") {
+TEST_CASE("xbyak lists the targets that it generates code for") {
   const LoopKernel kernel = make_gemm({.m = 8, .n = 8, .k = 8});
   CHECK_EQ(refusal(kernel), "taken");
   CHECK_EQ(refusal(kernel, {"cpu", IsaLevel::kAvx512}), "taken");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What xbyak takes of argmax and scans, and the size of their code.
+// Which argmax and scans xbyak takes, and the size of their code.
 #include <functional>
 
 #include <doctest/doctest.h>
@@ -58,7 +58,7 @@ TEST_CASE("xbyak takes an argmin or argmax of one operand's contiguous rows") {
   CHECK_EQ(refusal(ArgCase{.m = std::int64_t{1} << 32}.build()), "4294967296 rows, takes up to 4294967295");
 }
 
-TEST_CASE("xbyak takes no argmax that computes more") {
+TEST_CASE("xbyak takes no argmax with further computation") {
   const auto abs = [](BodyBuilder& b, BodyValue x) { return b.abs(x); };
   CHECK_EQ(refusal(ArgCase{.term = abs}.build()),
            "an argmax of computed values, the last by abs; takes the operand's elements");
