@@ -28,7 +28,7 @@ std::vector<float> numbers(std::int64_t count, std::uint32_t seed) {
   return values;
 }
 
-/// What a training program would do.
+/// Writes the weights, like a training program.
 Status write_weights(const std::string& path) {
   const std::vector<float> w1 = numbers(kIn * kHidden, 1), b1 = numbers(kHidden, 2);
   const std::vector<float> w2 = numbers(kHidden * kOut, 3), b2 = numbers(kOut, 4);

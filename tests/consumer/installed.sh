@@ -110,7 +110,7 @@ if [[ -e $work/prefix/$LIBDIR/$module ]]; then
   expect 0 "$work/app/bin/$module" "${hidden[@]}" "$work/app/bin/consumer"
   expect 0 "$work/app/plugins/$module" "${hidden[@]}" "$work/app/bin/host" "$work/app/plugins/plugin.so"
 
-  # By a name from PATH, in a directory that has another file of this name, with another module beside it.
+  # By a name from PATH, in a directory that has another file of this name, next to another module.
   mkdir "$work/elsewhere"
   touch "$work/elsewhere/consumer" "$work/elsewhere/$module"
   expect 0 "$work/app/bin/$module" \

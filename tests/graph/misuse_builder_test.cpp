@@ -127,7 +127,7 @@ constexpr Misuse kTensors[] = {
      "output 'y': the tensor is of another graph; build both in one GraphBuilder"},
     {"an empty output", [](GraphBuilder& g) { g.output("y", Tensor()); },
      "output 'y': the tensor is an empty tensor; use what a builder returned"},
-    {"what a mistake returned is passed on, and the first mistake is told",
+    {"the result of a mistake is passed on, and the first mistake is reported",
      [](GraphBuilder& g) {
        Tensor wrong = f32(g, {4}) + i32(g, {4});
        CHECK_FALSE(wrong.is_valid());

@@ -41,7 +41,7 @@ constexpr Misuse kAttributes[] = {
 };
 
 constexpr Misuse kArithmeticTypes[] = {
-    {"a fraction beside integers", [](GraphBuilder& g) { i32(g, {4}) * 2.7; },
+    {"a fraction as an operand of integers", [](GraphBuilder& g) { i32(g, {4}) * 2.7; },
      "%1 = mul: the number 2.7 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer in its "
      "range"},
     {"a number beyond the integers", [](GraphBuilder& g) { 1e20 + i32(g, {4}); },
@@ -60,7 +60,7 @@ constexpr Misuse kArithmeticTypes[] = {
     {"a symbol with two sets of facts",
      [](GraphBuilder& g) { f32(g, {Dim("n")}) * g.input("y", DType::kF32, {Dim("n").at_most(4)}); },
      "%2 = mul: dim 'n': promised n in 0..4, expected n in 0.. as elsewhere; give one name one set of facts"},
-    {"a symbol with two sets of facts, beside an op without broadcasting",
+    {"a symbol with two sets of facts, in an op without broadcasting",
      [](GraphBuilder& g) {
        select(g.input("c", DType::kBool, {Dim("n")}), f32(g, {Dim("n").at_least(1)}),
               g.input("z", DType::kF32, {Dim("n").at_least(1)}));

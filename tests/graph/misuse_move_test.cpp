@@ -19,7 +19,7 @@ constexpr Misuse kReshapes[] = {
     {"an extent to be found that divides nothing", [](GraphBuilder& g) { reshape(f32(g, {4, 8}), {5, -1}); },
      "%1 = reshape: operand 0 is f32[4x8], with 32 elements, expected a multiple of 5 for shape [5x-1]; correct the "
      "shape"},
-    {"an extent to be found beside symbols that cancel",
+    {"an inferred extent next to symbols that cancel",
      [](GraphBuilder& g) { reshape(g.input("x", DType::kF32, {Dim("n"), 3}), {Dim("n"), 2, -1}); },
      "%1 = reshape: operand 0 is f32[n, 3], with 3*n elements, expected a multiple of 2*n for shape [n, 2, -1]; "
      "correct the shape"},
@@ -379,7 +379,7 @@ constexpr Misuse kOrders[] = {
      "nonzero: bound is -1, expected 0 or more; raise it"},
     {"nonzero: more than a tensor may have", [](GraphBuilder& g) { nonzero(f32(g, {4}), std::int64_t{1} << 50); },
      "nonzero: the result is i64[1125899906842624x1], expected fewer than 2^48 elements; divide it"},
-    {"nonzero: a use of what there is not",
+    {"nonzero: use of a missing result",
      [](GraphBuilder& g) { g.output("y", nonzero(f32(g, {4}), -1).indices + nonzero(f32(g, {4}), -1).count); },
      "nonzero: bound is -1, expected 0 or more; raise it"},
     {"unique: a bound below 0", [](GraphBuilder& g) { unique(f32(g, {4}), -2); },
@@ -388,11 +388,11 @@ constexpr Misuse kOrders[] = {
      "unique: operand is f32[4x8], expected rank 1; reshape it"},
     {"unique: a scalar", [](GraphBuilder& g) { unique(f32(g, {}), 1); },
      "unique: operand is f32[], expected rank 1; reshape it"},
-    {"topk with indices that are none", [](GraphBuilder& g) { topk(f32(g, {4}), Tensor(), 1); },
+    {"topk with an empty tensor of indices", [](GraphBuilder& g) { topk(f32(g, {4}), Tensor(), 1); },
      "topk: operand 1 is an empty tensor; use what a builder returned"},
     {"a reshape with two dims to find", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, -1}); },
      "%1 = reshape: 2 dims of -1 in shape [-1x-1], expected 1 at most; say the others"},
-    {"a reshape with a dim to find beside nothing", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, 0}); },
+    {"a reshape with an inferred dim next to extent 0", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, 0}); },
      "%1 = reshape: -1 in shape [-1x0] can be any number, as the others make 0 elements; say the number"},
 };
 

@@ -13,7 +13,8 @@ namespace millrace::reference {
 /// What the elements of a value may be. An element is
 /// * known: low and high are the same bits, or both NaN;
 /// * bounded: any number from low to high, never NaN; both are finite;
-/// * open: anything. Of integers, low and high are then the lowest and the highest; of floats, high alone is NaN.
+/// * open: anything. For integers, low and high are then the lowest and the highest number; for floats, only high is
+///   NaN.
 struct Range {
   Tensor low, high;
 

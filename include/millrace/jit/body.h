@@ -53,8 +53,9 @@ struct BodyValue {
   DType dtype = DType::kF32;
 };
 
-/// What a body template needs from a builder. BodyBuilder records; HostEval computes. A body is a generic lambda or a
-/// struct with a generic call operator: `auto f(auto& b, auto x)`, where x is a BodyOperands of the builder.
+/// The interface that a body template needs from a builder. BodyBuilder records; HostEval computes. A body is a generic
+/// lambda or a struct with a generic call operator: `auto f(auto& b, auto x)`, where x is a BodyOperands of the
+/// builder.
 template <class B>
 concept ScalarBuilder = requires(B& b, typename B::Value x, double d, std::int64_t i, DType t) {
   { b.constant(t, d) } -> std::same_as<typename B::Value>;

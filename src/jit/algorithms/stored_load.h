@@ -7,7 +7,7 @@ namespace millrace {
 
 /// Checks that the request's load, if it has one, is a map to its input.
 Status check_load(const KernelRequest&);
-/// The load through which a sort or scan reads; null if there is none.
+/// The load through which a sort or scan reads; null if the request has none.
 const LoopKernel* load_of(const KernelRequest&);
 /// The same request for an input in memory.
 KernelRequest without_load(KernelRequest);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches the directory of a cache and its read-only layers for an entry, and tells for messages what was searched.
+// Searches the directory of a cache and its read-only layers for an entry, and lists the searched places for messages.
 #include "jit/cache/places.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records scalar bodies, notes the first mistake of whoever writes one, and prints bodies.
+// Records scalar bodies, keeps the first mistake in writing one, and prints bodies.
 #include "millrace/jit/body.h"
 
 #include <iterator>

@@ -72,7 +72,7 @@ class Printer {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
   }
 
-  /// Facts select remainder code, so they are part of what determines the code.
+  /// Facts select remainder code, so the text includes them.
   void print_symbols() {
     std::map<std::string, Dim> symbols;
     Status status = kernel_.num_groups.collect_symbols(symbols);

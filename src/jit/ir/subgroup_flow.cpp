@@ -59,7 +59,7 @@ class FlowAnalysis {
     return std::ranges::any_of(ids, [&](MachineValueId id) { return value(id).is_hidden; });
   }
 
-  /// What is known about a value can only decrease, so the iteration ends.
+  /// Facts about a value are only ever removed, so the iteration ends.
   void define(MachineValueId id, LaneSpread spread) {
     LaneSpread& known = flow_.values[id];
     if (is_known_[index_of(id)]) spread = either(known, spread);

@@ -120,7 +120,7 @@ class LaneFlow {
     std::uint64_t target = 0;
   };
 
-  /// What is known about the register pair after an instruction; empty if the instruction is not part of a long branch.
+  /// The state of the register pair after an instruction; empty if the instruction is not part of a long branch.
   std::optional<LongBranch> step_long_branch(const Decoded& decoded, std::uint64_t offset,
                                              std::optional<LongBranch> branch) const {
     const llvm::MCInst& instruction = decoded.instruction;
@@ -277,7 +277,7 @@ class LaneFlow {
   std::uint32_t num_mask_words_;
   MachineLayer machine_;
   std::map<std::uint64_t, Decoded> decoded_;     // by offset
-  std::map<std::uint64_t, LaneMasks> at_heads_;  // what holds on every path to a branch target
+  std::map<std::uint64_t, LaneMasks> at_heads_;  // facts that hold on every path to a branch target
   std::set<std::uint64_t> pending_;
   std::map<std::uint64_t, std::string> found_;
 };

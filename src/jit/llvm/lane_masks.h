@@ -22,9 +22,9 @@ struct MaskSource {
 
 enum class MaskOp : std::uint8_t { kMove, kNot, kAnd, kOr, kXor, kAndNot, kOrNot };  // kAndNot: a & ~b
 
-/// What is known about masks at one place in machine code: which masks have every lane, alone or as the union of two.
-/// This is enough to follow the structured branches that a compiler generates for divergent ones: a branch splits EXEC
-/// in two, a loop moves lanes from EXEC to a mask of the lanes that have left it, and the code after either takes the
+/// The facts about masks at one place in machine code: which masks have every lane, alone or as the union of two. This
+/// is enough to follow the structured branches that a compiler generates for divergent ones: a branch splits EXEC in
+/// two, a loop moves lanes from EXEC to a mask of the lanes that have left it, and the code after either takes the
 /// union. The analysis is conservative: every fact holds, but not everything that holds is a fact.
 class LaneMasks {
  public:

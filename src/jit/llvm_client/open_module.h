@@ -30,7 +30,7 @@ struct LlvmEmitOutput {
 std::string_view llvm_version();
 
 /// The module's file: $MILLRACE_LLVM_MODULE if that is set, otherwise the first existing file of module_places. Checks
-/// only names and opens nothing, except that a name without a slash in the variable means what it means to dlopen, so
+/// only names and opens nothing, except that a name without a slash in the variable is searched for like by dlopen, so
 /// the module is opened. Fails naming every place searched. Opening later skips a file of another build, or one that
 /// others can write to.
 Result<std::string> find_llvm_module();
@@ -38,9 +38,9 @@ Result<std::string> find_llvm_module();
 // A fatal LLVM error (report_fatal_error, "LLVM ERROR: ...") does not end the application. LLVM cannot continue after
 // one, so the module runs each call's LLVM work on a thread of its own. The failing thread then waits until the process
 // ends, and the call returns kInternal with LLVM's text. If memory runs out inside LLVM, the call returns
-// kResourceExhausted, and what LLVM was making is leaked. In both cases LLVM is unusable from then on: all later calls
-// below return the same error immediately. Compiled programs and cached kernels still work. If little memory is left
-// before LLVM is called, the call returns kResourceExhausted, and LLVM stays usable.
+// kResourceExhausted, and LLVM's unfinished objects are leaked. In both cases LLVM is unusable from then on: all later
+// calls below return the same error immediately. Compiled programs and cached kernels still work. If little memory is
+// left before LLVM is called, the call returns kResourceExhausted, and LLVM stays usable.
 // These still end the process: a crash, an assertion or an llvm_unreachable in LLVM, and a fatal error in lld caused by
 // an object that LLVM did not emit.
 

@@ -38,7 +38,7 @@ TEST_CASE("device: its name opens a device of that name") {
   on_every_device([&](TestedDevice& device) {
     const DeviceSpec spec = DeviceSpec::parse(device.name()).value();
     const auto* driver = std::ranges::find(drivers, spec.driver, &Driver::name);
-    if (driver == std::end(drivers)) return;  // a wrapper, which is no driver's
+    if (driver == std::end(drivers)) return;  // a wrapper, which has no driver
     const auto opened = driver->open(spec).value();
     CHECK(opened->name() == device.name());
     CHECK(opened->id() != device.raw().id());

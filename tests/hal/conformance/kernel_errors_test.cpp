@@ -156,7 +156,7 @@ TEST_CASE("device: a host kernel's own failure keeps its code, names the kernel 
     const Status status = f.submit();
     CHECK(status.code() == StatusCode::kResourceExhausted);
     CHECK(status.message() == "kernel 'sort_0': no lanes left");
-    // Where groups are shared, those before one that fails still run, for the first failure is told.
+    // Where groups are shared, those before one that fails still run, because the first failure is reported.
     const bool has_threads = device.raw().info().description.find("threads") != std::string::npos;
     CHECK(calls >= 1);
     CHECK(calls <= (has_threads ? 4 : 1));

@@ -11,7 +11,7 @@ namespace millrace::hip_standin {
 /// What a handle names. Part of its bits, so that a handle of another kind is not found.
 enum class HandleKind : std::uint64_t { kStream = 1, kEvent, kModule, kFunction, kPool };
 
-/// The live objects of one kind, by handle. Each handle is used once, and is no address: whoever looks behind it
+/// The live objects of one kind, by handle. Each handle is used once, and is not an address: whoever looks behind it
 /// faults.
 template <class T, HandleKind kKind>
 class Handles {

@@ -79,7 +79,7 @@ constexpr Pattern kPatterns[] = {
     {"greatest", [](auto, auto, auto&) { return std::int64_t{std::numeric_limits<Key>::max()}; }},
     {"two values", [](auto, auto, auto& random) { return static_cast<std::int64_t>(random() % 2); }},
     {"two values, one of them rare", [](auto, auto, auto& random) { return std::int64_t{random() % 50 != 0}; }},
-    {"the least in one lane", [](auto i, auto, auto&) { return i % 16 == 3 ? i : 100'000 + i; }},
+    {"the smallest in one lane", [](auto i, auto, auto&) { return i % 16 == 3 ? i : 100'000 + i; }},
     {"sawtooth", [](auto i, auto, auto&) { return -(i % 41); }},
 };
 

@@ -88,7 +88,7 @@ TEST_CASE("a fatal error of LLVM fails the compile call and later ones; the proc
   CHECK(child_passes("MILLRACE_TEST_DIRECTORY='" + directory.path() + "'", "child: meets a fatal error"));
 }
 
-TEST_CASE("child: meets a fatal error beside other threads" * doctest::skip()) {
+TEST_CASE("child: meets a fatal error while other threads compile" * doctest::skip()) {
   const auto generator = make_llvm_generator();
   std::atomic<int> num_good = 0, num_wrong = 0;
   std::atomic<bool> has_failed = false;
@@ -114,7 +114,7 @@ TEST_CASE("child: meets a fatal error beside other threads" * doctest::skip()) {
 }
 
 TEST_CASE("kernels that other threads compile during a fatal error of LLVM are complete or fail with the same status") {
-  CHECK(child_passes("", "child: meets a fatal error beside other threads"));
+  CHECK(child_passes("", "child: meets a fatal error while other threads compile"));
 }
 
 }  // namespace
