@@ -71,7 +71,7 @@ struct Call {
 ///  - a call that would never return, because a stream hangs: it fails with hipErrorUnknown;
 ///  - the null stream, which waits for others.
 /// A copy reads and writes memory of the host when the command runs. Memory of the device cannot be touched by the
-/// host, holds rubbish when it is new, and its addresses are used once only.
+/// host, holds garbage when it is new, and its addresses are used only once.
 class Control {
  public:
   /// Forgets everything, as if the process began anew. Precondition: nobody else is inside a call.

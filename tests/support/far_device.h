@@ -15,7 +15,7 @@ struct FarDeviceOptions {
 };
 
 /// A device that is like a discrete GPU. Its memory is out of the host's reach: pages without access, which are opened
-/// while a submission uses them, and hold rubbish when they are new. Work runs on a thread of its own, late, and in any
+/// while a submission uses them, and hold garbage when they are new. Work runs on a thread of its own, late, and in any
 /// order that the semaphores allow. `inner` runs the commands; it finishes inline and addresses host memory.
 std::shared_ptr<Device> create_far_device(std::shared_ptr<Device> inner, const FarDeviceOptions& = {});
 

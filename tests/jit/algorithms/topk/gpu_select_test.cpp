@@ -53,7 +53,7 @@ TEST_CASE("a selection takes every dtype and pattern, and may give only one of i
   check_sort({.extents = {0, 40}, .axis = 1, .k = 10}, "gfx1100", kSelect);
 }
 
-TEST_CASE("a selection takes rows and k that a run binds") {
+TEST_CASE("a selection by digits takes rows and k that a run binds") {
   const Dim n("n"), k = Dim("k").at_most(5000);
   SortDescriptor sort = test::descriptor_of({.extents = {2, 1}, .axis = 1, .k = 1, .largest = true});
   const Shape shape{2, n}, kept{2, k};
@@ -97,7 +97,7 @@ TEST_CASE("a selection reads its input once per digit and twice more, and sorts 
   }
 }
 
-TEST_CASE("a selection gives the same result in every order of threads and groups" * test::InTurn()) {
+TEST_CASE("a selection by digits gives the same result in every order of threads and groups" * test::InTurn()) {
   SortCase test{.dtype = DType::kI16, .extents = {1, 1000}, .axis = 1, .k = 300};
   for (const bool sorted : {true, false}) {
     test.sorted = sorted;
