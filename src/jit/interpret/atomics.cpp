@@ -101,8 +101,8 @@ const Step* run_count(const Step* step, Frame& frame) {
   frame.lane_instructions += step->immediate * frame.masks[step->mask].num_active;
   const std::uint64_t max_instructions = frame.observation.max_lane_instructions;
   if (frame.lane_instructions <= max_instructions) return step + 1;
-  return frame.stop(step,
-                    resource_exhausted(fmt::format("more than {} lane instructions, the limit of this run", max_instructions)));
+  return frame.stop(
+      step, resource_exhausted(fmt::format("more than {} lane instructions, the limit of this run", max_instructions)));
 }
 
 template <class Offset>

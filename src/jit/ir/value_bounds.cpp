@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Bounds the scalar integers of a machine kernel in one pass over its instructions. The LLVM generator uses the bounds
+// to tell which loop indices cannot overflow.
 #include "jit/ir/value_bounds.h"
 
 #include <algorithm>
@@ -26,7 +28,7 @@ ValueBounds remainder(const ValueBounds& a, const ValueBounds& b) {
   return {std::max(all.minimum, 1 - b.maximum), std::min(all.maximum, b.maximum - 1)};
 }
 
-/// a & b, of which one is not negative.
+/// a & b, where at least one is not negative.
 ValueBounds mask(const ValueBounds& a, const ValueBounds& b) {
   if (a.minimum < 0) return {0, b.maximum};
   return {0, b.minimum < 0 ? a.maximum : std::min(a.maximum, b.maximum)};

@@ -8,14 +8,15 @@
 
 namespace millrace {
 
-/// A scalar of i32 or i64 is always in [minimum, maximum]. Nothing is known of other values.
+/// A scalar of i32 or i64 is always in [minimum, maximum]. Other values have no bounds.
 struct ValueBounds {
   std::int64_t minimum = saturating::kMin, maximum = saturating::kMax;
   friend bool operator==(const ValueBounds&, const ValueBounds&) = default;
 };
 
-/// Bounds that follow from constants, workgroup and thread numbers, and the way in which loops count. Of carried values
-/// and of what memory and size arguments hold, nothing is known. O(instructions). Precondition: verify() passed.
+/// Bounds that follow from constants, workgroup and thread numbers, and the way in which loops count. Carried values,
+/// size arguments and values loaded from memory have only the bounds of their dtype. O(instructions). Precondition:
+/// verify() passed.
 IdVector<MachineValueId, ValueBounds> find_value_bounds(const MachineKernel&);
 
 }  // namespace millrace

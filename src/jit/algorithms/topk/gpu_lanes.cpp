@@ -115,7 +115,7 @@ class TopKLanesBuilder {
     return records_.record_at(selected, 0);
   }
 
-  /// The first record of the row that is not before `lower_bound`. All records selected so far come before `least`.
+  /// The first record of the row that is not before `lower_bound`. All records selected so far come before it.
   SortRecord select_one(const Row& row, const SortRecord& lower_bound) {
     SortRecord first = first_of_lane(row, 0, records_.last(), lower_bound);
     for (std::uint32_t mask = subgroup_size_ / 2; mask > 0; mask /= 2) {

@@ -57,7 +57,7 @@ TEST_CASE("a workgroup sorts along any axis, keeps the first k, and writes only 
   }
 }
 
-/// Rows of a size that a run binds, at most `most`.
+/// Rows of a size that a run binds.
 SortDescriptor dynamic_sort(DType dtype, const Dim& n) {
   SortDescriptor sort = test::descriptor_of({.dtype = dtype, .extents = {3, 1}, .axis = 1, .k = 1});
   const Shape shape{3, n};
