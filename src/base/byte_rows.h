@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-/// On how many levels, from the outermost on, both have rows of one pitch.
+/// The number of levels, counted from the outermost, on which both ranges have the same pitch.
 inline std::size_t num_same_pitches(const ByteRange& a, const ByteRange& b) {
   std::size_t level = 0;
   while (level < std::min(a.rows.size(), b.rows.size()) && a.rows[level].pitch_bytes == b.rows[level].pitch_bytes) {
@@ -21,10 +21,10 @@ inline std::size_t num_same_pitches(const ByteRange& a, const ByteRange& b) {
   return level;
 }
 
-/// Whether the rows of both are in other columns of one pitch, whatever a run binds.
+/// Whether the rows of both have one pitch and never share a column, whatever a run binds.
 inline bool are_other_columns(const ByteRange& a, const ByteRange& b) {
   for (std::size_t level = num_same_pitches(a, b); level-- > 0;) {
-    // The right rows begin behind the left ones, and end before the next left ones, of every level, begin.
+    // On every level, the right rows begin after the left ones and end before the next left ones begin.
     const auto is_left_of = [level](const ByteRange& left, const ByteRange& right) {
       const SizeExpr distance = right.offset_bytes - left.offset_bytes;
       if ((distance - left.rows[level].row_bytes).lower_bound() < 0) return false;
@@ -37,20 +37,19 @@ inline bool are_other_columns(const ByteRange& a, const ByteRange& b) {
   return false;
 }
 
-/// False only if the two are apart for every binding.
+/// False only if the two are disjoint for every binding.
 inline bool may_meet(const ByteRange& a, const ByteRange& b) {
   return ByteSpan{a.offset_bytes, a.end_bytes()}.may_meet({b.offset_bytes, b.end_bytes()}) && !are_other_columns(a, b);
 }
 
-/// "[64, 128)", or "[64, 128) by 16 of 32": rows of 16 bytes, of which one begins every 32 bytes. The outermost rows
-/// come first.
+/// "[64, 128)", or "[64, 128) by 16 of 32": rows of 16 bytes, one every 32 bytes. The outermost rows come first.
 inline std::string to_text(const ByteRange& range) {
   std::string text = "[" + range.offset_bytes.to_text() + ", " + range.end_bytes().to_text() + ")";
   for (const auto& [pitch, row] : range.rows) text += " by " + row.to_text() + " of " + pitch.to_text();
   return text;
 }
 
-/// Whether rows surely hold all of the others, which have at least the same pitches.
+/// Whether every byte of `inner` is surely in `outer`. It is proven only if `inner` has all pitches of `outer`.
 inline bool are_inside(const ByteRange& inner, const ByteRange& outer) {
   const std::size_t num_levels = outer.rows.size();
   if (num_levels == 0 || num_same_pitches(inner, outer) < num_levels) return false;
@@ -65,7 +64,7 @@ inline bool are_inside(const ByteRange& inner, const ByteRange& outer) {
   return true;
 }
 
-/// One range of the same bytes, if the innermost rows of the second continue those of the first.
+/// One range with the bytes of both, if the innermost rows of the second continue those of the first.
 inline std::optional<ByteRange> join_rows(const ByteRange& left, const ByteRange& right) {
   const std::size_t num_levels = left.rows.size();
   const bool have_same_pitches =
@@ -75,7 +74,7 @@ inline std::optional<ByteRange> join_rows(const ByteRange& left, const ByteRange
   ByteRange joined{left.offset_bytes, left.length_bytes + added};
   for (std::size_t level = 0; level < num_levels; ++level) {
     const SizeExpr &left_row = left.rows[level].row_bytes, &right_row = right.rows[level].row_bytes;
-    if (left.around(level) - left_row != right.around(level) - right_row) return {};  // other numbers of rows
+    if (left.around(level) - left_row != right.around(level) - right_row) return {};  // the numbers of rows differ
     joined.rows.push_back({left.rows[level].pitch_bytes, left_row + added});
   }
   // No gaps are left between rows that fill their pitch.
@@ -83,7 +82,7 @@ inline std::optional<ByteRange> join_rows(const ByteRange& left, const ByteRange
   return joined;
 }
 
-/// Joins the range with all of the others that it continues or that continue it, which leave the list.
+/// Joins the range with all others that it continues or that continue it, and removes those from the list.
 template <class List, class RangeOf>
 ByteRange take_joined(ByteRange range, List& others, const RangeOf& range_of) {
   for (std::size_t i = 0; i < others.size() && range.has_rows();) {

@@ -15,9 +15,9 @@
 
 namespace millrace {
 
-/// A set of bytes, made of ranges whose places may be expressions. It may take bytes for its own that are not, never
-/// the other way round. Each operation is O(log ranges) for constant ranges, and linear in the symbolic ones and the
-/// rows that have gaps between them.
+/// A set of bytes, made of ranges whose offsets may be expressions. It may count a byte as its own that is not, never
+/// the other way round. Each operation is O(log ranges) for constant ranges, and linear in the number of symbolic
+/// ranges and of rows with gaps.
 class ByteSet {
  public:
   bool may_overlap(const ByteRange& range) const {
@@ -48,7 +48,7 @@ class ByteSet {
   }
 
  private:
-  /// The end of a range whose place is known.
+  /// The end of a range whose offset and length are constants.
   static std::optional<std::int64_t> constant_end(const SizeExpr& offset, const SizeExpr& length) {
     if (!offset.is_constant() || !length.is_constant()) return {};
     return offset.constant() + length.constant();
@@ -60,7 +60,7 @@ class ByteSet {
            __builtin_add_overflow(offset.constant(), length.constant(), &end);
   }
 
-  /// Neighbours become one: what is packed side by side stays a single span.
+  /// Adjacent ranges become one, so that what is packed side by side stays a single span.
   void add_symbolic(ByteSpan span, bool may_grow) {
     for (std::size_t i = 0; may_grow && i < symbolic_.size();) {
       ByteSpan& other = symbolic_[i];

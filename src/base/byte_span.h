@@ -5,11 +5,11 @@
 
 namespace millrace {
 
-/// Bytes [begin, end), whose place a run may decide.
+/// Bytes [begin, end), which may depend on sizes that only a run knows.
 struct ByteSpan {
   SizeExpr begin, end;
 
-  /// False only if the two are apart for every binding.
+  /// False only if the two are disjoint for every binding.
   bool may_meet(const ByteSpan& other) const {
     return (begin - other.end).lower_bound() < 0 && (other.begin - end).lower_bound() < 0;
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Looks up a dtype by its name, for the parsers of graphs and attributes.
 #include "millrace/base/dtype.h"
 
 namespace millrace {

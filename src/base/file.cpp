@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads, maps and writes files and standard streams, and reports failures as a Status with the system's reason.
 #include "millrace/base/file.h"
 
 #include <algorithm>
@@ -96,7 +97,7 @@ Result<std::vector<std::byte>> read_all(const std::string& where, FileReader& fi
 
 Result<FileReader> FileReader::open(std::string where, const std::string& path) {
   struct stat info{};
-  // Before opening, which has effects on some devices.
+  // Checked before opening, because opening some devices has side effects.
   if (stat(path.c_str(), &info) == 0) MILLRACE_TRY(check_kind(where, info.st_mode));
   // Without O_NONBLOCK, open() waits forever for the writer of a named pipe. Regular files ignore the flag.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -108,7 +109,7 @@ Result<FileReader> FileReader::open(std::string where, const std::string& path) 
   }
   FileReader reader(std::move(where), file);
   if (fstat(descriptor, &info) != 0) return reader.cannot_read();
-  MILLRACE_TRY(check_kind(reader.where_, info.st_mode));  // another file may have taken the path
+  MILLRACE_TRY(check_kind(reader.where_, info.st_mode));  // the path may name another file by now
   if (S_ISFIFO(info.st_mode)) MILLRACE_TRY(wait_for_writer(reader.where_, file));
   return reader;
 }
@@ -152,13 +153,13 @@ Result<SharedBytes> FileReader::map(std::size_t size) {
   const std::uint64_t left = size_left().value_or(0);
   const std::size_t length = std::min<std::uint64_t>(size, left);
   const auto begin = static_cast<std::size_t>(std::max<off_t>(ftello(file_.get()), 0));
-  const std::size_t before = begin % static_cast<std::size_t>(sysconf(_SC_PAGESIZE));  // a mapping begins with a page
+  const std::size_t before = begin % static_cast<std::size_t>(sysconf(_SC_PAGESIZE));  // maps begin at page boundaries
   void* address = MAP_FAILED;
   if (length > 0) {
     address =
         mmap(nullptr, before + length, PROT_READ, MAP_PRIVATE, fileno(file_.get()), static_cast<off_t>(begin - before));
   }
-  if (address == MAP_FAILED) {  // a pipe, or a file system that maps nothing
+  if (address == MAP_FAILED) {  // a pipe, or a file system without mmap
     MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, read(size));
     return SharedBytes(std::move(bytes));
   }

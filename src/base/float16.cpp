@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses integers only: conversion instructions (bf16 ones flush subnormals) and library calls differ between targets.
+// Converts 16-bit floats with integers only: conversion instructions (bf16 ones flush subnormals) and library calls
+// differ between targets.
 #include "millrace/base/float16.h"
 
 #include <bit>

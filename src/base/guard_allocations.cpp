@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Turns std::bad_alloc into a Status, for every public function that allocates.
 #include "base/guard_allocations.h"
 
 namespace millrace {

@@ -16,8 +16,8 @@ namespace millrace {
 Status out_of_memory(std::string_view where) noexcept;
 
 /// Call it in the std::bad_alloc handler of a public function that the library also calls itself. Inside an outer
-/// guard, which knows more about the place, it rethrows; otherwise it returns out_of_memory(where). If the function
-/// calls other functions like it, it must first create its own InsideGuard.
+/// guard, which knows more about the place, it rethrows; otherwise it returns out_of_memory(where). A function that
+/// calls others of this kind must first create its own InsideGuard.
 Status out_of_memory_outside_guards(std::string_view where);
 
 /// Marks this thread as inside a guard while it lives.

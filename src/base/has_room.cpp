@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tries a mapping of the wanted size, so that a caller that cannot survive a failed allocation (LLVM) is refused
+// before.
 #include "base/has_room.h"
 
 #include <sys/mman.h>

@@ -6,12 +6,12 @@
 namespace millrace {
 
 struct Room {
-  std::size_t mapped_bytes = 0;   // address space
-  std::size_t written_bytes = 0;  // memory that is also written
+  std::size_t mapped_bytes = 0;   // of address space
+  std::size_t written_bytes = 0;  // of these, written to: backed by memory
 };
 
-/// Whether this process can take that much more, under its own limits (such as RLIMIT_AS) and the system's. Maps it and
-/// unmaps it again, so another thread may take the memory before the caller does.
+/// Whether this process can take that much more memory, under its own limits (such as RLIMIT_AS) and the system's. Maps
+/// it and unmaps it again, so another thread may take the memory before the caller does.
 bool has_room(const Room&);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Exact numbers from C++ and from texts, before an op or an attribute gives them a dtype.
 #include "millrace/base/number.h"
 
 #include <bit>

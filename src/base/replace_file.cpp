@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Replaces a file through a temporary one, so that readers never see half of it. write_file and the kernel cache use
+// it.
 #include "base/replace_file.h"
 
 #include <algorithm>

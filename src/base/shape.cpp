@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sizes, strides and texts of shapes, tensor types and layouts.
 #include "millrace/base/shape.h"
 
 #include <algorithm>

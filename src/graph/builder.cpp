@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds graphs from C++: checks each node's operands, infers its type, and records the first mistake.
 #include "millrace/graph/builder.h"
 
 #include <fmt/format.h>
@@ -58,18 +59,18 @@ bool GraphBuilder::accept(Tensor tensor, const std::string& what) {
   if (tensor.builder() == this && !is_taken(tensor.value().node)) return true;
   if (tensor.builder() == this) {
     fail(invalid_argument(fmt::format(
-        "{} was made inside of a loop or a branch that has ended; let the loop or the branch return it", what)));
+        "{} was made inside a loop or a branch that has ended; let the loop or the branch return it", what)));
     return false;
   }
   fail(invalid_argument(tensor.builder() == nullptr
                             ? fmt::format("{} is an empty tensor; use what a builder returned", what)
-                            : fmt::format("{} is of another graph; build both in one GraphBuilder", what)));
+                            : fmt::format("{} belongs to another graph; build both in one GraphBuilder", what)));
   return false;
 }
 
 namespace {
 
-/// The value rounded to the dtype.
+/// One element with the value, rounded to the dtype.
 std::vector<std::byte> element_bytes(DType dtype, double value) {
   std::vector<std::byte> bytes(size_bytes(dtype));
   if (dtype == DType::kF16 || dtype == DType::kBF16) {
@@ -218,7 +219,7 @@ Result<Graph> GraphBuilder::take_graph() {
   if (!status_.ok()) return status_;
   if (!open_.empty()) {
     return invalid_argument(
-        fmt::format("graph '{}': finish() is called inside of a loop or a branch, expected it after; "
+        fmt::format("graph '{}': finish() is called inside a loop or a branch, expected it after; "
                     "let the function return",
                     printable(graph_.name)));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops and conditions of a GraphBuilder.
+// Builds loops and conditions: collects the nodes of a body and moves them into a graph of their own.
 #include <algorithm>
 #include <map>
 
@@ -13,10 +13,10 @@
 
 namespace millrace {
 
-/// A body, and what it reads from outside.
+/// The graph of a body, and the values that it reads from outside.
 struct GraphBuilder::Body {
   Graph graph;
-  std::vector<Value> captured;  // as graph.inputs
+  std::vector<Value> captured;  // one per graph input
 };
 
 bool GraphBuilder::is_taken(NodeId id) const {
@@ -27,12 +27,12 @@ bool GraphBuilder::is_taken(NodeId id) const {
 
 bool GraphBuilder::accept_outside(const std::string& who) {
   if (open_.empty()) return true;
-  fail(invalid_argument(fmt::format("{}: inside of a loop or a branch, expected it outside; declare it before", who)));
+  fail(invalid_argument(fmt::format("{}: inside a loop or a branch, expected it outside; declare it before", who)));
   return false;
 }
 
-/// Whatever `make` returns, or its failure, which is a mistake of the graph: then `count` tensors of nothing, or none
-/// if there is no memory even for these.
+/// Returns what `make` returns. If it fails, the graph has that mistake, and the result is `count` invalid tensors, or
+/// none if there is no memory even for these.
 template <class Make>
 static std::vector<Tensor> make_or_fail(GraphBuilder& graph, const char* what, std::size_t count, Make&& make) {
   using Tensors = Result<std::vector<Tensor>>;
@@ -66,7 +66,7 @@ std::vector<Tensor> GraphBuilder::close_cond(Tensor condition, std::span<const T
   return make_or_fail(*this, "if", results.size(), [&] { return add_cond(condition, results); });
 }
 
-/// The state is a variable each, which the loop's body takes with the rest.
+/// Adds one variable per tensor of the state. The loop's body takes them with its other nodes.
 Result<std::vector<Tensor>> GraphBuilder::add_state(const char* what, std::span<const Tensor> initial) {
   std::vector<Tensor> state(initial.size());
   const std::string who = next_text(what);
@@ -76,7 +76,7 @@ Result<std::vector<Tensor>> GraphBuilder::add_state(const char* what, std::span<
   for (std::size_t i = 0; i < initial.size(); ++i) {
     TensorType type = initial[i].type();
     std::string name = fmt::format("state{}", i);
-    value_names_.try_emplace(name, 0);  // so that no value in the body gets it
+    value_names_.try_emplace(name, 0);  // no value in the body may get this name
     state[i] = append({VariableNode{std::move(name), {}}, {}, {std::move(type)}})[0];
   }
   return state;
@@ -84,7 +84,8 @@ Result<std::vector<Tensor>> GraphBuilder::add_state(const char* what, std::span<
 
 namespace {
 
-/// Moves the nodes from `begin` on into a body. What they read before that becomes an input of the body.
+/// Moves the nodes from `begin` on into a body. A value from before `begin` that they read becomes an input of the
+/// body.
 class BodyTaker {
  public:
   BodyTaker(Graph& from, std::uint32_t begin, std::string name) : from_(from), begin_(begin) {
@@ -95,7 +96,7 @@ class BodyTaker {
 
   void take(NodeId id) {
     Node node = std::move(from_.nodes[id]);
-    from_.nodes[id].results = node.results;  // for tensors that are still asked for their type
+    from_.nodes[id].results = node.results;  // the caller may still ask tensors for their types
     for (Value& operand : node.operands) operand = map(operand);
     node.scope = body.scopes.find_or_add(from_.scopes, node.scope);
     moved_[id] = body.nodes.push_back(std::move(node));
@@ -133,7 +134,8 @@ class BodyTaker {
   std::set<std::string> names_;
 };
 
-/// The inputs that a graph does not have become unused ones of it, in one order for both.
+/// Gives `graph` unused inputs for the values that only `other` captures, so that both have the same inputs in one
+/// order.
 void share_inputs(Graph& graph, std::vector<Value>& captured, const Graph& other, std::span<const Value> others) {
   std::set<std::string> names = value_names(graph);
   for (std::size_t i = 0; i < others.size(); ++i) {
@@ -179,7 +181,7 @@ void GraphBuilder::drop_bodies(std::size_t num_open, std::size_t num_branches) {
   branches_.resize(std::min(branches_.size(), num_branches));
 }
 
-/// The nodes from `begin` on. What was taken from there before is among them.
+/// Marks the nodes from `begin` on as taken, which includes what inner bodies took there.
 void GraphBuilder::mark_taken(std::uint32_t begin) {
   const auto end = static_cast<std::uint32_t>(graph_.nodes.size());
   std::erase_if(closed_, [&](const Range& inner) { return inner.begin >= begin; });
@@ -234,7 +236,7 @@ Result<std::vector<Tensor>> GraphBuilder::add_cond(Tensor condition, std::span<c
   Body if_true = std::move(*branches_.back());
   branches_.pop_back();
   Body if_false = take_body("if_false", results, {});
-  // The operands are in the order in which the first branch reads them, then the second.
+  // The operands: first what the first branch reads, in its order, then what only the second reads.
   share_inputs(if_true.graph, if_true.captured, if_false.graph, if_false.captured);
   share_inputs(if_false.graph, if_false.captured, if_true.graph, if_true.captured);
   std::vector<NodeId> ordered;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names, scopes and functions of a GraphBuilder.
+// Names values, and opens scopes and functions, whose names messages about later nodes begin with.
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"

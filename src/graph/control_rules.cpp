@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Infers and checks the types of loops and conditions, for the builder, the parser and verify(Graph).
 #include "graph/control_rules.h"
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ Status check_operand(std::span<const TensorType> operands, std::size_t number, c
                                       operands[number].to_text(), expected.to_text(), like));
 }
 
-/// The operands from `first` on are the body's inputs.
+/// The operands from `first` on must have the types of the body's inputs.
 Status check_inputs(const Graph& body, std::span<const TensorType> operands, std::size_t first) {
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
     const Value input{body.inputs[i], 0};
@@ -41,8 +42,9 @@ Status check_count(std::size_t results) {
 Status check_same(std::span<const TensorType> first, std::span<const TensorType> second, const CondNode& cond) {
   const std::string one = printable(cond.if_true->name), other = printable(cond.if_false->name);
   if (first.size() != second.size()) {
-    return invalid_argument(fmt::format("'{}' returns {} values, '{}' {}, expected as many; return one for each", one,
-                                        first.size(), other, second.size()));
+    return invalid_argument(
+        fmt::format("'{}' returns {} values, '{}' {}, expected the same number; return one for each", one, first.size(),
+                    other, second.size()));
   }
   for (std::size_t i = 0; i < first.size(); ++i) {
     if (first[i] == second[i]) continue;
@@ -52,7 +54,7 @@ Status check_same(std::span<const TensorType> first, std::span<const TensorType>
   return {};
 }
 
-/// What runs must check for the body's nodes.
+/// Adds the checks that the body's nodes leave to the run.
 Status add_requirements(const Graph& body, std::vector<SizeRequirement>& requirements) {
   const std::vector<bool> live = live_nodes(body);
   for (std::uint32_t i = 0; i < body.nodes.size(); ++i) {
@@ -69,7 +71,7 @@ Status add_requirements(const Graph& body, std::vector<SizeRequirement>& require
 }  // namespace
 
 std::string too_deep(std::string_view who) {
-  return fmt::format("{}: is inside of {} others, expected at most {}; compute the inner ones outside", who,
+  return fmt::format("{}: is inside {} others, expected at most {}; compute the inner ones outside", who,
                      kMaxControlDepth, kMaxControlDepth - 1);
 }
 

@@ -8,16 +8,16 @@
 #include "millrace/graph/graph.h"
 #include "millrace/ops/op_def.h"
 
-// The type rules of loops and conditions. Precondition: the bodies are there, and verify() would accept each.
+// The type rules of loops and conditions. Precondition: the bodies exist, and verify() would accept each.
 
 namespace millrace {
 
 /// The maximum number of results of a loop or a condition: used_results() has a bit for each.
 inline constexpr std::size_t kMaxControlResults = 32;
 
-/// Bodies in one another, at most: all that looks at a graph looks into them.
+/// The maximum depth of nested bodies: everything that looks at a graph recurses into them.
 inline constexpr std::size_t kMaxControlDepth = 16;
-/// Says that there are more; `who` is the node.
+/// The message for a deeper nesting; `who` is the node.
 std::string too_deep(std::string_view who);
 
 Result<Inference> infer_loop(const LoopNode&, std::span<const TensorType> operands);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ops as functions on tensors.
+// The functions on tensors in functions.h: each broadcasts its operands where the op does not, and adds the node.
 #include <algorithm>
 
 #include "graph/composites/composite.h"
@@ -37,7 +37,7 @@ Tensor like(std::string_view function, Tensor x, const Literal& literal) try {
   if (size_bytes(dtype) < sizeof(std::uint64_t) || is_float(dtype)) {
     return graph.fill(dtype, x.shape(), number.as_double());
   }
-  const std::uint64_t bits = number.as_u64();  // a double does not hold them all
+  const std::uint64_t bits = number.as_u64();  // a double cannot represent them all
   Tensor scalar = graph.constant_bytes({dtype, {}}, std::as_bytes(std::span(&bits, 1)));
   return x.shape().rank() == 0 ? scalar : broadcast(scalar, x.shape(), {});
 } catch (const std::bad_alloc&) {
@@ -177,7 +177,7 @@ Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, 
   if (step.empty()) step.assign(start.size(), 1);
   std::vector<std::int64_t> backwards;
   const std::size_t rank = x.is_valid() ? x.shape().rank() : 0;
-  if (start.size() == rank && stop.size() == rank && step.size() == rank) {  // or the op refuses them
+  if (start.size() == rank && stop.size() == rank && step.size() == rank) {  // otherwise the op refuses them
     for (std::size_t d = 0; d < rank; ++d) {
       constexpr std::int64_t kMinStep = -(std::int64_t{1} << 48);  // no dim has as many elements
       start[d] = from_beginning(start[d], x.shape()[d]);

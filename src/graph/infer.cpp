@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Infers result types node by node, for the builder, the parser and verify(Graph); ops bring their own rules.
 #include "graph/infer.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ Result<Inference> infer_node(const Node& node, std::span<const TensorType> opera
   if (inferred.ok()) return inferred;
   std::vector<Shape> shapes = {Shape(sizes_of(node))};
   for (const TensorType& operand : operands) shapes.push_back(operand.shape);
-  MILLRACE_TRY(check_facts(shapes));  // the reason behind what is told of shapes
+  MILLRACE_TRY(check_facts(shapes));  // first, because it explains messages about shapes
   return inferred;
 }
 
@@ -36,7 +37,7 @@ Status check_facts(std::span<const Shape> shapes) {
   return {};
 }
 
-// Leaves a shape with two dims of -1, or with one that no extent can fill, unchanged, so that the error shows what the
+// A shape with two dims of -1, or with one that no extent can fill, stays unchanged, so that the error shows what the
 // caller gave.
 Shape with_found_dim(Shape shape, const Shape& from) {
   std::size_t unknown = shape.rank();

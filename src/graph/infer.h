@@ -9,14 +9,14 @@
 
 namespace millrace {
 
-/// Infers the result types of a node that computes something from its operands' types, and the checks left to the run.
-/// Messages do not name the node yet.
+/// Infers the result types of a node that computes something, and the checks that it leaves to the run, from its
+/// operands' types. Messages do not name the node yet.
 Result<Inference> infer_node(const Node&, std::span<const TensorType> operands);
 
-/// Fails if one symbol has two sets of facts in the shapes: they look the same in messages, which show no facts.
+/// Fails if one symbol has two sets of facts in the shapes. Messages show no facts, so such shapes would look equal.
 Status check_facts(std::span<const Shape> shapes);
 
-/// Replaces the one dim of -1 in `shape` so that it has as many elements as `from`.
+/// Replaces the one dim of -1 in `shape` so that the shape has as many elements as `from`.
 Shape with_found_dim(Shape shape, const Shape& from);
 
 /// Every size in the node's attributes, in the dims of its results, and in its bodies.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decides for each symbol whether an input's extent binds it or the run has to bind it by name.
 #include "graph/named_dims.h"
 
 #include <fmt/format.h>
@@ -33,10 +34,10 @@ Result<std::map<std::string, Dim>> collect_live_symbols(const Graph& graph) {
   MILLRACE_TRY_ASSIGN(const DimSources sources, find_sources(graph));
   for (const auto& [name, dim] : symbols) {
     if (dim.max() < saturating::kMax || sources.contains(name)) continue;
-    return invalid_argument(
-        fmt::format("dim '{0}' is no input's extent, so a run binds it by name, and has no upper bound; promise one: "
-                    "'{0} in {1}..N' in text, at_most(N) in C++",
-                    name, dim.min()));
+    return invalid_argument(fmt::format(
+        "dim '{0}' is not the extent of any input, so a run binds it by name, and has no upper bound; promise one: "
+        "'{0} in {1}..N' in text, at_most(N) in C++",
+        name, dim.min()));
   }
   return symbols;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The tree of scopes that name the parts of a model, and the prefixes that it gives names.
 #include "millrace/graph/scope.h"
 
 #include <vector>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The rules for variables, a loop's state and their updates, with the messages for each breach.
 #include "graph/variable_rules.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ std::string variable_problem(const TensorType& type, std::size_t initial_bytes) 
   if (!broken.empty()) return "the type " + broken;
   if (!type.shape.is_static()) {
     return fmt::format(
-        "the type is {}, expected dims that are numbers, as a session allocates it before a run; give the largest",
+        "the type is {}, expected dims that are numbers, as a session allocates it before a run; give the maximum",
         type.to_text());
   }
   const SizeExpr expected = size_bytes(type);
@@ -40,7 +41,7 @@ std::string update_problem(const Graph& graph, const GraphUpdate& update, std::s
   }
   const Node& node = graph.nodes[variable];
   if (!std::holds_alternative<VariableNode>(node.what)) {
-    return fmt::format("update of {}, which is no variable; name one", node_text(graph, variable));
+    return fmt::format("update of {}, which is not a variable; name one", node_text(graph, variable));
   }
   const std::string who = "update of " + value_text(graph, {variable, 0});
   if (!graph.nodes.contains(value.node) || value.result >= graph.nodes[value.node].results.size()) {

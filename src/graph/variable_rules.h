@@ -6,16 +6,17 @@
 
 #include "millrace/graph/graph.h"
 
-// What the builder, the parser and verify(Graph) ask of variables. Each says what is wrong, or nothing.
+// The rules for variables that the builder, the parser and verify(Graph) share. Each returns the problem, or an empty
+// text.
 
 namespace millrace {
 
-/// About a variable's type and the number of bytes of its initial value.
+/// Checks a variable's type and the number of bytes of its initial value.
 std::string variable_problem(const TensorType&, std::size_t initial_bytes);
-/// The same of a state of a loop, in its body.
+/// The same for a loop's state, which is a variable of its body.
 std::string state_problem(const TensorType&, std::size_t initial_bytes);
 
-/// About an update, next to those before it.
+/// Checks an update, given the updates before it.
 std::string update_problem(const Graph&, const GraphUpdate&, std::span<const GraphUpdate> before);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify(Graph); graph.h lists the invariants.
+// verify(Graph), which checks the invariants that graph.h lists.
 #include <map>
 #include <set>
 
@@ -22,7 +22,7 @@ class Verifier {
 
   Status run() {
     check_scopes();
-    if (!problems_.empty()) return invalid_argument(problems_);  // the other messages name values with their scopes
+    if (!problems_.empty()) return invalid_argument(problems_);  // other messages name values by their scopes
     for (const Node& node : graph_.nodes) {
       if (const std::string* name = source_name(node)) names_.insert(*name);
     }
@@ -90,7 +90,7 @@ class Verifier {
     }
   }
 
-  /// False if there is nothing to infer from.
+  /// Returns false if there is no body from which types can be inferred.
   bool check_bodies(const std::string& where, const Node& node) {
     bool are_valid = true;
     if (depth_ == kMaxControlDepth && !bodies_of(node).empty()) {
@@ -102,7 +102,8 @@ class Verifier {
         problem(fmt::format("{}: has no body; give it a graph", where));
         return false;
       }
-      if (!body->is_body) problem(fmt::format("{}: graph '{}' is no body; mark it", where, printable(body->name)));
+      if (!body->is_body)
+        problem(fmt::format("{}: graph '{}' is not a body; set is_body", where, printable(body->name)));
       const Status status = Verifier(*body, depth_ + 1).run();
       if (!status.ok()) problem(fmt::format("{}: in '{}': {}", where, printable(body->name), status.message()));
       are_valid &= status.ok();
@@ -110,12 +111,12 @@ class Verifier {
     return are_valid;
   }
 
-  /// Names of results in the text. Inputs and variables are named by names of their own instead.
+  /// Names of results in the text. Inputs and variables have names of their own instead.
   void check_names(NodeId id) {
     const Node& node = graph_.nodes[id];
     if (node.names.empty() || source_name(node) != nullptr) return;
     if (node.names.size() != node.results.size()) {
-      return problem(fmt::format("%{} = {}: has {} names, expected {} as results, or none; name all or none",
+      return problem(fmt::format("%{} = {}: has {} names, expected {}, one per result, or none; name all or none",
                                  index_of(id), kind_name(node), node.names.size(), node.results.size()));
     }
     for (std::uint32_t i = 0; i < node.results.size(); ++i) {
@@ -132,7 +133,7 @@ class Verifier {
     if (kernel == nullptr) return;
     const auto [first, inserted] = kernels_.emplace(kernel->kernel.name, id);
     if (inserted || std::get<KernelNode>(graph_.nodes[first->second].what).kernel == kernel->kernel) return;
-    problem(fmt::format("{}: the body is another than that of %{}, expected one body for a name; rename one kernel",
+    problem(fmt::format("{}: the body differs from that of %{}, expected one body for a name; rename one kernel",
                         node_text(graph_, id), index_of(first->second)));
   }
 
@@ -172,7 +173,7 @@ class Verifier {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       const NodeId id = graph_.inputs[i];
       if (!graph_.nodes.contains(id) || !std::holds_alternative<InputNode>(graph_.nodes[id].what)) {
-        problem(fmt::format("graph input {} is %{}, which is no input node; list input nodes", i, index_of(id)));
+        problem(fmt::format("graph input {} is %{}, which is not an input node; list input nodes", i, index_of(id)));
         continue;
       }
       const std::string& name = std::get<InputNode>(graph_.nodes[id].what).name;
@@ -185,7 +186,7 @@ class Verifier {
     std::size_t nodes = 0;
     for (const Node& node : graph_.nodes) nodes += std::holds_alternative<InputNode>(node.what) ? 1 : 0;
     if (nodes != graph_.inputs.size()) {
-      problem(fmt::format("the graph lists {} inputs and has {} input nodes, expected as many; list each once",
+      problem(fmt::format("the graph lists {} inputs and has {} input nodes, expected the same number; list each once",
                           graph_.inputs.size(), nodes));
     }
   }
@@ -248,8 +249,8 @@ class Verifier {
   }
 
   const Graph& graph_;
-  std::size_t depth_;                      // how many bodies it is in
-  std::set<std::string> names_;            // names of the inputs, and of the results so far
+  std::size_t depth_;                      // the number of bodies around the graph
+  std::set<std::string> names_;            // of the inputs, and of the results so far
   std::map<std::string, NodeId> kernels_;  // kernel name -> first node
   std::string problems_;
 };

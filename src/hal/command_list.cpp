@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compares, numbers and counts the commands of a list, including those in blocks.
 #include "millrace/hal/command_list.h"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ std::uint32_t CommandList::num_commands() const {
 }
 
 SizeIndex CommandList::add_size(const SizeExpr& size) {
-  // Linear: a list has some hundreds of sizes, most of them constants that compare in a cycle.
+  // A linear search: a list has a few hundred sizes, and almost all are constants, which compare quickly.
   const auto found = std::find(sizes.begin(), sizes.end(), size);
   if (found == sizes.end()) return sizes.push_back(size);
   return static_cast<SizeIndex>(found - sizes.begin());

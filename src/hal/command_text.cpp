@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Prints command lists, and names commands in the messages of checks, devices and traces.
 #include "hal/command_text.h"
 
 #include <algorithm>

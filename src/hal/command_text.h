@@ -7,8 +7,8 @@
 
 #include "millrace/hal/command_list.h"
 
-// How commands and their parts are named in text and messages. None of these needs a valid list: what an index does
-// not reach prints as '?' and the index.
+// Names of commands and their parts in text and messages. None of these functions needs a valid list: an index out of
+// range prints as '?' and the index.
 
 namespace millrace {
 
@@ -20,7 +20,7 @@ std::string describe(const CommandList&, BindingIndex);
 /// "command 2 (dispatch 'add')".
 std::string describe_command(const CommandList&, CommandId);
 
-/// The expressions of a list, or, where a submission has evaluated them, their values.
+/// Prints the sizes of a list: the expressions, or their values if a submission has evaluated them.
 class SizeText {
  public:
   explicit SizeText(const CommandList& list, std::span<const std::int64_t> values = {})
@@ -28,7 +28,7 @@ class SizeText {
   std::string operator()(SizeIndex) const;
   /// "[64, 128)", in bytes of the binding.
   std::string interval(const BufferRange&) const;
-  /// "[64, 128) by 16 of 32": rows of 16 bytes, of which one begins every 32 bytes. The outermost rows come first.
+  /// "[64, 128) by 16 of 32": rows of 16 bytes, one every 32 bytes. The outermost rows come first.
   std::string interval(const TouchedRange&) const;
 
  private:

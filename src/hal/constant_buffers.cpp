@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Shares equal constants among the programs of a device.
 #include "millrace/hal/constant_buffers.h"
 
 #include <utility>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What all devices share: ids, and defaults for semaphores and reading back.
 #include "millrace/hal/device.h"
 
 #include <atomic>
@@ -33,7 +34,7 @@ Status Device::read_back(const Buffer& buffer, std::size_t offset_bytes, std::sp
   MILLRACE_TRY(check_read_back(*this, buffer, offset_bytes, destination.size()));
   if (destination.empty()) return {};
   if (buffer.host_address() == nullptr) {
-    return unimplemented(fmt::format("read back: device '{}' does not say how to read its memory", name()));
+    return unimplemented(fmt::format("read back: device '{}' cannot read back its memory", name()));
   }
   std::memcpy(destination.data(), buffer.bytes().data() + offset_bytes, destination.size());
   return {};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The errors that several drivers report in the same words.
 #include "hal/device_errors.h"
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ Status check_read_back(const Device& device, const Buffer& buffer, std::size_t o
         fmt::format("read back: the buffer is another device's; ask that device instead of '{}'", device.name()));
   }
   if (offset_bytes <= buffer.size_bytes() && size_bytes <= buffer.size_bytes() - offset_bytes) return {};
-  return invalid_argument(fmt::format("read back: {} bytes at offset {} of a buffer of {}, expected bytes inside of it",
+  return invalid_argument(fmt::format("read back: {} bytes at offset {} of a buffer of {}, expected bytes inside it",
                                       size_bytes, offset_bytes, buffer.size_bytes()));
 }
 

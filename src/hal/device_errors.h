@@ -8,19 +8,19 @@
 
 namespace millrace {
 
-/// The status with the device's name in front of its message.
+/// The status with the device's name before its message.
 Status about_device(std::string_view spec, const Status&);
 
-/// The error for an object that another device made.
+/// The errors for objects that another device made.
 Status foreign_recording(std::string_view device_name);
 Status foreign_executable(const Device&);
 
-/// What a kernel was doing when its submission's stop was requested.
+/// The message of a submission that was stopped.
 inline constexpr std::string_view kStoppedOnRequest = "stopped on request; what it should have written is unspecified";
-/// kCancelled. `where` is the submission, or its command.
+/// kCancelled. `where` names the submission or its command.
 Status stopped_on_request(std::string_view where);
 
-/// Ok if the range is inside a buffer that this device made.
+/// Fails unless the range is inside a buffer that this device made.
 Status check_read_back(const Device&, const Buffer&, std::size_t offset_bytes, std::size_t size_bytes);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the values of device options, with one message per kind of value.
 #include "hal/device_options.h"
 
 #include <charconv>
@@ -14,7 +15,7 @@ Result<std::uint64_t> parse_seed(const DeviceSpec& spec, const DeviceSpec::Optio
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (error == std::errc() && end == text.data() + text.size()) return seed;
-  return invalid_argument(fmt::format("device '{}': seed is '{}', expected a number from 0 on",
+  return invalid_argument(fmt::format("device '{}': seed is '{}', expected a number, 0 or more",
                                       printable(spec.to_text()), printable(text)));
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses and prints device specs; the context finds their drivers.
 #include "millrace/hal/device_spec.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 Status wrong(std::string_view text, const std::string& reason) {
   return invalid_argument(fmt::format(
-      "device '{}': {}; say a driver and what it takes, such as cpu, cpu:avx2 or trace(cpu)", printable(text), reason));
+      "device '{}': {}; say a driver and its options, such as cpu, cpu:avx2 or trace(cpu)", printable(text), reason));
 }
 
 Status add_part(std::string_view text, std::string_view part, DeviceSpec& spec) {
@@ -48,7 +49,7 @@ Result<DeviceSpec> DeviceSpec::parse(std::string_view text) try {
   if (text[end_of_name] == '(') {
     if (text.back() != ')') return wrong(text, "its '(' is not closed at the end");
     spec.inner = text.substr(end_of_name + 1, text.size() - end_of_name - 2);
-    if (spec.inner.empty()) return wrong(text, "nothing stands between '(' and ')'");
+    if (spec.inner.empty()) return wrong(text, "nothing is between '(' and ')'");
     return spec;
   }
   for (std::string_view rest = text.substr(end_of_name + 1);;) {

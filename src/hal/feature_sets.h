@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// The targets of the machines that a target is said for: itself and, if it is a level that some cores have features
-/// beyond, the level with each set of these. Its kernels may differ from set to set.
+/// All targets that a target stands for when code is generated for other machines: itself and, for a level beyond which
+/// some cores have features, the level with each set of these features. Kernels may differ from set to set.
 std::vector<TargetSpec> with_feature_sets(const TargetSpec&);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of AMD GPU architectures, which planners, code generators and simulators read.
 #include "millrace/hal/gfx_target.h"
 
 namespace millrace {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Names of access and memory kinds, for the messages of simulators.
 #include "millrace/hal/memory_observer.h"
 
 namespace millrace {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The host's timeline semaphores, which also carry the failures of submissions to whoever waits.
 #include "millrace/hal/semaphore.h"
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 
 namespace millrace {
 
-// A reader that finds the value it wants takes no lock. The value changes under the lock alone, so that a waiter which
-// has looked at it and is about to sleep misses nothing.
+// A reader that finds the wanted value takes no lock. The value changes only under the lock, so that a waiter that has
+// checked it and is about to sleep misses no change.
 
 std::shared_ptr<Semaphore> Semaphore::create(std::uint64_t initial_value) {
   struct HostSemaphore final : Semaphore {
@@ -33,7 +34,7 @@ Result<std::uint64_t> Semaphore::query() const {
 std::vector<Semaphore::Waiter> Semaphore::take_due(std::uint64_t value) {
   if (waiters_.empty()) return {};
   std::vector<Waiter> due;
-  due.reserve(waiters_.size());  // before anything moves
+  due.reserve(waiters_.size());  // may throw, so before anything moves
   auto kept = waiters_.begin();
   for (Waiter& waiter : waiters_) {
     if (waiter.value <= value) {
@@ -85,11 +86,11 @@ void Semaphore::fail(Status status) {
 }
 
 Status Semaphore::wait(std::uint64_t value, std::chrono::nanoseconds timeout) const try {
-  const auto settled = [&] { return value_.load(std::memory_order_acquire) >= value; };  // also when it has failed
+  const auto settled = [&] { return value_.load(std::memory_order_acquire) >= value; };  // true after a failure too
   if (!settled()) {
     std::unique_lock lock(mutex_);
     const Clock::time_point now = Clock::now();
-    if (timeout > Clock::time_point::max() - now) {  // the deadline is later than the clock can tell: for ever
+    if (timeout > Clock::time_point::max() - now) {  // the clock cannot represent the deadline: wait forever
       changed_.wait(lock, settled);
     } else {
       changed_.wait_until(lock, now + timeout, settled);
@@ -99,8 +100,8 @@ Status Semaphore::wait(std::uint64_t value, std::chrono::nanoseconds timeout) co
   if (present == kFailed) return failure();
   if (present >= value) return {};
   return deadline_exceeded(
-      fmt::format("semaphore: value {} after {} ns, expected at least {}; wait longer, or look for the "
-                  "signal that did not come",
+      fmt::format("semaphore: value {} after {} ns, expected at least {}; wait longer, or find the missing "
+                  "signal",
                   present, timeout.count(), value));
 } catch (const std::bad_alloc&) {
   return out_of_memory_outside_guards("semaphore");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses and prints targets, and detects what this host's CPU can execute.
 #include "millrace/hal/target_spec.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 constexpr std::array kAllIsaLevels = {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512};
 
 std::vector<IsaLevel> detect_isa_levels() {
-  // These ask for every feature of the x86-64 micro-architecture level, and that the system saves the registers.
+  // These check every feature of the x86-64 micro-architecture level, and that the system saves the registers.
   __builtin_cpu_init();
   const bool supported[] = {static_cast<bool>(__builtin_cpu_supports("x86-64-v2")),
                             static_cast<bool>(__builtin_cpu_supports("x86-64-v3")),
@@ -109,7 +110,7 @@ std::string known_gfx_targets() {
 
 /// The error for a GPU family without a target: this host cannot tell which GPU is meant.
 Result<TargetSpec> refuse_gpu_alone(std::string_view family) {
-  return invalid_argument(fmt::format("target '{}': which GPU is not said, expected one of: {}; say {}:{}", family,
+  return invalid_argument(fmt::format("target '{}': no GPU is named, expected one of: {}; say {}:{}", family,
                                       known_gfx_targets(), family, gfx_targets().front().name));
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks, awaits and signals the timepoints of submissions, for every driver.
 #include "hal/timepoints.h"
 
 #include <fmt/format.h>
@@ -29,12 +30,12 @@ Status check_signal(std::size_t index, const Submission& submission) {
   for (const Timepoint& wait : submission.wait) {
     if (wait.semaphore != signal.semaphore || signal.value > wait.value) continue;
     return invalid_argument(
-        fmt::format("submit: signal {} is value {} of a semaphore that is waited for to reach {}; "
+        fmt::format("submit: signal {} is value {} of a semaphore that the submission waits for at {}; "
                     "signal a greater value",
                     index, signal.value, wait.value));
   }
   const Result<std::uint64_t> value = signal.semaphore->query();
-  // A failed semaphore refuses signals; the refusal is its failure, which is passed on.
+  // A failed semaphore refuses signals; its own failure is then returned.
   if (!value.ok()) return value.status();
   if (signal.value > *value) return {};
   return failed_precondition(fmt::format(

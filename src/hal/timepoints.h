@@ -17,7 +17,7 @@ bool are_settled(std::span<const Timepoint> wait);
 Status outcome_of(std::span<const Timepoint> wait);
 
 /// Ends a submission: signals each semaphore, or fails each with `status` if that is an error. Returns the submission's
-/// status, or the first failure of a signal, with which the semaphores after it then fail too.
+/// status. If a signal fails, returns that failure instead, and fails the later semaphores with it.
 Status settle(std::span<const Timepoint> signal, Status status);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Blocking copies to and from a device, as small command lists that are recorded and submitted at once.
 #include "millrace/hal/transfer.h"
 
 #include <cstring>
@@ -14,7 +15,7 @@ namespace {
 
 std::int64_t as_size(std::size_t bytes) { return static_cast<std::int64_t>(bytes); }
 
-/// A list that moves bytes between the host and one buffer, and what it binds.
+/// A command list that copies bytes between the host and one buffer, and its bindings.
 class TransferList {
  public:
   explicit TransferList(const Buffer& buffer, BindingKind kind) : bindings_{buffer.binding()} {
@@ -61,7 +62,7 @@ bool is_outside(std::size_t offset_bytes, std::size_t bytes, const Buffer& buffe
 }
 
 Status outside(std::string_view verb, std::size_t offset_bytes, std::size_t bytes, const Buffer& buffer) {
-  return invalid_argument(fmt::format("{}: {} bytes at offset {} of a buffer of {}, expected bytes inside of it", verb,
+  return invalid_argument(fmt::format("{}: {} bytes at offset {} of a buffer of {}, expected bytes inside it", verb,
                                       bytes, offset_bytes, buffer.size_bytes()));
 }
 

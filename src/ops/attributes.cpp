@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Prints attributes, for texts, messages and the keys of equal nodes.
 #include "millrace/ops/attributes.h"
 
 #include <fmt/format.h>

@@ -10,10 +10,10 @@
 
 namespace millrace {
 
-/// How texts write the value of an attribute.
+/// Prints the value of an attribute as texts write it.
 struct FieldText {
-  std::optional<DType> elements = {};            // of operand 0: numbers are printed as its values, "true" for bool
-  std::map<std::string, Dim>* stated = nullptr;  // symbols whose facts are stated; null: no facts are printed
+  std::optional<DType> elements = {};            // operand 0's dtype: numbers print as its values, "true" for bool
+  std::map<std::string, Dim>* stated = nullptr;  // symbols whose facts are stated already; null: print no facts
 
   std::string operator()(std::int64_t value) const;
   std::string operator()(double value) const;

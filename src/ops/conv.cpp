@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The definition of conv2d: its type rule and its loop nest.
 #include <fmt/format.h>
 
 #include "ops/request.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Type rule and kernel request of elementwise kernels that an application brings along.
 #include "millrace/ops/custom_kernel.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@ namespace millrace {
 
 using namespace ops;
 
-/// Records the body to learn the dtype it returns.
+/// Records the body to find out the dtype that it returns.
 Result<Inference> infer_custom(const CustomKernel& kernel, std::span<const TensorType> operands) {
   if (kernel.name.empty()) return invalid_argument("the name is empty; give every kernel a name");
   if (kernel.body == nullptr || kernel.host == nullptr) {

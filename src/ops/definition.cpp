@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Looks up an op's definition, and checks what every op must keep: operand counts, attributes and limits on types.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@
 
 namespace millrace {
 
-// A row of the table without a define_<op>() in src/ops/ is a link error that names the op.
+// If src/ops/ has no define_<op>() for a row of the table, linking fails with an error that names the op.
 #define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example) OpDef define_##name();
 #include "millrace/ops/op_table.inc"
 
@@ -36,7 +37,7 @@ namespace {
 
 /// Keeps byte offsets far inside int64 for every dtype and stride.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
-/// Eight dims of a hundred terms each would expand to 10^16 terms.
+/// Without this limit, eight dims of a hundred terms each would expand to 10^16 terms.
 constexpr std::size_t kMaxTerms = 4096;
 
 bool holds_attributes_of(Op op, const Attributes& attributes) {

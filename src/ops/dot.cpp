@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The definitions of dot and dot_i32: their type rules and the contraction that they request.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -39,7 +40,7 @@ Result<DotDims> resolve_dims(Types operands, std::size_t operand, const std::vec
 Status expect_paired(std::string_view role, std::size_t x, std::size_t y) {
   if (x == y) return {};
   return invalid_argument(
-      fmt::format("x_{} has {} dims and y_{} has {}, expected as many; pair them in order", role, x, role, y));
+      fmt::format("x_{} has {} dims and y_{} has {}, expected equal numbers; pair them in order", role, x, role, y));
 }
 
 Status expect_equal_extents(Types operands, const std::vector<std::size_t>& x, const std::vector<std::size_t>& y) {
@@ -88,7 +89,7 @@ InferResult infer_dot_i32(Types operands, const Attributes& attributes) {
 /// C[b, m, n] = sum over k of X[b, m, k] * Y[b, k, n], for any order of the operands' dims, accumulated in f32 (f64 for
 /// f64; integers wrap). dot_i32 multiplies and adds in i32.
 /// Error: |error| <= K * eps * sum |x||y|; not bit-equal across targets.
-/// A dot without contracted dims has a single product; a reduction dim of extent 1 keeps it a contraction.
+/// A dot without contracted dims multiplies without summing; a reduction dim of extent 1 keeps it a contraction.
 Result<std::vector<KernelRequest>> build_dot(const OpInstance& node) {
   const auto& attrs = std::get<DotAttrs>(node.attributes);
   const DotDims x = *resolve_dims(node.operands, 0, attrs.x_batch, attrs.x_contract);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The definitions of elementwise ops without attributes, from the bodies in bodies.h, and their rules on dtypes.
 #include "ops/elementwise.h"
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ Result<std::vector<KernelRequest>> build_elementwise(const OpInstance& node, Bod
     values.push_back(nest.load(nest.epilogue(), operand, point));
   }
   const BodyValue value = body(nest.epilogue(), {nest.epilogue(), values}, node.attributes);
-  // The body has rounded f16 and bf16 already.
+  // The body has already rounded f16 and bf16.
   nest.store("y0", result, point, nest.epilogue().convert(body_dtype(value.dtype), value));
   return finish_request(nest);
 }

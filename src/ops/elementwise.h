@@ -17,9 +17,8 @@ auto call_body(B& b, X x, const Attributes& attributes) {
   }
 }
 
-/// x as f32: exact, or the neighbour towards zero with its last bit set, so that rounding further to 16 bits is
+/// x as f32: exact, or the adjacent float towards zero with its last bit set, so that rounding further to 16 bits is
 /// correct.
-/// Source: Boldo & Melquiond, Emulation of FMA and correctly rounded sums, IEEE TC 57(4), 2008.
 template <class B, class V>
 V round_to_odd(B& b, V x) {
   const V nearest = b.convert(DType::kF32, x);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The definitions of gather and take_along_axis, as loads at computed indices.
 #include <fmt/format.h>
 
 #include "ops/infer.h"
@@ -33,9 +34,9 @@ InferResult infer_take_along_axis(Types operands, const Attributes& attributes) 
   Shape expected = operands[0].shape;
   if (shape.rank() == expected.rank()) expected[axis] = shape[axis];
   if (shape != expected) {
-    return invalid_argument(
-        fmt::format("operand 1 is {}, expected the shape of operand 0, {}, but along axis {}; reshape or broadcast it",
-                    operands[1].to_text(), operands[0].to_text(), axis));
+    return invalid_argument(fmt::format(
+        "operand 1 is {}, expected the shape of operand 0, {}, except along axis {}; reshape or broadcast it",
+        operands[1].to_text(), operands[0].to_text(), axis));
   }
   return std::vector<TensorType>{{operands[0].dtype, shape}};
 }
@@ -50,8 +51,8 @@ struct ResultDims {
   std::size_t count_for_axis;    // the number of result dims that replace x's axis
 };
 
-/// Checks each index when it loads it: an index out of range is reported and 0 is read instead, so no address leaves
-/// the operand. If the axis may have extent 0, there is nothing to read even then, so the load has a fill value.
+/// Loads check each index: an index out of range is reported, and 0 is read instead, so that no address leaves the
+/// operand. If the axis may have extent 0, even that element may not exist, so the load has a fill value.
 Result<std::vector<KernelRequest>> build_indexed(const OpInstance& node, std::string name, const ResultDims& dims) {
   const std::size_t axis = axis_of(node);
   const Shape& x_shape = node.operands[0].shape;

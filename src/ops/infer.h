@@ -11,18 +11,18 @@
 
 namespace millrace::ops {
 
-// Shared by the type rules. Messages read "what: found, expected; what to do"; the caller puts the node's name in
-// front.
+// Checks that the type rules share. Messages read "what: found, expected; what to do"; the caller puts the node's name
+// before them.
 
 using Types = std::span<const TensorType>;
 using InferResult = Result<Inference>;
 using InferFunction = InferResult (*)(Types, const Attributes&);
 
-/// The dtypes that an op accepts, and their name in messages.
+/// The dtypes that an op accepts, and how messages name them.
 struct DTypeSet {
   std::uint32_t bits = 0;
   std::string_view text;
-  /// Also false for a number that is not a dtype.
+  /// Returns false for a number that is not a dtype, too.
   constexpr bool contains(DType dtype) const {
     return static_cast<unsigned>(dtype) < 32 && (bits >> static_cast<unsigned>(dtype) & 1) != 0;
   }
@@ -66,7 +66,8 @@ Status expect_entries(std::string_view attribute, std::size_t found, std::size_t
 /// Checks that each entry is at least `minimum`: "strides[1] is 0, expected 1 or more; correct it".
 Status expect_at_least(std::string_view attribute, std::span<const std::int64_t> entries, std::int64_t minimum);
 
-/// False if no binding has small <= large. If the forms do not prove it, adds a check for the run.
+/// Returns false if no binding has small <= large. If the forms do not prove it for every binding, adds a check for the
+/// run.
 bool require_at_most(const SizeExpr& small, const SizeExpr& large, std::vector<SizeRequirement>& requirements);
 /// Adds a check 0 <= extent for every extent whose form does not prove it. Precondition: broken_limit is empty.
 void require_extents(const Shape& shape, std::vector<SizeRequirement>& requirements);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The definitions of iota and size, which have no operands.
 #include "ops/iota.h"
 
 #include "ops/elementwise.h"
@@ -21,7 +22,7 @@ InferResult infer_iota(Types, const Attributes& attributes) {
   }
   const auto rank = static_cast<std::int64_t>(result[0].shape.rank());
   if (attrs.axis < -rank || attrs.axis >= rank) {
-    return invalid_argument("axis is " + std::to_string(attrs.axis) + ", which is no axis of the result, " +
+    return invalid_argument("axis is " + std::to_string(attrs.axis) + ", which is not an axis of the result, " +
                             result[0].to_text() + "; choose one of its axes");
   }
   std::vector<SizeRequirement> needed;

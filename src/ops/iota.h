@@ -6,7 +6,8 @@
 
 namespace millrace {
 
-/// The element of an iota at an index along its axis, an i64: in body_dtype of the dtype, to which it is then rounded.
+/// The element of an iota at an index (an i64) along its axis, in body_dtype of its dtype; the caller rounds it to the
+/// dtype.
 BodyValue iota_value(BodyBuilder&, const IotaAttrs&, BodyValue index);
 /// The axis, counted from the front.
 std::size_t iota_axis(const IotaAttrs&);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pad and concat: copy elements to other places.
+// The definitions of pad and concat, which copy elements to other places.
 #include <fmt/format.h>
 
 #include "ops/infer.h"
@@ -64,7 +64,7 @@ InferResult infer_concat(Types operands, const Attributes& attributes) {
     const bool same_rank = operands[i].shape.rank() == expected.shape.rank();
     if (same_rank) expected.shape[axis] = operands[i].shape[axis];
     if (operands[i] != expected) {
-      return invalid_argument(fmt::format("operand {} is {}, expected {} like operand 0, but along axis {}; {}", i,
+      return invalid_argument(fmt::format("operand {} is {}, expected {} like operand 0, except along axis {}; {}", i,
                                           operands[i].to_text(), operands[0].to_text(), axis,
                                           operands[i].dtype != expected.dtype ? "insert a cast" : "reshape it"));
     }
@@ -98,7 +98,7 @@ Result<std::vector<KernelRequest>> build_pad_borders(const OpInstance& node) {
   const TensorType& type = node.results[0];
   std::vector<KernelRequest> requests;
   std::vector<SizeExpr> begin(type.shape.rank(), 0);
-  Shape extents = type.shape;  // of what is left to fill, from `begin` on
+  Shape extents = type.shape;  // the part that is left to fill, from `begin` on
   const auto fill = [&](std::size_t axis, const SizeExpr& first, const SizeExpr& extent) -> Status {
     if (extent.is(0)) return {};
     Shape border = extents;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definitions of sort and topk. The jit's algorithms decide how to compute them.
+// The definitions of sort and topk. Algorithms in jit decide how to compute them.
 #include <fmt/format.h>
 
 #include "ops/infer.h"

@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// Requests that store what the pad adds around its operand, whose elements are in the result already. They read
-/// nothing. None, if it surely adds nothing.
+/// Requests that store the padding around the operand, whose elements are in the result already. They read nothing.
+/// Empty if the pad certainly adds nothing.
 Result<std::vector<KernelRequest>> build_pad_borders(const OpInstance&);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The definitions of max_pool2d and avg_pool2d, as reductions over windows.
 #include <cmath>
 #include <limits>
 
@@ -66,8 +67,8 @@ struct PoolNest {
                       {n, c, dims[0].walked_by(i, kh), dims[1].walked_by(j, kw)}, options);
   }
 
-  /// How many points of the window at output index `dim` count: those of the operand, and of the padding if
-  /// `counts_padding`. i64.
+  /// The number of points of the window at output index `dim` that count, as an i64: those of the operand, and those of
+  /// the padding if `counts_padding`.
   BodyValue count(const AffineIndex& dim, const WindowDim& window, bool counts_padding) {
     BodyBuilder& b = nest.epilogue();
     const auto i64 = [&](std::int64_t value) { return b.constant_int(DType::kI64, value); };
@@ -79,7 +80,7 @@ struct PoolNest {
   }
 };
 
-/// -inf for floats; converting to an integer saturates to its lowest value.
+/// -inf for floats; converting that to an integer saturates to its lowest value.
 Scalar lowest(DType dtype) { return Scalar::from_double(dtype, -std::numeric_limits<double>::infinity()); }
 
 Result<std::vector<KernelRequest>> build_max_pool(const OpInstance& node) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over axes, and argmax and argmin along one axis.
+// The definitions of reductions over axes, and of argmax and argmin along one axis.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -116,7 +116,7 @@ OpDef reduction() {
   return def;
 }
 
-/// `reason`: why there must be an element.
+/// `reason`: why there must be at least one element.
 InferResult infer_arg(Types operands, const Attributes& attributes, std::string_view reason) {
   const auto& attrs = std::get<ArgAttrs>(attributes);
   MILLRACE_TRY(expect_dtype(operands, 0, kArithmetic));

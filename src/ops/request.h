@@ -9,7 +9,7 @@
 
 namespace millrace::ops {
 
-/// The one request of an op that is one nest.
+/// The requests of an op whose kernel is a single nest.
 inline Result<std::vector<KernelRequest>> finish_request(LoopKernelBuilder& nest) {
   MILLRACE_TRY_ASSIGN(LoopKernel kernel, nest.finish());
   std::vector<KernelRequest> requests;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views: they only rename elements. build() makes the copy that is needed where a view is not possible.
+// The definitions of views, which only rename elements. build() makes the copy that is needed where a view is not
+// possible.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ Result<std::vector<KernelRequest>> build_copy(std::string name, const TensorType
   return finish_request(nest);
 }
 
-/// Refuses a dim of -1, which stands in the attributes only when no extent can fill it.
+/// Refuses a dim of -1, which remains in the attributes only if no extent can fill it.
 Status refuse_unknown_dim(const TensorType& operand, const Shape& shape) {
   const auto unknown = std::ranges::count_if(shape.dims(), [](const SizeExpr& dim) { return dim.is(-1); });
   if (unknown == 0) return {};
@@ -127,7 +128,7 @@ Result<std::vector<KernelRequest>> build_broadcast(const OpInstance& node) {
   });
 }
 
-/// No dim has as many elements (broken_limit).
+/// No dim has that many elements (broken_limit).
 constexpr std::int64_t kBeyondExtents = std::int64_t{1} << 48;
 
 InferResult infer_slice(Types operands, const Attributes& attributes) {
@@ -148,8 +149,7 @@ InferResult infer_slice(Types operands, const Attributes& attributes) {
                       attrs.start[d].to_text(), d, attrs.stop[d].to_text(), shape[d].to_text(), operands[0].to_text(),
                       "stay inside the operand"));
     }
-    // A step larger than every extent takes one element regardless of its value. Clamping it keeps the size within
-    // int64.
+    // A step larger than every extent takes one element, whatever its value. Clamping it keeps the size within int64.
     dims.push_back(ceil_div(attrs.stop[d] - attrs.start[d], std::min(attrs.step[d], kBeyondExtents)));
   }
   return Inference({{operands[0].dtype, Shape(std::move(dims))}}, std::move(needed));

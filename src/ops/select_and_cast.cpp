@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise ops with operands of different dtypes, or with attributes.
+// The definitions of elementwise ops with operands of different dtypes, or with attributes.
 #include "ops/elementwise.h"
 
 namespace millrace {
@@ -25,16 +25,16 @@ InferResult infer_cast(Types operands, const Attributes& attributes) {
 
 }  // namespace
 
-/// The host returns the chosen scalar unchanged, also for f16 and bf16.
+/// The host returns the chosen scalar unchanged, even for f16 and bf16.
 OpDef define_select() {
   OpDef def = elementwise<[](auto& b, auto x) { return b.select(x[0], x[1], x[2]); }>(infer_select);
   def.host = [](HostEval&, BodyOperands<HostEval> x, const Attributes&) { return x[0].bits != 0 ? x[1] : x[2]; };
   return def;
 }
 
-/// A cast to f16 or bf16 rounds and widens again, so that nodes fused behind it see the value they would have loaded.
-/// Only f32 converts to 16 bits. Other dtypes are first rounded to f32 by round-to-odd, which makes the second rounding
-/// correct.
+/// A cast to f16 or bf16 rounds and widens again, so that nodes fused after it see the value that they would have
+/// loaded. Only f32 converts to 16 bits. Other dtypes are first rounded to f32 by round-to-odd, which makes the second
+/// rounding correct.
 OpDef define_cast() {
   OpDef def = elementwise<[](auto& b, auto x, const Attributes& attributes) {
     const DType to = std::get<CastAttrs>(attributes).dtype;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definitions of scans and scatters. The jit's algorithms decide how to compute them.
+// The definitions of scans and scatters. Algorithms in jit decide how to compute them.
 #include <fmt/format.h>
 
 #include "ops/infer.h"
@@ -19,7 +19,7 @@ InferResult infer_scatter(Types operands, const Attributes& attributes) {
   MILLRACE_TRY(expect_dtype(operands, 0, kSet));
   MILLRACE_TRY_ASSIGN(const TensorType updates, gathered_type(operands, std::get<GatherAttrs>(attributes).axis));
   if (operands[2] != updates) {
-    return invalid_argument(fmt::format("operand 2 is {}, expected {}, what gather takes from there; {}",
+    return invalid_argument(fmt::format("operand 2 is {}, expected {}like the result of gather; {}",
                                         operands[2].to_text(), updates.to_text(),
                                         operands[2].dtype != updates.dtype ? "insert a cast" : "reshape it"));
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The checks of windows that convolutions and pools share.
 #include "ops/window.h"
 
 #include <fmt/format.h>

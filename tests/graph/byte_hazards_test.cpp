@@ -226,7 +226,7 @@ TEST_CASE("the simulator finds a kernel that touches more bytes than its dispatc
   const std::string found = run(list);
   CAPTURE(found);
   CHECK(found.find(" stores bytes [") != std::string::npos);
-  CHECK(found.ends_with(", and the dispatch says [32, 63); say all that the kernel touches"));
+  CHECK(found.ends_with(", but the dispatch states [32, 63); state everything that the kernel touches"));
   dispatch.touched[1] = dispatch.buffers[1];
   dispatch.touched[1].range.offset_bytes = list.add_size(32);
   dispatch.touched[1].range.length_bytes = list.add_size(32);
@@ -234,8 +234,9 @@ TEST_CASE("the simulator finds a kernel that touches more bytes than its dispatc
     dispatch.touched[1].rows = {{list.add_size(16), list.add_size(row)}};
     const std::string in_rows = run(list);
     CAPTURE(in_rows);
-    CHECK(in_rows.ends_with(", and the dispatch says [32, 64) by 15 of 16; say all that the kernel touches") ==
-          (row == 15));
+    CHECK(
+        in_rows.ends_with(", but the dispatch states [32, 64) by 15 of 16; state everything that the kernel touches") ==
+        (row == 15));
   }
 }
 

@@ -133,7 +133,7 @@ TEST_CASE("a wrong index in a branch in a loop names the nodes around it") {
     std::array<std::int64_t, 8> at{0, 0, 0, 8, 0, 0, 0, 0};
     float sum = 0;
     CHECK(session.run({bind(x), bind(at)}, {bind(y), bind(std::span(&sum, 1))}).message() ==
-          "run: %5 = while: %5 = if: %3 = gather: an index of operand 1, %at of i64[8], is outside of axis 0 of "
+          "run: %5 = while: %5 = if: %3 = gather: an index of operand 1, %at of i64[8], is outside axis 0 of "
           "operand 0, "
           "%1 of f32[8]; give -8 to 7");
   }

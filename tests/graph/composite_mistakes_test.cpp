@@ -290,7 +290,7 @@ TEST_CASE("operands that are not tensors of the graph are reported as the compos
   GraphBuilder graph, other;
   Tensor x = f(graph, {4, 8});
   layer_norm(x, f(other, {8}), f(graph, {8}));
-  CHECK(graph.status().message() == "layer_norm: operand 1 is of another graph; build both in one GraphBuilder");
+  CHECK(graph.status().message() == "layer_norm: operand 1 belongs to another graph; build both in one GraphBuilder");
   GraphBuilder empty;
   matmul(f(empty, {4, 8}), Tensor());
   CHECK(empty.status().message() == "matmul: operand 1 is an empty tensor; use what a builder returned");

@@ -217,10 +217,9 @@ TEST_CASE("scatter_elements replaces the element that each index names along the
 TEST_CASE("an index of scatter_elements outside its axis is an error, even inside the tensor") {
   Composed c;
   c.with("x", {2, 3}, counted(6)).with("i", {2, 1}, {3, 0}, DType::kI32).with("u", {2, 1}, {7, 8});
-  CHECK(
-      c.failure([](Composed& given) { return scatter_elements(given["x"], given["i"], given["u"], 1); }) ==
-      "run: scatter_elements: an index of operand 1, i32[2x1], is outside of axis 1 of operand 0, f32[2x3]; give -3 to "
-      "2");
+  CHECK(c.failure([](Composed& given) { return scatter_elements(given["x"], given["i"], given["u"], 1); }) ==
+        "run: scatter_elements: an index of operand 1, i32[2x1], is outside axis 1 of operand 0, f32[2x3]; give -3 to "
+        "2");
 }
 
 TEST_CASE("pools of one dim, and of all dims after the channels") {

@@ -52,7 +52,7 @@ TEST_CASE("an unknown device is named, with the known ones") {
     CHECK(target_error(kUsual, spec) == "device '" + spec + "' is not known; " + std::string(kWhatThereIs));
   }
   CHECK(device_error(kUsual, "") ==
-        "device '': it has no driver; say a driver and what it takes, such as cpu, cpu:avx2 or trace(cpu)");
+        "device '': it has no driver; say a driver and its options, such as cpu, cpu:avx2 or trace(cpu)");
 }
 
 TEST_CASE("a wrapper is opened around any device that can be opened") {
@@ -64,10 +64,9 @@ TEST_CASE("an error inside a wrapper is reported for the device inside") {
   CHECK(device_error(kUsual, "trace(local)") == "device 'local' is not known; " + std::string(kWhatThereIs));
   CHECK(device_error(kUsual, "trace(cpu:threads=0)") ==
         "device 'cpu:threads=0': threads is '0', expected a number from 1 to 1024");
-  CHECK(
-      device_error(kUsual, "trace(trace())") ==
-      "device 'trace()': nothing stands between '(' and ')'; say a driver and what it takes, such as cpu, cpu:avx2 or "
-      "trace(cpu)");
+  CHECK(device_error(kUsual, "trace(trace())") ==
+        "device 'trace()': nothing is between '(' and ')'; say a driver and its options, such as cpu, cpu:avx2 or "
+        "trace(cpu)");
   CHECK(device_error(kUsual, "trace") == "device 'trace' is not known; " + std::string(kWhatThereIs));
   CHECK(device_error(kUsual, "follow(cpu)") == "device 'follow(cpu)' is not known; " + std::string(kWhatThereIs));
 }

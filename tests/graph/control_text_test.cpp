@@ -123,11 +123,11 @@ TEST_CASE("mistakes in loops and conditions name the found and the expected valu
   CHECK(loop([](GraphBuilder&, Tensor x) { return x; }, [](GraphBuilder&, Tensor x) { return Tensors{x}; }) ==
         "%2 = while: operand 0 is f32[4], expected bool[], the condition; cast or reshape it");
   CHECK(loop(some, [](GraphBuilder& graph, Tensor x) { return Tensors{x + graph.input("z", DType::kF32, {4})}; }) ==
-        "%6 = input 'z': inside of a loop or a branch, expected it outside; declare it before");
+        "%6 = input 'z': inside a loop or a branch, expected it outside; declare it before");
   CHECK(loop(some, [](GraphBuilder& graph, Tensor x) {
           graph.output("z", x);
           return Tensors{x};
-        }) == "output 'z': inside of a loop or a branch, expected it outside; declare it before");
+        }) == "output 'z': inside a loop or a branch, expected it outside; declare it before");
   CHECK(loop(some, [](GraphBuilder&, Tensor) { return Tensors{Tensor()}; }) ==
         "%6 = while: the next state 0 is an empty tensor; use what a builder returned");
 }
@@ -145,7 +145,7 @@ TEST_CASE("a tensor of a body does not leave it") {
           CHECK(kept.type() == TensorType{DType::kF32, {}});
           graph.output("y", last[0] + kept);
         }) ==
-        "%9 = add: operand 1 was made inside of a loop or a branch that has ended; let the loop or the branch return "
+        "%9 = add: operand 1 was made inside a loop or a branch that has ended; let the loop or the branch return "
         "it");
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("a function that throws leaves the graph as it was; finish() inside on
         return Tensors{s[0] + 1};
       });
   CHECK(said ==
-        "graph 'early': finish() is called inside of a loop or a branch, expected it after; let the function return");
+        "graph 'early': finish() is called inside a loop or a branch, expected it after; let the function return");
   early.output("z", last[0]);
   CHECK(early.finish().ok());
 }
@@ -194,7 +194,7 @@ TEST_CASE("branches with different types or numbers of results are refused, as a
   CHECK(branch(same, [](Tensor x) { return Tensors{reduce_sum(x, {0})}; }) ==
         "%3 = if: result 0 is f32[4] in 'if_true' and f32[] in 'if_false', expected one type; cast or reshape it");
   CHECK(branch(same, [](Tensor x) { return Tensors{x, x}; }) ==
-        "%2 = if: 'if_true' returns 1 values, 'if_false' 2, expected as many; return one for each");
+        "%2 = if: 'if_true' returns 1 values, 'if_false' 2, expected the same number; return one for each");
   CHECK(branch([](Tensor) { return Tensors{}; }, [](Tensor) { return Tensors{}; }) ==
         "%2 = if: has 0 results, expected 1 to 32; return one");
   CHECK(branch(same, same, DType::kI32) ==
@@ -216,7 +216,7 @@ TEST_CASE("bodies nest sixteen deep, and no deeper") {
         [&](GraphBuilder& graph) { graph.output("y", nest(graph, graph.input("x", DType::kF32, {}), depth)); });
   };
   CHECK(problem(16) == "");
-  CHECK(problem(17).find(" = while: is inside of 16 others, expected at most 15; compute the inner ones outside") !=
+  CHECK(problem(17).find(" = while: is inside 16 others, expected at most 15; compute the inner ones outside") !=
         std::string::npos);
   std::string text = "graph g(%p: bool[], %x: f32[4]) {\n", end;
   for (int i = 0; i < 20000; ++i) {
@@ -226,7 +226,7 @@ TEST_CASE("bodies nest sixteen deep, and no deeper") {
   CHECK(parse_graph(text + "%y = neg(%x)" + end + "return y = %y }")
             .status()
             .message()
-            .find(":18:6: if: is inside of 16 others, expected at most 15; compute the inner ones outside") !=
+            .find(":18:6: if: is inside 16 others, expected at most 15; compute the inner ones outside") !=
         std::string::npos);
 }
 
@@ -236,7 +236,7 @@ TEST_CASE("the parser names the missing part of a loop or a condition") {
   CHECK(parse_problem("%y = if(%p, %x) { graph a(%x: f32[4]) { return r = %x } }").find("expected 'graph'") !=
         std::string::npos);
   CHECK(parse_problem("%y = while(%p, %x) { graph a() { %s = variable(1) : f32[4] return c = %s } }")
-            .find("expected ')'; a state begins with what the loop is given") != std::string::npos);
+            .find("expected ')'; a state begins with the loop's operand") != std::string::npos);
   CHECK(parse_problem("%y = while(%p, %x) { graph a() { %s = variable() : f32[4] return c = %s } }")
             .find("'a' has 1 outputs, expected one, a bool[]: whether to go on; return that") != std::string::npos);
   CHECK(parse_problem("%y = while(%p) { graph a() { %s = variable() : f32[4] return c = %s } }")

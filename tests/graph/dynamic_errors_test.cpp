@@ -89,7 +89,7 @@ TEST_CASE("dims bound by name are those that no input gives, each once") {
   run.dims = {{"k", 2}, {"q", 1}};
   CHECK(run.error() == "run: dim 'q' is bound, and the program has no such symbol; leave it out");
   run.dims = {{"k", 2}, {"rows", 3}};
-  CHECK(run.error() == "run: dim 'rows' is bound by name, and input 'x' tells it by its dim 0; leave it out");
+  CHECK(run.error() == "run: dim 'rows' is bound by name, and input 'x' determines it by its dim 0; leave it out");
   run.dims = {{"k", 2}, {"k", 2}};
   CHECK(run.error() == "run: dim 'k' is bound twice, expected once; leave one out");
   run.dims = {{"k", 3}};
@@ -145,7 +145,8 @@ TEST_CASE("a symbol that no input gives needs an upper bound") {
   GraphBuilder graph;
   graph.output("top", topk(graph.input("x", DType::kF32, {Dim("n")}), Dim("k")).values);
   constexpr std::string_view kMessage =
-      "dim 'k' is no input's extent, so a run binds it by name, and has no upper bound; promise one: 'k in 0..N' in "
+      "dim 'k' is not the extent of any input, so a run binds it by name, and has no upper bound; promise one: 'k in "
+      "0..N' in "
       "text, at_most(N) in C++";
   CHECK(graph.finish().status().message() == kMessage);
   const Graph read = parse_graph(

@@ -32,7 +32,7 @@ Extents extents_of(const std::vector<float>& values);
 /// y = x[i], where i, an i64, may be outside the 4 elements of x; and the message of a run for i = 4.
 Program picked(const CompileOptions&);
 inline constexpr const char* kWrongIndex =
-    "run: %2 = gather: index 4 at [0] of operand 1, %i of i64[1], is outside of axis 0 of operand 0, %x of f32[4]; "
+    "run: %2 = gather: index 4 at [0] of operand 1, %i of i64[1], is outside axis 0 of operand 0, %x of f32[4]; "
     "give -4 to 3";
 
 }  // namespace millrace::test

@@ -98,7 +98,7 @@ TEST_CASE("a code object is for a GPU, and holds kernels") {
   const Target cpu = test::test_context()->target("cpu:avx2").value();
   const LoweredGraph lowered = lower_graph(small_network(), cpu).value();
   CHECK(make_code_object(lowered, cpu).status().message() ==
-        "code object: target cpu:avx2 is no GPU; lower the graph for one, such as amdgpu:gfx1100");
+        "code object: target cpu:avx2 is not a GPU; lower the graph for one, such as amdgpu:gfx1100");
   const Target simulated = test::test_context()->target("sim:gfx90a").value();
   CHECK(make_code_object(lower_graph(small_network(), simulated).value(), simulated).status().message() ==
         "code object: target sim:gfx90a interprets kernels; lower the graph for amdgpu:gfx90a");

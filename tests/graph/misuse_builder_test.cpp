@@ -113,7 +113,7 @@ constexpr Misuse kTensors[] = {
      },
      "layer_norm: operand 1 is an empty tensor; use what a builder returned"},
     {"another graph's operand", [](GraphBuilder& g) { f32(g, {4}) * foreign(); },
-     "%1 = mul: operand 1 is of another graph; build both in one GraphBuilder"},
+     "%1 = mul: operand 1 belongs to another graph; build both in one GraphBuilder"},
     {"a finished graph's operand",
      [](GraphBuilder& g) {
        static GraphBuilder done;
@@ -122,9 +122,9 @@ constexpr Misuse kTensors[] = {
        CHECK(done.finish().ok());
        f32(g, {4}) * x;
      },
-     "%1 = mul: operand 1 is of another graph; build both in one GraphBuilder"},
+     "%1 = mul: operand 1 belongs to another graph; build both in one GraphBuilder"},
     {"an output of another graph", [](GraphBuilder& g) { g.output("y", foreign()); },
-     "output 'y': the tensor is of another graph; build both in one GraphBuilder"},
+     "output 'y': the tensor belongs to another graph; build both in one GraphBuilder"},
     {"an empty output", [](GraphBuilder& g) { g.output("y", Tensor()); },
      "output 'y': the tensor is an empty tensor; use what a builder returned"},
     {"the result of a mistake is passed on, and the first mistake is reported",

@@ -45,11 +45,11 @@ constexpr Misuse kArithmeticTypes[] = {
      "%1 = mul: the number 2.7 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer in its "
      "range"},
     {"a number beyond the integers", [](GraphBuilder& g) { 1e20 + i32(g, {4}); },
-     "%1 = add: the number 1e+20 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer in "
+     "%1 = add: the number 1e+20 next to i32[4], expected one that i32 holds; cast the tensor, or give an integer in "
      "its "
      "range"},
     {"integers by a C++ floating-point number", [](GraphBuilder& g) { i32(g, {4}) / 2.0; },
-     "%1 = div: the number 2 beside i32[4] is of a C++ floating-point type, expected an integer type in an integer "
+     "%1 = div: the number 2 next to i32[4] is of a C++ floating-point type, expected an integer type in an integer "
      "division; cast the tensor, or write 2 as an integer"},
     {"shapes that do not meet", [](GraphBuilder& g) { f32(g, {4, 8}) + g.input("y", DType::kF32, {4}); },
      "%2 = add: operands are f32[4x8] and f32[4], expected dims that are equal or 1, from the last one on; reshape or "
@@ -95,7 +95,7 @@ constexpr Misuse kArithmeticTypes[] = {
     {"neg of bool", [](GraphBuilder& g) { -flag(g, {}); },
      "%1 = neg: operand 0 is bool[], expected an integer or a float; insert a cast"},
     {"clamp of integers to a fraction", [](GraphBuilder& g) { clamp(i32(g, {4}), 0, 2.5); },
-     "clamp: the bound 2.5 beside i32[4], expected an integer; cast the tensor"},
+     "clamp: the bound 2.5 for i32[4], expected an integer; cast the tensor"},
     {"group_norm without channels",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {4});
@@ -248,7 +248,7 @@ constexpr Misuse kOwnKernels[] = {
        static GraphBuilder other;
        g.kernel<Double>("double", f32(other, {4}));
      },
-     "%0 = kernel double: operand 0 is of another graph; build both in one GraphBuilder"},
+     "%0 = kernel double: operand 0 belongs to another graph; build both in one GraphBuilder"},
 };
 
 TEST_CASE("an op takes the number of operands of its row") { expect_refused(kOperandCounts); }

@@ -34,7 +34,7 @@ constexpr Misuse kTransposes[] = {
     {"too few axes", [](GraphBuilder& g) { transpose(f32(g, {4, 8}), {0}); },
      "%1 = transpose: permutation has 1 entry, expected 2 (the dims of operand 0, f32[4x8]); give one for each"},
     {"an axis twice", [](GraphBuilder& g) { transpose(f32(g, {4, 8}), {1, 1}); },
-     "%1 = transpose: permutation[1] is 1, which is there already; name each axis once"},
+     "%1 = transpose: permutation[1] is 1, which is named already; name each axis once"},
     {"an axis that there is not", [](GraphBuilder& g) { transpose(f32(g, {4, 8}), {0, 2}); },
      "%1 = transpose: permutation[1] is 2, expected -2 to 1 for operand 0, f32[4x8]; choose one of its axes"},
 };
@@ -97,13 +97,13 @@ constexpr Misuse kMoves[] = {
     {"concat: scalars", [](GraphBuilder& g) { concat(std::vector{f32(g, {})}, 0); },
      "%1 = concat: axis is 0, but operand 0 is f32[], which has no axes; reshape it"},
     {"concat: dtypes differ", [](GraphBuilder& g) { concat(std::vector{f32(g, {4}), i32(g, {4})}, 0); },
-     "%2 = concat: operand 1 is i32[4], expected f32[4] like operand 0, but along axis 0; insert a cast"},
+     "%2 = concat: operand 1 is i32[4], expected f32[4] like operand 0, except along axis 0; insert a cast"},
     {"concat: other extents",
      [](GraphBuilder& g) { concat(std::vector{f32(g, {4, 8}), g.input("y", DType::kF32, {4, 7})}, 0); },
-     "%2 = concat: operand 1 is f32[4x7], expected f32[4x8] like operand 0, but along axis 0; reshape it"},
+     "%2 = concat: operand 1 is f32[4x7], expected f32[4x8] like operand 0, except along axis 0; reshape it"},
     {"concat: ranks differ",
      [](GraphBuilder& g) { concat(std::vector{f32(g, {4, 8}), g.input("y", DType::kF32, {8})}, 0); },
-     "%2 = concat: operand 1 is f32[8], expected f32[4x8] like operand 0, but along axis 0; reshape it"},
+     "%2 = concat: operand 1 is f32[8], expected f32[4x8] like operand 0, except along axis 0; reshape it"},
     {"gather: by floats",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {4});
@@ -119,7 +119,7 @@ constexpr Misuse kMoves[] = {
     {"iota: of bools", [](GraphBuilder& g) { iota(g, DType::kBool, {4}, 0); },
      "%0 = iota: dtype is bool, expected an integer or a float; cast the result"},
     {"iota: along no axis", [](GraphBuilder& g) { iota(g, DType::kI64, {4}, 1); },
-     "%0 = iota: axis is 1, which is no axis of the result, i64[4]; choose one of its axes"},
+     "%0 = iota: axis is 1, which is not an axis of the result, i64[4]; choose one of its axes"},
     {"iota: of negative extent", [](GraphBuilder& g) { iota(g, DType::kI64, {-4}, 0); },
      "%0 = iota: result 0 is i64[-4], expected extents of 0 or more; correct them"},
 };
@@ -128,10 +128,10 @@ Tensor y(GraphBuilder& g, Shape shape, DType dtype = DType::kF32) { return g.inp
 
 constexpr Misuse kSequences[] = {
     {"scatter: updates of another shape", [](GraphBuilder& g) { scatter(f32(g, {4, 8}), i32(g, {3}), y(g, {8}), 0); },
-     "%3 = scatter: operand 2 is f32[8], expected f32[3x8], what gather takes from there; reshape it"},
+     "%3 = scatter: operand 2 is f32[8], expected f32[3x8] like the result of gather; reshape it"},
     {"scatter: updates of another dtype",
      [](GraphBuilder& g) { scatter_add(f32(g, {4, 8}), i32(g, {3}), y(g, {3, 8}, DType::kI32), 0); },
-     "%3 = scatter_add: operand 2 is i32[3x8], expected f32[3x8], what gather takes from there; insert a cast"},
+     "%3 = scatter_add: operand 2 is i32[3x8], expected f32[3x8] like the result of gather; insert a cast"},
     {"scatter: by floats",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {4});
@@ -154,7 +154,7 @@ constexpr Misuse kComposites[] = {
      "f32[4]; "
      "reshape or cast them"},
     {"resize without sizes", [](GraphBuilder& g) { resize(f32(g, {4}), {0}, {}, ResizeMode::kNearest); },
-     "resize: 1 axes and 0 sizes, expected as many; give one size for each"},
+     "resize: 1 axes and 0 sizes, expected equal numbers; give one size per axis"},
     {"resize of integers", [](GraphBuilder& g) { resize(i32(g, {4}), {0}, {8}, ResizeMode::kLinear); },
      "resize: operand is i32[4], expected a float; insert a cast"},
     {"resize along no axis", [](GraphBuilder& g) { resize(f32(g, {4}), {1}, {8}, ResizeMode::kLinear); },
@@ -241,8 +241,8 @@ constexpr Misuse kComposites[] = {
        Tensor angles = y(g, {5, 3, 2});
        rotary_embedding(f32(g, {3, 4}), angles, angles);
      },
-     "rotary_embedding: operand is f32[3x4] and an angle's cosine or sine f32[5x3x2], expected f32[3x2] or what "
-     "broadcasts to that; reshape or cast it"},
+     "rotary_embedding: operand is f32[3x4] and an angle's cosine or sine f32[5x3x2], expected f32[3x2] or a shape "
+     "that broadcasts to it; reshape or cast it"},
     {"split of a symbol without facts", [](GraphBuilder& g) { split_evenly(f32(g, {Dim("n")}), 2, 0); },
      "split_evenly: 2 parts of axis 0 of f32[n], expected a number up to 4096 that divides its extent; split by "
      "sizes"},
@@ -251,7 +251,7 @@ constexpr Misuse kComposites[] = {
     {"unsqueeze at an axis that there is not", [](GraphBuilder& g) { unsqueeze(f32(g, {8}), {2}); },
      "unsqueeze: axis is 2, expected -2 to 1 for operand 0, f32[8]; choose one of these"},
     {"flip twice along one axis", [](GraphBuilder& g) { flip(f32(g, {2, 8}), {1, -1}); },
-     "flip: axis -1 is there already; name each axis once"},
+     "flip: axis -1 is named twice; name each axis once"},
     {"tile without a count", [](GraphBuilder& g) { tile(f32(g, {2, 8}), {2}); },
      "tile: 1 repeats for f32[2x8], expected one per dim; correct them"},
     {"pad_edge without a count", [](GraphBuilder& g) { pad_edge(f32(g, {2, 8}), {1, 1}, {1}); },
@@ -271,21 +271,20 @@ constexpr Misuse kComposites[] = {
        scatter_elements(f32(g, {2, 8}), indices, y(g, {3, 2}), 1);
      },
      "scatter_elements: indices are i32[3x2] and updates f32[3x2], expected i32 or i64 and one shape, that of "
-     "operand 0, f32[2x8], but along axis 1; reshape or cast them"},
+     "operand 0, f32[2x8], except along axis 1; reshape or cast them"},
     {"update_slice along no axis", [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {2, 8}), 2, 0); },
      "update_slice: axis is 2, expected -2 to 1 for operand 0, f32[4x8]; choose one of these"},
     {"update_slice by another shape", [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {2, 7}), 0, 0); },
-     "update_slice: update is f32[2x7], expected the type of operand 0, f32[4x8], but along axis 0; reshape or "
+     "update_slice: update is f32[2x7], expected the type of operand 0, f32[4x8], except along axis 0; reshape or "
      "cast it"},
     {"update_slice by another rank", [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {8}), 0, 0); },
-     "update_slice: update is f32[8], expected the type of operand 0, f32[4x8], but along axis 0; reshape or cast "
+     "update_slice: update is f32[8], expected the type of operand 0, f32[4x8], except along axis 0; reshape or cast "
      "it"},
     {"update_slice by another dtype", [](GraphBuilder& g) { update_slice(i32(g, {4}), y(g, {2}), -1, 0); },
-     "update_slice: update is f32[2], expected the type of operand 0, i32[4], but along axis 0; reshape or cast "
+     "update_slice: update is f32[2], expected the type of operand 0, i32[4], except along axis 0; reshape or cast "
      "it"},
     {"update_slice by more than there is", [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {5, 8}), 0, 0); },
-     "update_slice: update is f32[5x8], expected at most 4 elements along axis 0, as operand 0, f32[4x8], has; "
-     "slice it"},
+     "update_slice: update is f32[5x8], expected at most 4 elements along axis 0, like operand 0, f32[4x8]; slice it"},
     {"update_slice beyond the end", [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {2, 8}), 0, 3); },
      "update_slice: start is 3 for f32[2x8] along axis 0 of operand 0, f32[4x8], expected 0 to 2, or -4 to -2 to "
      "count from the end; choose one of these"},
@@ -311,7 +310,7 @@ constexpr Misuse kComposites[] = {
     {"a pool of one dim of an image", [](GraphBuilder& g) { max_pool1d(f32(g, {1, 2, 4, 4})); },
      "max_pool1d: operand 0 is f32[1x2x4x4], expected rank 3 (n, c, w); reshape it"},
     {"a global pool of nothing", [](GraphBuilder& g) { global_avg_pool(f32(g, {1, 2})); },
-     "global_avg_pool: operand is f32[1x2], expected dims behind n and c; reshape it"},
+     "global_avg_pool: operand is f32[1x2], expected dims after n and c; reshape it"},
     {"batch_norm of a vector",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {4});
@@ -327,7 +326,7 @@ constexpr Misuse kComposites[] = {
     {"random_bits of a float", [](GraphBuilder& g) { random_bits(f32(g, {}), {4}); },
      "random_bits: seed is f32[], expected u64[]; reshape or cast it"},
     {"multinomial of integers", [](GraphBuilder& g) { multinomial(i32(g, {4}), f32(g, {}), 2); },
-     "multinomial: logits are i32[4] and 2 samples are asked for, expected floats of rank 1 or more and 0 or more "
+     "multinomial: logits are i32[4] and num_samples is 2, expected floats of rank 1 or more and 0 or more "
      "samples; correct them"},
     {"attention of a depth that a run binds",
      [](GraphBuilder& g) {
@@ -363,14 +362,14 @@ constexpr Misuse kOrders[] = {
        GraphBuilder other;
        topk(f32(g, {4}), i32(other, {4}), 1);
      },
-     "topk: operand 1 is of another graph; build both in one GraphBuilder"},
+     "topk: operand 1 belongs to another graph; build both in one GraphBuilder"},
     {"scatter_nd: updates of another shape",
      [](GraphBuilder& g) { scatter_nd(f32(g, {4, 8}), i32(g, {3, 1}), g.input("u", DType::kF32, {3, 4})); },
-     "scatter_nd: updates are f32[3x4], expected f32[3x8], what gather_nd takes from there; reshape or cast "
+     "scatter_nd: updates are f32[3x4], expected f32[3x8] like the result of gather_nd; reshape or cast "
      "them"},
     {"searchsorted: other rows",
      [](GraphBuilder& g) { searchsorted(f32(g, {4, 8}), g.input("v", DType::kF32, {3, 8})); },
-     "searchsorted: operands are f32[4x8] and f32[3x8], expected one dtype, and equal dims but the last; reshape "
+     "searchsorted: operands are f32[4x8] and f32[3x8], expected one dtype, and equal dims except the last; reshape "
      "or "
      "cast one"},
     {"cumulative_argmax: no such axis", [](GraphBuilder& g) { cumulative_argmax(f32(g, {4}), 1); },

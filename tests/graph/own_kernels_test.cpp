@@ -113,7 +113,7 @@ TEST_CASE("a graph refuses two kernels of one name") {
   Tensor x = f32(builder, {4});
   builder.output("y", builder.kernel<Thrice>("mine", builder.kernel<Twice>("mine", builder.kernel<Twice>("mine", x))));
   CHECK(builder.finish().status().message() ==
-        "%3 = kernel mine: the body is another than that of %1, expected one body for a name; rename one kernel");
+        "%3 = kernel mine: the body differs from that of %1, expected one body for a name; rename one kernel");
 }
 
 TEST_CASE("a text's kernel must have a unique name") {

@@ -229,7 +229,7 @@ TEST_CASE("a placement that is refused names the transients") {
   CHECK(message({0, 64, 0}, 192) == "");
   CHECK(message({0, 0, 128}, 192) == "slab: transients 0 and 1 both live at @1 and share bytes; place them apart");
   CHECK(message({0, 64, 128}, 192) == "slab: transients 1 and 2 both live at @3 and share bytes; place them apart");
-  CHECK(message({0, 64, 0}, 191) == "slab: transient 1 has bytes [64, 192), expected them inside of 191");
+  CHECK(message({0, 64, 0}, 191) == "slab: transient 1 has bytes [64, 192), expected them inside 191");
 }
 
 TEST_CASE("a chain of equal transients needs room for two") {

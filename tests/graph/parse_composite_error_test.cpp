@@ -30,7 +30,7 @@ constexpr Mistake kMistakes[] = {
      "  %y = clamp(%x) {low = 1}\n"
      "       ^"},
     {"graph g(%x: i32[4]) {\n  %y = clamp(%x) {low = 0.5, high = 2}\n  return y = %y\n}\n",
-     "g.mr:2:8: clamp: the bound 0.5 beside i32[4], expected an integer; cast the tensor\n"
+     "g.mr:2:8: clamp: the bound 0.5 for i32[4], expected an integer; cast the tensor\n"
      "  %y = clamp(%x) {low = 0.5, high = 2}\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n  %y = matmul(%x)\n  return y = %y\n}\n",

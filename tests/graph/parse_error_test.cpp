@@ -211,7 +211,7 @@ constexpr Mistake kTypes[] = {
      "graph g(%x: f32[n in 5..4]) {}\n"
      "                ^"},
     {"graph g(%x: f32[2*n in 1..4]) {}",
-     "g.mr:1:21: found 'in', expected facts beside one symbol only; put the symbol and its facts in parentheses\n"
+     "g.mr:1:21: found 'in', expected facts next to one symbol only; put the symbol and its facts in parentheses\n"
      "graph g(%x: f32[2*n in 1..4]) {}\n"
      "                    ^"},
 };

@@ -265,7 +265,7 @@ TEST_CASE("a copy whose rows would not be contiguous, and one of a pad, name the
          const Tensor a = broadcast_to(reshape(slice(x, {0, 0}, {n, 6}), {n, 6, 1}), {n, 6, 16});
          return pad(a * 2.0, {0, 0, 1}, {0, 0, 0});
        },
-       {"%6 may have no rows; say so of its dims, if they have: at_least(1)"}},
+       {"%6 may have no rows; if its dims are never 0, promise it: at_least(1)"}},
       {[](Tensor x) {
          const SizeExpr n = Dim("n").at_least(1).at_most(3), m = Dim("m").at_least(1).at_most(5);
          const Tensor a = broadcast_to(slice(x, {0, 0}, {1, 1}), {2, 4 - n, 4 - n, m * 16});

@@ -55,7 +55,7 @@ TEST_CASE("a gather index outside its axis is an error from run that names the n
       indices[1] = wrong;
       CHECK(run().message() ==
             "run: %5 = gather: index " + std::to_string(wrong) +
-                " at [1] of operand 1, %i of i32[3], is outside of axis 0 of operand 0, %4 of f32[5]; give -5 to 4");
+                " at [1] of operand 1, %i of i32[3], is outside axis 0 of operand 0, %4 of f32[5]; give -5 to 4");
       CHECK(run().code() == StatusCode::kOutOfRange);
     }
     indices[1] = 1;

@@ -51,34 +51,34 @@ TEST_CASE("a mistake in a file is reported with the tensor and the values") {
   cut.resize(100);
   CHECK(Safetensors::parse("f", cut).status().message() ==
         "safetensors 'f': a header of 132 bytes, but 92 bytes follow; is it a safetensors file?");
-  CHECK(error_of("[]") == "safetensors 'f': the header is no JSON object");
+  CHECK(error_of("[]") == "safetensors 'f': the header is not a JSON object");
   CHECK(error_of(R"({"w":3,"v":{"w":1},"w":3})") == "safetensors 'f': the header has 'w' twice");
-  CHECK(error_of("{,") == "safetensors 'f': the header is no JSON object");
-  CHECK(error_of(R"({"w":3})") == "safetensors 'f': 'w': the entry is no JSON object");
+  CHECK(error_of("{,") == "safetensors 'f': the header is not a JSON object");
+  CHECK(error_of(R"({"w":3})") == "safetensors 'f': 'w': the entry is not a JSON object");
   CHECK(error_of(R"({"w":{"shape":[1]}})") == "safetensors 'f': 'w': has no dtype");
   CHECK(error_of(R"({"w":{"dtype":"F8","shape":[1]}})") ==
         "safetensors 'f': 'w': dtype 'F8' is not known; convert the tensor");
   CHECK(error_of(R"({"w":{"dtype":"\n\u009b","shape":[1]}})") ==
         "safetensors 'f': 'w': dtype '\\n\\xc2\\x9b' is not known; convert the tensor");
-  CHECK(error_of(R"({"w":{"dtype":"F32","shape":[-1]}})") == "safetensors 'f': 'w': shape is no list of sizes");
+  CHECK(error_of(R"({"w":{"dtype":"F32","shape":[-1]}})") == "safetensors 'f': 'w': shape is not a list of sizes");
   CHECK(error_of(R"({"w":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1]}})") ==
         "safetensors 'f': 'w': rank 9, expected at most 8");
   CHECK(error_of(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296,4294967296]}})") ==
         "safetensors 'f': 'w': the shape has more than 2^48 elements");
   CHECK(error_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4]}})") ==
-        "safetensors 'f': 'w': data_offsets is no pair of offsets");
+        "safetensors 'f': 'w': data_offsets is not a pair of offsets");
   CHECK(error_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})") ==
         "safetensors 'f': 'w': data_offsets [8, 12] are not within the 9 data bytes");
   CHECK(error_of(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})") ==
         "safetensors 'f': 'w': holds 4 bytes, expected 8 for f32[2]");
   CHECK(error_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8) ==
-        "safetensors 'f': bytes [0, 4) are of no tensor, expected each byte in one; write the file anew");
+        "safetensors 'f': bytes [0, 4) belong to no tensor, expected each byte in one; write the file anew");
   CHECK(error_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 8) ==
-        "safetensors 'f': bytes [4, 8) are of no tensor, expected each byte in one; write the file anew");
+        "safetensors 'f': bytes [4, 8) belong to no tensor, expected each byte in one; write the file anew");
   CHECK(error_of(R"({"v":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
                  R"("w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
                  12) ==
-        "safetensors 'f': bytes [4, 8) are of two tensors, expected each byte in one; write the file anew");
+        "safetensors 'f': bytes [4, 8) belong to two tensors, expected each byte in one; write the file anew");
   CHECK(error_of(R"({"m":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})", 3) ==
         "safetensors 'f': 'm': has a bool that is neither 0 nor 1; save it as .to(torch.bool)");
   CHECK(Safetensors::read("/nowhere/f").status().message() ==
@@ -92,7 +92,8 @@ TEST_CASE("in a header, the last member of a name counts, and unknown ones are s
     const auto file = Safetensors::parse("f", file_of("{\"w\":" + entry + "}", 8));
     return file.ok() ? file->entries().at("w").type.to_text() : file.status().message();
   };
-  const std::string kOffsets = R"(,"data_offsets":[0,8]})", kNoList = "safetensors 'f': 'w': shape is no list of sizes";
+  const std::string kOffsets = R"(,"data_offsets":[0,8]})",
+                    kNoList = "safetensors 'f': 'w': shape is not a list of sizes";
   CHECK(type_of(R"({"dtype":"F32","shape":[2])" + kOffsets) == "f32[2]");
   CHECK(type_of(R"({"more":{"dtype":"U8","shape":[9]},"list":[1,[2,"F64"]],"dtype":"F32","shape":[2])" + kOffsets) ==
         "f32[2]");
@@ -100,14 +101,14 @@ TEST_CASE("in a header, the last member of a name counts, and unknown ones are s
         "f32[2]");
   CHECK(type_of(R"({"dtype":"U8","shape":[2,"x"],"dtype":"F32","shape":[2])" + kOffsets) == "f32[2]");
   CHECK(type_of(R"({"dtype":"F32","shape":[2],"dtype":[])" + kOffsets) == "safetensors 'f': 'w': has no dtype");
-  CHECK(type_of(R"(["dtype","F32"])") == "safetensors 'f': 'w': the entry is no JSON object");
+  CHECK(type_of(R"(["dtype","F32"])") == "safetensors 'f': 'w': the entry is not a JSON object");
   for (const char* shape : {"[2,-1]", "[2,1.0]", "[2,[1]]", "[2,{}]", "[2,null]", "[true]", R"(["2"])", "2", "{}",
                             R"({"0":2})", "[18446744073709551616]"}) {
     CAPTURE(shape);
     CHECK(type_of(R"({"dtype":"F32","shape":)" + std::string(shape) + kOffsets) == kNoList);
   }
-  CHECK(error_of(R"([{"w":{"dtype":"F32"}}])") == "safetensors 'f': the header is no JSON object");
-  CHECK(error_of(std::string(1'000'000, '[')) == "safetensors 'f': the header is no JSON object");
+  CHECK(error_of(R"([{"w":{"dtype":"F32"}}])") == "safetensors 'f': the header is not a JSON object");
+  CHECK(error_of(std::string(1'000'000, '[')) == "safetensors 'f': the header is not a JSON object");
 }
 
 TEST_CASE("a file's header is checked before its data is read, however long the data is") {
@@ -119,7 +120,7 @@ TEST_CASE("a file's header is checked before its data is read, however long the 
     return Safetensors::read(path).status().message();
   };
   std::vector<std::byte> front(8);
-  CHECK(error_of_file(front) == where + "the header is no JSON object");
+  CHECK(error_of_file(front) == where + "the header is not a JSON object");
   std::uint64_t length = 100'000'001;
   std::memcpy(front.data(), &length, 8);
   CHECK(error_of_file(front) ==
@@ -129,7 +130,7 @@ TEST_CASE("a file's header is checked before its data is read, however long the 
   CHECK(error_of_file(front) ==
         where + "a header of 1152921504606846976 bytes, but 8796093022200 bytes follow; is it a safetensors file?");
   CHECK(error_of_file(file_of(kGood, 9)) ==
-        where + "bytes [9, 8796093022068) are of no tensor, expected each byte in one; write the file anew");
+        where + "bytes [9, 8796093022068) belong to no tensor, expected each byte in one; write the file anew");
 }
 
 TEST_CASE("a pipe is read as a file is, and one that holds more or less is refused") {

@@ -186,7 +186,7 @@ TEST_CASE("scratch that is written twice keeps the order of its readers") {
   std::swap(steps[StepId{0}], steps[StepId{2}]);
   std::swap(steps[StepId{0}].timepoint, steps[StepId{2}].timepoint);
   CHECK(verify(made.schedule).message() ==
-        "step first: stands after second, which the graph has later and which writes the same bytes of t; keep their "
+        "step first: comes after second, which is later in the graph and writes the same bytes of t; keep their "
         "order");
 }
 
@@ -214,7 +214,8 @@ TEST_CASE("verify names parts that do not exist or lie outside, and outputs that
   CHECK(damaged(a, {"%b", y, {}, {36, 32}}) ==
         "part %b: is bytes [36, 68) of y, expected some of its 64\n"
         "step high: touches bytes [36, 68) of y, expected some of its 64");
-  CHECK(damaged(a, {"%b", x, {}, {32, 32}}) == "step high: uses part 1, which is none of y; name one of its parts");
+  CHECK(damaged(a, {"%b", x, {}, {32, 32}}) ==
+        "step high: uses part 1, which is not a part of y; name one of its parts");
   CHECK(damaged({"%a", y, PartId{1}, {0, 32}}, b) ==
         "part %a: is in resource 1 or part 1, expected an earlier part of a resource of the schedule");
 }

@@ -117,14 +117,14 @@ TEST_CASE("mistakes are reported with the scopes that they are in") {
               [&](std::span<const Tensor> s) { return std::vector{inside = s[0] * 2}; });
           inside.named("inside");
         },
-        "named: operand 0 was made inside of a loop or a branch that has ended; let the loop or the branch return it"},
+        "named: operand 0 was made inside a loop or a branch that has ended; let the loop or the branch return it"},
        {"an update of what is no variable",
         [](GraphBuilder& graph) {
           Tensor x = f32(graph, {4});
           const auto scope = graph.scope("s");
           graph.update(exp(x).named("y"), x);
         },
-        "update of %s/y = exp, which is no variable; name one"}}});
+        "update of %s/y = exp, which is not a variable; name one"}}});
 }
 
 TEST_CASE("texts with wrong scopes are refused") {
@@ -257,7 +257,7 @@ TEST_CASE("a failing run names the value with its scopes") {
   const std::array<std::int32_t, 2> indices{0, 3};
   std::array<float, 2> y{};
   CHECK(session.run({bind(table), bind(indices)}, {bind(y)}).message() ==
-        "run: %embedding/rows = gather: index 3 at [1] of operand 1, %i of i32[2], is outside of axis 0 of operand 0, "
+        "run: %embedding/rows = gather: index 3 at [1] of operand 1, %i of i32[2], is outside axis 0 of operand 0, "
         "%embedding/table of f32[3]; give -3 to 2");
 }
 

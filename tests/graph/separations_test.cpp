@@ -42,8 +42,8 @@ TEST_CASE("elements that are broadcast are named as such") {
   const Tensor x = graph.input("x", DType::kF32, {8, 8});
   graph.output("y", x - broadcast_to(reduce_max(x, {1}, true), {8, 8}));
   CHECK(separations_of(graph) ==
-        "%1 -> %3: %3 = sub needs each element at several points, by %2 = broadcast; nothing helps where it is a "
-        "reduction's result, else broadcast before %1\n");
+        "%1 -> %3: %3 = sub needs each element at several points, by %2 = broadcast; nothing helps if it is a "
+        "reduction's result, otherwise broadcast before %1\n");
 }
 
 TEST_CASE("nodes that only read memory, and nodes without an epilogue, are named") {
@@ -172,7 +172,7 @@ TEST_CASE("a limit of nodes is named with both numbers") {
   graph.output("y", x);
   CHECK(separations_of(graph) ==
         "%128 -> %129: they have 129 nodes together, a dispatch has at most 128; fewer nodes would help, but one more "
-        "pass over memory is cheap next to so many\n");
+        "pass over memory is cheap by comparison\n");
 }
 
 TEST_CASE("a limit of instructions is named with both numbers") {
@@ -188,8 +188,8 @@ TEST_CASE("a limit of instructions is named with both numbers") {
     CHECK(to_text(dispatch.graph, edge)
               .find(": they take about " + std::to_string(edge.found) + " instructions together, a kernel at most " +
                     std::to_string(edge.limit) +
-                    "; simpler functions would help, but one more pass over memory is cheap next "
-                    "to so many") != std::string::npos);
+                    "; simpler functions would help, but one more pass over memory is cheap by comparison") !=
+          std::string::npos);
   }
 }
 

@@ -76,7 +76,7 @@ TEST_CASE("an index out of range is the run's error, as on other devices") {
   const std::array<std::int64_t, 1> outside{4};
   std::array<float, 1> y{};
   CHECK(session.run(std::array{bind(values), bind(outside)}, std::array{bind(y)}).message() ==
-        "run: %2 = gather: index 4 at [0] of operand 1, %index of i64[1], is outside of axis 0 of operand 0, %table of "
+        "run: %2 = gather: index 4 at [0] of operand 1, %index of i64[1], is outside axis 0 of operand 0, %table of "
         "f32[4]; give -4 to 3");
 }
 
@@ -142,7 +142,7 @@ TEST_CASE("an unknown device, or GPU, is named with the known ones") {
     return compile(builder.finish().value(), on(device)).status().message();
   };
   CHECK(error("sim") ==
-        "device 'sim': target 'sim': which GPU is not said, expected one of: gfx90a, gfx942, gfx1030, gfx1100, "
+        "device 'sim': target 'sim': no GPU is named, expected one of: gfx90a, gfx942, gfx1030, gfx1100, "
         "gfx1151, gfx1201; say sim:gfx90a");
   CHECK(error("sim:gfx906") ==
         "device 'sim:gfx906': target 'sim:gfx906': gfx target 'gfx906' is not known, expected one of: gfx90a, gfx942, "

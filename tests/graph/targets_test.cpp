@@ -121,7 +121,7 @@ TEST_CASE("the kernels of a GPU's variant are one code object") {
     }
   }
   CHECK(make_code_object(program.variants()[0]).status().message() ==
-        "code object: target cpu:baseline is no GPU; lower the graph for one, such as amdgpu:gfx1100");
+        "code object: target cpu:baseline is not a GPU; lower the graph for one, such as amdgpu:gfx1100");
 }
 
 TEST_CASE("a device that a program has no variant for is refused, with the targets that it has") {

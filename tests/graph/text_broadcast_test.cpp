@@ -171,12 +171,13 @@ constexpr Mistake kUnfitOperands[] = {
      "  %z = add(%x, %y)\n"
      "       ^"},
     {"graph g(%x: i32[4]) {\n  %y = add(%x, 0.5)\n  return y = %y\n}\n",
-     "g.mr:2:8: add: the number 0.5 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer in "
+     "g.mr:2:8: add: the number 0.5 next to i32[4], expected one that i32 holds; cast the tensor, or give an integer "
+     "in "
      "its range\n"
      "  %y = add(%x, 0.5)\n"
      "       ^"},
     {"graph g(%x: i32[4]) {\n  %y = div(%x, 2.0)\n  return y = %y\n}\n",
-     "g.mr:2:8: div: the number 2 beside i32[4] is of a C++ floating-point type, expected an integer type in an "
+     "g.mr:2:8: div: the number 2 next to i32[4] is of a C++ floating-point type, expected an integer type in an "
      "integer "
      "division; cast the tensor, or write 2 as an integer\n"
      "  %y = div(%x, 2.0)\n"

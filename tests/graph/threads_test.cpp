@@ -128,7 +128,7 @@ TEST_CASE("a wrong index is reported identically on several threads") {
     }
   }
   CHECK(messages[0] ==
-        "run: %2 = gather: index 100 at [7] of operand 1, %i of i64[400000], is outside of axis 0 of operand 0, %x of "
+        "run: %2 = gather: index 100 at [7] of operand 1, %i of i64[400000], is outside axis 0 of operand 0, %x of "
         "f32[100]; give -100 to 99");
   CHECK(std::ranges::count(messages, messages[0]) == 6);
 }

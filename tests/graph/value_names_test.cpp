@@ -71,7 +71,7 @@ TEST_CASE("a run names values as the text does") {
   };
   CHECK(run(2) == "run: %values, %\"the indices\" = topk needs 3 <= n, found 3 and 2 with n = 2; bind other sizes");
   CHECK(run(3) ==
-        "run: %picked = gather: index 3 at [1] of operand 1, %i of i32[2], is outside of axis 0 of operand 0, %values "
+        "run: %picked = gather: index 3 at [1] of operand 1, %i of i32[2], is outside axis 0 of operand 0, %values "
         "of f32[3]; give -3 to 2");
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("verify finds a wrong number of names, and names that are taken") {
   graph.nodes[NodeId{2}].names = {"values"};
   graph.nodes[NodeId{3}].names = {"x"};
   CHECK(verify(graph).message() ==
-        "%2 = topk: has 1 names, expected 2 as results, or none; name all or none\n"
+        "%2 = topk: has 1 names, expected 2, one per result, or none; name all or none\n"
         "%3 = gather: the name 'x' is taken; give every value its own");
 }
 

@@ -156,7 +156,7 @@ TEST_CASE("get and set report a misfit, and change nothing") {
         "get: variable 'sum' is null, expected 16 bytes for f32[4]; bind memory");
   const std::shared_ptr<Buffer> buffer = counter().device()->allocate(16).value();
   CHECK(session.set("sum", bind(*buffer)).message() ==
-        "set: variable 'sum' is bound to a buffer of a device, expected memory of the caller's; bind that");
+        "set: variable 'sum' is bound to a buffer of a device, expected caller memory; bind that");
   CHECK(get(session) == Four{1, 2, 3, 4});
   GraphBuilder stateless;
   stateless.output("y", stateless.input("x", DType::kF32, {4}));
@@ -190,7 +190,8 @@ TEST_CASE("variables are saved to a file and restored by name, all or none") {
   square.update(matrix, matrix * 2.0);
   Session different = Session::create(compiled(square)).value();
   CHECK(restore_variables(different, path).message() ==
-        "restore variables: 'sum' in '" + path + "' is f32[4], expected f32[2x2]; give what was saved of this program");
+        "restore variables: 'sum' in '" + path +
+            "' is f32[4], expected f32[2x2]; give a file that was saved by this program");
   CHECK(get(different) == Four{9, 9, 9, 9});
 }
 
@@ -225,7 +226,7 @@ TEST_CASE("a refused run changes no variable; after a failed one, the session co
     CHECK(!session.run({bind(inside)}, {}).ok());
     CHECK(get(session, "v") == Four{1, 1, 9, 1});
     CHECK(session.run({bind(outside), bind(value)}, {}).message() ==
-          "run: %3 = scatter: index 4 at [0] of operand 1, %at of i64[1], is outside of axis 0 of operand 0, %v of "
+          "run: %3 = scatter: index 4 at [0] of operand 1, %at of i64[1], is outside axis 0 of operand 0, %v of "
           "f32[4]; give -4 to 3");
     REQUIRE(session.reset().message() == "");
     REQUIRE(session.run({bind(inside), bind(value)}, {}).message() == "");

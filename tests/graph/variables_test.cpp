@@ -96,8 +96,8 @@ TEST_CASE("the builder names the variable and its mistake") {
   CHECK(complaint([](GraphBuilder& graph) { graph.variable("", kFour); }) ==
         "%0 = variable '': the name is empty; give every variable a name");
   CHECK(complaint([](GraphBuilder& graph) { graph.variable("v", {DType::kF32, {Dim("n").at_most(8), 2}}); }) ==
-        "%0 = variable 'v': the type is f32[n, 2], expected dims that are numbers, as a session allocates it "
-        "before a run; give the largest");
+        "%0 = variable 'v': the type is f32[n, 2], expected dims that are numbers, as a session allocates it before a "
+        "run; give the maximum");
   CHECK(complaint([](GraphBuilder& graph) { graph.variable("v", {4}, std::array<float, 3>{}); }) ==
         "%0 = variable 'v': begins with 12 bytes, expected 16 for f32[4], or the 4 of one element; give every element "
         "once");
@@ -107,7 +107,7 @@ TEST_CASE("the builder names the update and its mistake") {
   CHECK(complaint([](GraphBuilder& graph) {
           const Tensor x = graph.input("x", DType::kF32, {4});
           graph.update(x, x);
-        }) == "update of %0 = input, which is no variable; name one");
+        }) == "update of %0 = input, which is not a variable; name one");
   CHECK(complaint([](GraphBuilder& graph) {
           const Tensor v = graph.variable("v", kFour);
           graph.update(v, v * 2);
@@ -126,7 +126,7 @@ TEST_CASE("the builder names the update and its mistake") {
 TEST_CASE("the parser names the place of a mistake about variables") {
   const auto message = [](const std::string& text) { return parse_graph(text, {.name = "g"}).status().message(); };
   CHECK(message("graph g(%x: f32[2]) { %v = variable(1, 2) : f32[2]\n update %x = %v return }") ==
-        "g:2:9: update of %0 = input, which is no variable; name one\n"
+        "g:2:9: update of %0 = input, which is not a variable; name one\n"
         " update %x = %v return }\n"
         "        ^");
   CHECK(message("graph g(%x: f32[2]) { %v = variable(1, 2) : f32[2]\n update %v = %x update %v = %v return }") ==
@@ -179,7 +179,7 @@ TEST_CASE("verify names each variable and update that breaks a rule") {
   CHECK(broken([](Graph& graph) { graph.updates[0].variable = NodeId{9}; }) ==
         "update of %9, which the graph does not have; name a variable");
   CHECK(broken([](Graph& graph) { graph.updates[0].variable = NodeId{2}; }) ==
-        "update of %2 = add, which is no variable; name one");
+        "update of %2 = add, which is not a variable; name one");
   CHECK(broken([](Graph& graph) { graph.updates[0].value = {NodeId{2}, 1}; }) ==
         "update of %sum: is result 1 of %2, which the graph does not have; name one that it has");
 }

@@ -79,13 +79,13 @@ constexpr Damage kInterfaceDamage[] = {
     {"an input that is not one", [](Graph& g) { g.inputs[0] = NodeId{2}; },
      "graph input 0 is %2, which is no input node; list input nodes"},
     {"an input that there is not", [](Graph& g) { g.inputs.push_back(NodeId{99}); },
-     "graph input 1 is %99, which is no input node; list input nodes\n"
-     "the graph lists 2 inputs and has 1 input nodes, expected as many; list each once"},
+     "graph input 1 is %99, which is not an input node; list input nodes\n"
+     "the graph lists 2 inputs and has 1 input nodes, expected the same number; list each once"},
     {"an input listed twice", [](Graph& g) { g.inputs.push_back(NodeId{0}); },
      "%0 = input: the name 'x' is taken; give every input its own\n"
-     "the graph lists 2 inputs and has 1 input nodes, expected as many; list each once"},
+     "the graph lists 2 inputs and has 1 input nodes, expected the same number; list each once"},
     {"an input that is not listed", [](Graph& g) { g.inputs.clear(); },
-     "the graph lists 0 inputs and has 1 input nodes, expected as many; list each once"},
+     "the graph lists 0 inputs and has 1 input nodes, expected the same number; list each once"},
     {"an input without a name", [](Graph& g) { std::get<InputNode>(node(g, 0).what).name.clear(); },
      "%0 = input: the name is empty; give every input a name"},
     {"no output", [](Graph& g) { g.outputs.clear(); }, "the graph has no output; name what it computes with output()"},

@@ -29,7 +29,7 @@ TEST_CASE("the index, its place and both operands are named, even if the indices
   std::array<std::int64_t, 6> i{0, 1, 2, 3, std::int64_t{1} << 40, 9};
   std::array<float, 12> y{};
   CHECK(session.run(std::array{bind(x, {5, 2}), bind(i)}, std::array{bind(y)}).message() ==
-        "run: %y = gather: index 1099511627776 at [1, 1] of operand 1, %i of i64[2x3], is outside of axis 0 of operand "
+        "run: %y = gather: index 1099511627776 at [1, 1] of operand 1, %i of i64[2x3], is outside axis 0 of operand "
         "0, %x of f32[5x2]; give -5 to 4");
 }
 
@@ -41,7 +41,7 @@ TEST_CASE("an index into an empty axis is reported as such") {
   std::int32_t i = 0;
   const auto none = std::span(x).first(0);
   CHECK(session.run(std::array{bind(none, {0}), bind(std::span(&i, 1))}, std::array{bind(y)}).message() ==
-        "run: %y = gather: index 0 at [] of operand 1, %i of i32[], is outside of axis 0 of operand 0, %x of f32[0]; "
+        "run: %y = gather: index 0 at [] of operand 1, %i of i32[], is outside axis 0 of operand 0, %x of f32[0]; "
         "the axis is empty, so no index is valid");
 }
 
@@ -52,17 +52,16 @@ TEST_CASE("a wrong index among constants or outputs is found, too") {
   Session session = Session::create(constant).value();
   std::array<float, 6> x{};
   std::array<float, 2> y{};
-  CHECK(
-      session.run(std::array{bind(x, {6})}, std::array{bind(y)}).message() ==
-      "run: %y = gather: index -7 at [1] of operand 1, %i of i32[2], is outside of axis 0 of operand 0, %x of f32[6]; "
-      "give -6 to 5");
+  CHECK(session.run(std::array{bind(x, {6})}, std::array{bind(y)}).message() ==
+        "run: %y = gather: index -7 at [1] of operand 1, %i of i32[2], is outside axis 0 of operand 0, %x of f32[6]; "
+        "give -6 to 5");
   const Program computed = compiled(
       "graph g(%x: f32[6], %j: i32[2]) {\n  %i = cumulative_sum(%j) {axis = 0}\n  %y = gather(%x, %i) {axis = 0}\n"
       "  return y = %y, i = %i\n}\n");
   Session other = Session::create(computed).value();
   std::array<std::int32_t, 2> j{3, 3}, i{};
   CHECK(other.run(std::array{bind(x), bind(j)}, std::array{bind(y), bind(i)}).message() ==
-        "run: %y = gather: index 6 at [1] of operand 1, %i of i32[2], is outside of axis 0 of operand 0, %x of f32[6]; "
+        "run: %y = gather: index 6 at [1] of operand 1, %i of i32[2], is outside axis 0 of operand 0, %x of f32[6]; "
         "give -6 to 5");
 }
 
@@ -76,10 +75,9 @@ TEST_CASE("a wrong index of take_along_axis is reported like a gather's") {
   REQUIRE(session.run(std::array{bind(x, {2, 4}), bind(i)}, std::array{bind(y)}).message() == "");
   CHECK(y == std::array<float, 6>{3, 0, 0, 7, 5, 6});
   i[4] = -5;
-  CHECK(
-      session.run(std::array{bind(x, {2, 4}), bind(i)}, std::array{bind(y)}).message() ==
-      "run: %y = take_along_axis: index -5 at [1, 1] of operand 1, %i of i32[2x3], is outside of axis 1 of operand 0, "
-      "%x of f32[2x4]; give -4 to 3");
+  CHECK(session.run(std::array{bind(x, {2, 4}), bind(i)}, std::array{bind(y)}).message() ==
+        "run: %y = take_along_axis: index -5 at [1, 1] of operand 1, %i of i32[2x3], is outside axis 1 of operand 0, "
+        "%x of f32[2x4]; give -4 to 3");
 }
 
 TEST_CASE("indices that are gone after the run are named without the index") {
@@ -91,7 +89,7 @@ TEST_CASE("indices that are gone after the run are named without the index") {
   std::array<float, 2> u{};
   std::array<std::int32_t, 2> j{3, 3};
   CHECK(session.run(std::array{bind(x), bind(u), bind(j)}, std::array{bind(y)}).message() ==
-        "run: %y = scatter: an index of operand 1, %i of i32[2], is outside of axis 0 of operand 0, %x of f32[6]; give "
+        "run: %y = scatter: an index of operand 1, %i of i32[2], is outside axis 0 of operand 0, %x of f32[6]; give "
         "-6 to 5");
 }
 
@@ -104,7 +102,7 @@ TEST_CASE("the failing one of two gathers in one kernel is named") {
   std::array<std::int32_t, 2> i{0, 1}, j{6, 0};
   std::array<float, 2> a{}, b{};
   CHECK(session.run(std::array{bind(x), bind(i), bind(j)}, std::array{bind(a), bind(b)}).message() ==
-        "run: %b = gather: index 6 at [0] of operand 1, %j of i32[2], is outside of axis 0 of operand 0, %x of f32[6]; "
+        "run: %b = gather: index 6 at [0] of operand 1, %j of i32[2], is outside axis 0 of operand 0, %x of f32[6]; "
         "give -6 to 5");
 }
 
@@ -122,10 +120,10 @@ TEST_CASE("of two scatters in one kernel whose indices are gone, the one that ra
   };
   CHECK(run(good, good) == "");
   CHECK(run(bad, good) ==
-        "run: %a = scatter: an index of operand 1, %i of i32[2], is outside of axis 0 of operand 0, %x of f32[6]; give "
+        "run: %a = scatter: an index of operand 1, %i of i32[2], is outside axis 0 of operand 0, %x of f32[6]; give "
         "-6 to 5");
   CHECK(run(good, bad) ==
-        "run: %b = scatter: an index of operand 1, %l of i32[2], is outside of axis 0 of operand 0, %x of f32[6]; give "
+        "run: %b = scatter: an index of operand 1, %l of i32[2], is outside axis 0 of operand 0, %x of f32[6]; give "
         "-6 to 5");
 }
 
@@ -139,9 +137,9 @@ TEST_CASE("two programs of equal kernels that fail at the same time each name th
     std::array<float, 6> x{};
     std::array<std::int32_t, 2> i{0, index};
     std::array<float, 2> y{};
-    const std::string expected =
-        "run: %y_" + name + " = gather: index " + std::to_string(index) + " at [1] of operand 1, %i_" + name +
-        " of i32[2], is outside of axis 0 of operand 0, %x_" + name + " of f32[6]; give -6 to 5";
+    const std::string expected = "run: %y_" + name + " = gather: index " + std::to_string(index) +
+                                 " at [1] of operand 1, %i_" + name +
+                                 " of i32[2], is outside axis 0 of operand 0, %x_" + name + " of f32[6]; give -6 to 5";
     int num_wrong = 0;
     for (int k = 0; k < 1000; ++k) {
       num_wrong += session.run(std::array{bind(x), bind(i)}, std::array{bind(y)}).message() == expected ? 0 : 1;

@@ -28,8 +28,8 @@ TEST_CASE("an allocation that fails names its size") {
     const auto buffer = allocate_host_buffer(size);
     REQUIRE(!buffer.ok());
     CHECK(buffer.status().code() == StatusCode::kResourceExhausted);
-    CHECK(buffer.status().message() ==
-          "buffer: " + std::to_string(size) + " bytes of host memory are not to be had; free memory, or ask for less");
+    CHECK(buffer.status().message() == "buffer: " + std::to_string(size) +
+                                           " bytes of host memory cannot be allocated; free memory, or ask for less");
   }
 }
 

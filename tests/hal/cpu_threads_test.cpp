@@ -236,7 +236,7 @@ TEST_CASE("threads: errors that kernels report on several threads are joined") {
           return Status();
         });
     CHECK(wait_for(replay, {}).message() ==
-          "kernel 'reports': status word 0x00000003, expected no bits but KernelError's; please report it");
+          "kernel 'reports': status word 0x00000003, expected only bits of KernelError; please report it");
   }
 }
 
@@ -312,7 +312,7 @@ TEST_CASE("threads: an executor that leaves out work is reported") {
   const auto device = device_on(std::make_shared<Lazy>());
   const Replay replay = one_dispatch(*device, 4, {.name = "left_out"}, busy(std::chrono::nanoseconds(0)));
   CHECK(wait_for(replay, {}).message() ==
-        "submit: command 0 (dispatch 'left_out'): the executor has left out work; let parallel_for() call the body "
+        "submit: command 0 (dispatch 'left_out'): the executor left out work; let parallel_for() call the body "
         "for each index");
 }
 

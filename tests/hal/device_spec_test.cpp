@@ -13,7 +13,7 @@ std::string error(const std::string& text) {
   const Status status = DeviceSpec::parse(text).status();
   CHECK(status.code() == StatusCode::kInvalidArgument);
   const std::string front = "device '" + text + "': ";
-  const std::string back = "; say a driver and what it takes, such as cpu, cpu:avx2 or trace(cpu)";
+  const std::string back = "; say a driver and its options, such as cpu, cpu:avx2 or trace(cpu)";
   REQUIRE(status.message().starts_with(front));
   REQUIRE(status.message().ends_with(back));
   return status.message().substr(front.size(), status.message().size() - front.size() - back.size());
@@ -81,7 +81,7 @@ TEST_CASE("parentheses are not empty, and close at the end") {
   for (const char* text : {"trace(", "trace(cpu", "trace(cpu)x", "trace(cpu):avx2"}) {
     CHECK(error(text) == "its '(' is not closed at the end");
   }
-  CHECK(error("trace()") == "nothing stands between '(' and ')'");
+  CHECK(error("trace()") == "nothing is between '(' and ')'");
 }
 
 }  // namespace millrace

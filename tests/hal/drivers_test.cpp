@@ -97,7 +97,7 @@ TEST_CASE("the sim driver takes a GPU and a seed") {
         "device 'sim:gfx1100,order=3': option 'order' is not known; sim takes seed");
   for (const std::string seed : {"", "x", "3x", "-1", "18446744073709551616", " 3"}) {
     CHECK(error(driver, "sim:gfx1100,seed=" + seed) ==
-          "device 'sim:gfx1100,seed=" + seed + "': seed is '" + seed + "', expected a number from 0 on");
+          "device 'sim:gfx1100,seed=" + seed + "': seed is '" + seed + "', expected a number, 0 or more");
   }
 }
 
@@ -136,14 +136,15 @@ TEST_CASE("the isa driver takes a GPU, a seed and whether it checks") {
   }
   CHECK(error(driver, "isa:gfx1100,order=3") ==
         "device 'isa:gfx1100,order=3': option 'order' is not known; isa takes seed and checks");
-  CHECK(error(driver, "isa:gfx1100,seed=x") == "device 'isa:gfx1100,seed=x': seed is 'x', expected a number from 0 on");
+  CHECK(error(driver, "isa:gfx1100,seed=x") ==
+        "device 'isa:gfx1100,seed=x': seed is 'x', expected a number, 0 or more");
   CHECK(error(driver, "isa:gfx1100,checks=no") == "device 'isa:gfx1100,checks=no': checks is 'no', expected on or off");
   CHECK(error(driver, "isa:gfx1100,checks=") == "device 'isa:gfx1100,checks=': checks is '', expected on or off");
   std::string known;
   for (const GfxTarget& target : gfx_targets()) known += (known.empty() ? "" : ", ") + std::string(target.name);
   CHECK(error(driver, "isa:gfx906") ==
         "device 'isa:gfx906': target 'amdgpu:gfx906': gfx target 'gfx906' is not known, expected one of: " + known);
-  CHECK(error(driver, "isa") == "device 'isa': which GPU is not said, expected one of: " + known + "; say isa:gfx90a");
+  CHECK(error(driver, "isa") == "device 'isa': no GPU is named, expected one of: " + known + "; say isa:gfx90a");
 }
 
 }  // namespace millrace

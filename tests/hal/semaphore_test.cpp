@@ -43,10 +43,9 @@ TEST_CASE("a wait that times out says what the value is and what was expected") 
   const Status polled = semaphore->wait(3, 0ns);
   CHECK(polled.code() == StatusCode::kDeadlineExceeded);
   CHECK(polled.message() ==
-        "semaphore: value 2 after 0 ns, expected at least 3; wait longer, or look for the signal that did not come");
+        "semaphore: value 2 after 0 ns, expected at least 3; wait longer, or find the missing signal");
   CHECK(semaphore->wait(7, 1ms).message() ==
-        "semaphore: value 2 after 1000000 ns, expected at least 7; wait longer, or look for the signal that did not "
-        "come");
+        "semaphore: value 2 after 1000000 ns, expected at least 7; wait longer, or find the missing signal");
 }
 
 TEST_CASE("a timeout beyond the clock waits for the signal") {

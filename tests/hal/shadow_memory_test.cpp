@@ -114,7 +114,7 @@ TEST_CASE("two threads race if one stores and no barrier is between them") {
     CHECK(watched.load(kKeys, {3, 2}) == "");
     CHECK(watched.load(kKeys, {4, 2}) ==
           "thread 4 of group 0 loads element 2 of #0 ('keys'), byte 8 of workgroup memory, which thread 3 of group 0 "
-          "stored at line 11; a barrier must stand between");
+          "stored at line 11; a barrier must separate them");
   }
   {
     Watched watched;
@@ -124,14 +124,14 @@ TEST_CASE("two threads race if one stores and no barrier is between them") {
     CHECK(watched.load(kKeys, {5, 1}) == "");
     CHECK(watched.store(kKeys, {4, 1}) ==
           "thread 4 of group 0 stores element 1 of #0 ('keys'), byte 4 of workgroup memory, which thread 5 of group 0 "
-          "loaded at line 13; a barrier must stand between");
+          "loaded at line 13; a barrier must separate them");
   }
   {
     Watched watched;
     CHECK(watched.store(kKeys, {3, 2}) == "");
     CHECK(watched.store(kKeys, {4, 2}) ==
           "thread 4 of group 0 stores element 2 of #0 ('keys'), byte 8 of workgroup memory, which thread 3 of group 0 "
-          "stored at line 11; a barrier must stand between");
+          "stored at line 11; a barrier must separate them");
   }
 }
 
@@ -143,12 +143,12 @@ TEST_CASE("atomics of several threads do not race with each other, but with load
   CHECK(watched.update(kKeys, {2, 5}) == "");
   CHECK(watched.load(kKeys, {1, 5}) ==
         "thread 1 of group 0 loads element 5 of #0 ('keys'), byte 20 of workgroup memory, which thread 2 of group 0 "
-        "updated at line 13; a barrier must stand between");
+        "updated at line 13; a barrier must separate them");
   watched.barrier();
   CHECK(watched.load(kKeys, {1, 5}) == "");
   CHECK(watched.update(kKeys, {2, 5}) ==
         "thread 2 of group 0 updates element 5 of #0 ('keys'), byte 20 of workgroup memory, which thread 1 of group 0 "
-        "loaded at line 15; a barrier must stand between");
+        "loaded at line 15; a barrier must separate them");
 }
 
 TEST_CASE("buffers that share memory race there") {
@@ -158,7 +158,7 @@ TEST_CASE("buffers that share memory race there") {
   CHECK(watched.store(kY, {2, 8}) == "");
   CHECK(watched.store(kY, {2, 0}) ==
         "thread 2 of group 0 stores element 0 of @1 ('y'), byte 0 of the buffer, which thread 1 of group 0 loaded at "
-        "line 12; nothing orders buffers within a dispatch, no barrier either");
+        "line 12; not even a barrier orders buffers within a dispatch");
 }
 
 TEST_CASE("nothing orders buffers within a dispatch, neither barriers nor groups") {
@@ -170,12 +170,12 @@ TEST_CASE("nothing orders buffers within a dispatch, neither barriers nor groups
   watched.barrier();
   CHECK(watched.store(kY, {2, 0}) ==
         "thread 2 of group 0 stores element 0 of @1 ('y'), byte 0 of the buffer, which thread 1 of group 0 stored at "
-        "line 13; nothing orders buffers within a dispatch, no barrier either");
+        "line 13; not even a barrier orders buffers within a dispatch");
   watched.begin_group(1);
   CHECK(watched.update(kY, {1, 3}) == "");
   CHECK(watched.load(kY, {1, 3, 1}) ==
         "thread 1 of group 1 loads element 3 of @1 ('y'), byte 12 of the buffer, which thread 1 of group 0 updated at "
-        "line 14; nothing orders buffers within a dispatch, no barrier either");
+        "line 14; not even a barrier orders buffers within a dispatch");
 }
 
 TEST_CASE("a kernel that does not report its accesses is not observed") {
@@ -184,7 +184,8 @@ TEST_CASE("a kernel that does not report its accesses is not observed") {
   };
   const Status status = Silent().run_observed({}, 0, 1, {});
   CHECK(status.code() == StatusCode::kUnimplemented);
-  CHECK(status.message() == "the kernel tells no observer what it does; run it without one, or interpret it");
+  CHECK(status.message() ==
+        "the kernel cannot report its accesses to an observer; run it without one, or interpret it");
 }
 
 }  // namespace

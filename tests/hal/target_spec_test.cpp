@@ -153,10 +153,10 @@ TEST_CASE("text that names no target is refused, with the unknown part and the k
                         family(":avx2", ""),
                         family("AMDGPU:gfx1100", "AMDGPU"),
                         {"amdgpu",
-                         "target 'amdgpu': which GPU is not said, expected one of: gfx90a, gfx942, gfx1030, gfx1100, "
+                         "target 'amdgpu': no GPU is named, expected one of: gfx90a, gfx942, gfx1030, gfx1100, "
                          "gfx1151, gfx1201; say amdgpu:gfx90a"},
                         {"sim",
-                         "target 'sim': which GPU is not said, expected one of: gfx90a, gfx942, gfx1030, gfx1100, "
+                         "target 'sim': no GPU is named, expected one of: gfx90a, gfx942, gfx1030, gfx1100, "
                          "gfx1151, gfx1201; say sim:gfx90a"},
                         gfx("sim:", ""),
                         gfx("sim:gfx1101", "gfx1101"),

@@ -113,12 +113,12 @@ TEST_CASE("a wrong index is found where the run bound it, or among the constants
   const Program program = make_program(failing_commands().list, fail_index_image(), {check}).value();
   std::vector<std::int32_t> x = {0, 3, -4, 4, 0}, y(5), z(4);
   CHECK(run(program, x, y, z).message() ==
-        "run: %y = gather: index 4 at [3] of operand 1, %x of i32[5], is outside of axis 0 of operand 0, %table of "
+        "run: %y = gather: index 4 at [3] of operand 1, %x of i32[5], is outside axis 0 of operand 0, %table of "
         "f32[4x2]; give -4 to 3");
   check.indices_type = {DType::kI32, {2}};
   check.place = IndexCheck::Place{3, 8, 8};  // the constants' last two: 3, 4
   const Program constant = make_program(failing_commands().list, fail_index_image(), {check}).value();
   CHECK(run(constant, x, y, z).message() ==
-        "run: %y = gather: index 4 at [1] of operand 1, %x of i32[2], is outside of axis 0 of operand 0, %table of "
+        "run: %y = gather: index 4 at [1] of operand 1, %x of i32[2], is outside axis 0 of operand 0, %table of "
         "f32[4x2]; give -4 to 3");
 }

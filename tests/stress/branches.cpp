@@ -81,7 +81,7 @@ Branches::Outputs Branches::outputs() {
 
 std::string Branches::wrong_index_text() const {
   return fmt::format(
-      "= gather: index {} at [{}] of operand 1, %i of i64[{}], is outside of axis 0 of operand 0, %x of i32[{}x{}]; "
+      "= gather: index {} at [{}] of operand 1, %i of i64[{}], is outside axis 0 of operand 0, %x of i32[{}x{}]; "
       "give "
       "{} to {}",
       indices_[*wrong_index], *wrong_index, kPicked, rows_, kColumns, -rows_, rows_ - 1);

@@ -151,7 +151,7 @@ std::string fail_allocation(Shared& shared, Random& random) {
   const Status status = shared.device->allocate(size_bytes).status();
   ++shared.tally.allocations_failed;
   const std::string expected =
-      fmt::format("buffer: {} bytes of host memory are not to be had; free memory, or ask for less", size_bytes);
+      fmt::format("buffer: {} bytes of host memory cannot be allocated; free memory, or ask for less", size_bytes);
   if (status.message() == expected) return {};
   return fmt::format("found '{}', expected '{}'", status.message(), expected);
 }

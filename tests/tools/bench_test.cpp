@@ -122,7 +122,7 @@ TEST_CASE("arguments that no graph, generator or benchmark takes are refused") {
             .error.ends_with("millrace: bench: --benchmark_filter leaves no row; 'millrace bench FILE "
                              "--benchmark_list_tests' lists them\n"));
   CHECK(here.error_of("bench net.mr top.mr --input x=ones --input w=ones --input z=ones --dim rows=2") ==
-        "millrace: --input z=ones: no graph has an input 'z'; 'millrace check FILE' tells their inputs\n");
+        "millrace: --input z=ones: no graph has an input 'z'; 'millrace check FILE' lists their inputs\n");
   CHECK(here.error_of("bench net.mr top.mr --input x=ones --input w=ones --dim rows=2 --dim n=2") ==
         "millrace: --dim n=2: no graph has a symbolic size 'n'; leave it out\n");
 }

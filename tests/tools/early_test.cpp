@@ -40,9 +40,10 @@ TEST_CASE("arguments are checked before anything is compiled") {
     CHECK(error("--input x=ones,65x1237 --dim k=2") ==
           "millrace: input 'x': dim 0 is 65, expected rows in 1..64; keep the promise, or build the graph with "
           "another\n");
-    CHECK(error("--input x=ones,2x1237") == "millrace: the size k in 0..1237 is told by no input; say --dim k=N\n");
+    CHECK(error("--input x=ones,2x1237") ==
+          "millrace: the size k in 0..1237 is unknown, no input determines it; say --dim k=N\n");
     CHECK(error("--input x=ones,2x1237 --dim j=2") ==
-          "millrace: --dim j=2: 'j' is no symbolic size of the graph, which has: k, rows\n");
+          "millrace: --dim j=2: unknown symbolic size 'j'; the graph has: k, rows\n");
   }
   CHECK(here.error_of("run fresh.mr --input x=ones,2x1237 --dim k=2 --output z=@z.npy") ==
         "millrace: --output z=@z.npy: the graph has no output 'z'; it has: s, y\n");

@@ -85,10 +85,11 @@ TEST_CASE("explain prints the occupancy of a kernel on a GPU, and what limits it
   here.write("one.mr", "graph one(%x: f32[100000]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
   const std::string one = here.output_of("explain one.mr --target amdgpu:gfx1100");
   CHECK(contains(one, "    registers  "));
-  CHECK(contains(one, "    occupancy  16 of 16 subgroups a SIMD; 4 workgroups a compute unit\n"));
+  CHECK(contains(one, "    occupancy  16 of 16 subgroups per SIMD; 4 workgroups per compute unit\n"));
   here.write("sort.mr", "graph sort(%x: i64[7, 4000]) {\n  %y, %i = sort(%x)\n  return y = %y, i = %i\n}\n");
-  CHECK(contains(here.output_of("explain sort.mr --target amdgpu:gfx90a"),
-                 "    occupancy  4 of 8 subgroups a SIMD, limited by workgroup memory; 1 workgroup a compute unit\n"));
+  CHECK(contains(
+      here.output_of("explain sort.mr --target amdgpu:gfx90a"),
+      "    occupancy  4 of 8 subgroups per SIMD, limited by workgroup memory; 1 workgroup per compute unit\n"));
   CHECK_FALSE(contains(here.output_of("explain one.mr --target sim:gfx1100"), "occupancy"));
 }
 
@@ -101,17 +102,16 @@ TEST_CASE("explain measures each kernel against the limits of one thread of the 
     CHECK((contains(line, " us") || contains(line, " ms")));
     ++num_measured;
     num_shares += contains(line, " GB/s") &&
-                          (contains(line, " the peak, ") || contains(line, " GB/s at which memory moves so many bytes"))
+                          (contains(line, " the peak, ") || contains(line, " GB/s that memory reaches at this size"))
                       ? 1
                       : 0;
   }
   CHECK(num_measured == 3);  // two kernels and their sum
   CHECK(num_shares == 2);
   CHECK(here.run("explain two.mr --measure --input x=ones,2x10 --device sim:gfx1100").exit_code == 0);
-  CHECK(
-      here.error_of("explain two.mr --measure") ==
-      "millrace: --input x=randn: found f32[rows, 10], whose rows nothing tells; say --dim rows=N, or give a shape, as "
-      "in x=zeros,8x32000\n");
+  CHECK(here.error_of("explain two.mr --measure") ==
+        "millrace: --input x=randn: found f32[rows, 10], whose rows is unknown; say --dim rows=N, or give a shape, as "
+        "in x=zeros,8x32000\n");
 }
 
 TEST_CASE("explain names an equal pass in one line, and prints how threads of a GPU share a nest") {

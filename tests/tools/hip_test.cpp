@@ -105,10 +105,9 @@ TEST_CASE("refusals of a HIP device, and findings of a run on it, are reported a
   const Workplace here;
   here.write("pick.mr", "graph pick(%x: f32[4], %i: i64[6]) {\n  %y = gather(%x, %i) {axis = 0}\n  return y = %y\n}\n");
   const std::string pick = "run pick.mr --input x=ones --input i=arange";
-  CHECK(
-      here.error_of(pick + on_hip()) ==
-      "millrace: run: %y = gather: index 4 at [4] of operand 1, %i of i64[6], is outside of axis 0 of operand 0, %x of "
-      "f32[4]; give -4 to 3\n");
+  CHECK(here.error_of(pick + on_hip()) ==
+        "millrace: run: %y = gather: index 4 at [4] of operand 1, %i of i64[6], is outside axis 0 of operand 0, %x of "
+        "f32[4]; give -4 to 3\n");
   CHECK(here.error_of(pick + on_hip()) == here.error_of(pick));
   const std::string library = hip_standin::kLibrary;
   for (const std::string command : {"run", "bench", "explain", "check"}) {
@@ -116,7 +115,7 @@ TEST_CASE("refusals of a HIP device, and findings of a run on it, are reported a
     const std::string inputs = command == "run" || command == "bench" ? " --input x=ones,2x10" : "";
     CHECK(here.error_of(command + " top.mr" + inputs + on_hip(",arch=gfx942")) ==
           "millrace: device 'hip:library=" + library +
-              ",arch=gfx942': no device is a gfx942, there are hip:0 (gfx1100); take one of them\n");
+              ",arch=gfx942': no device is a gfx942; found hip:0 (gfx1100); take one of them\n");
   }
   CHECK(here.error_of("run top.mr --input x=ones,2x10 --counts" + on_hip()) ==
         "millrace: --counts: device 'hip:library=" + library +

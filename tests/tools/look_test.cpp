@@ -62,7 +62,8 @@ TEST_CASE("check refuses a graph that no run could bind") {
   const Workplace here;
   here.write("free.mr", "graph free() {\n  %i = iota() {shape = [n], dtype = i64, axis = 0}\n  return i = %i\n}\n");
   CHECK(here.error_of("check free.mr") ==
-        "millrace: free.mr: dim 'n' is no input's extent, so a run binds it by name, and has no upper bound; promise "
+        "millrace: free.mr: dim 'n' is not the extent of any input, so a run binds it by name, and has no upper bound; "
+        "promise "
         "one: "
         "'n in 0..N' in text, at_most(N) in C++\n");
 }
@@ -183,7 +184,7 @@ TEST_CASE("ops and composites are listed as in text; one by name comes with an e
   CHECK(here.run("run example.mr --input x=randn").exit_code == 0);
   CHECK(here.output_of("ops topk").find("\n%values, %indices = topk(%x, %carried) {k = 1, ") != std::string::npos);
   const std::string all = here.output_of("ops");
-  CHECK(contains(all, "\n%z = concat(%x, %y, ...) {axis = 0}\n    operands side by side along one axis\n"));
+  CHECK(contains(all, "\n%z = concat(%x, %y, ...) {axis = 0}\n    operands joined along one axis\n"));
   CHECK(contains(all, "\n%y = transpose(%x) {permutation}\n    result dim d is operand dim permutation[d]\n"));
   CHECK(contains(all, "\n%y = attention(%query, %key, %value, [%mask]) {scale = 1 / sqrt(d), is_causal = false}\n"));
   for (const Op op : kAllOps) CHECK(contains(all, " = " + std::string(to_text(op)) + "("));
@@ -215,7 +216,7 @@ TEST_CASE("devices lists what is available, and what is not") {
   for (const char* part :
        {"\n  cpu             this host: available\n                  cpu: this host, ", " GiB; runs cpu:",
         "\n                  sim:gfx1100: a simulated gfx1100, in this host's memory; runs sim:gfx1100\n",
-        "\n                  cpu:threads=N: N threads, the calling one included; without it ",
+        "\n                  cpu:threads=N: N threads, the calling one included; by default ",
         ", one per core; pinned=on: each on a CPU of its own\n",
         "\n  hip             AMD GPUs: ",  // available, or why not
         "\n  sim             a simulated GPU: available\n",

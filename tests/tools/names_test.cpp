@@ -77,21 +77,21 @@ TEST_CASE("errors show names with their control characters escaped") {
   CHECK(here.error_of("check 'none\x1b\n.mr'") ==
         "millrace: graph 'none\\x1b\\n.mr': the file cannot be opened: No such file or directory; check the path\n");
   CHECK(here.error_of("run top.mr") ==
-        "millrace: input 'x\\n\\x1b[2J' of f32[n, 4] is given nothing; say --input x\\n\\x1b[2J=@FILE.npy, or zeros, "
+        "millrace: input 'x\\n\\x1b[2J' of f32[n, 4] is not given; say --input x\\n\\x1b[2J=@FILE.npy, or zeros, "
         "ones, randn or arange for the file\n");
   CHECK(here.error_of("run top.mr" + input + ",2x5\"") ==
         "millrace: input 'x\\n\\x1b[2J' is [2x5], expected 4 in dim 1 of f32[n, 4]; bind tensors that agree\n");
   CHECK(here.error_of("run top.mr --input z=ones") ==
         "millrace: --input z=ones: the graph has no input 'z'; it has: x\\n\\x1b[2J\n");
   const std::string name(100'000, 'n');
-  CHECK(here.error_of(name, 2) ==
-        "millrace: '" + name.substr(0, 160) + "..." + name.substr(0, 64) + "' is no command; see 'millrace --help'\n");
+  CHECK(here.error_of(name, 2) == "millrace: unknown command '" + name.substr(0, 160) + "..." + name.substr(0, 64) +
+                                      "'; see 'millrace --help'\n");
   CHECK(here.error_of("run --" + name, 2).size() < 2000);
   CHECK(here.error_of("run top.mr --dim " + name, 2).size() < 2000);
   CHECK(here.error_of("run top.mr --dim " + name + "=1").size() < 2000);
   CHECK(here.error_of("run top.mr --device " + name).size() < 2000);
   CHECK(here.error_of("run top.mr --input " + name + "=ones").size() < 2000);
-  CHECK(here.error_of("nothing\x1b[2J", 2) == "millrace: 'nothing\\x1b[2J' is no command; see 'millrace --help'\n");
+  CHECK(here.error_of("nothing\x1b[2J", 2) == "millrace: unknown command 'nothing\\x1b[2J'; see 'millrace --help'\n");
   here.write("twice.mr", "graph g(%\"a\\x1b\": f32[], %\"a\\x1b\": f32[]) {\n  return y = %\"a\\x1b\"\n}\n");
   CHECK(is_harmless(here.error_of("check twice.mr")));
 }

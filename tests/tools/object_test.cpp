@@ -132,7 +132,7 @@ TEST_CASE("words choose the records for tools, and unknown words are refused") {
   CHECK(here.run(run + "gdb").exit_code == 0);
   CHECK(here.error_of(run + "gdb+vtune") ==
         "millrace: device 'cpu:symbols=gdb+vtune': symbols is 'gdb+vtune', expected perf, jitdump or gdb, or several "
-        "with + between them\n");
+        "of them joined with +\n");
   setenv("TMPDIR", here.path("nowhere").c_str(), 1);
   const std::string error = here.error_of(run + "jitdump");
   unsetenv("TMPDIR");

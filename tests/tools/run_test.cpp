@@ -153,8 +153,8 @@ TEST_CASE("a seed goes to devices that have an order to shuffle, and is given on
         "millrace: device 'cpu:seed=7': option 'seed' is not known; cpu takes a level (baseline, avx2, avx512 or "
         "avx512+FEATURE), threads, pinned and symbols\n");
   CHECK(here.error_of("run top.mr --input x=ones,2x10 --device isa:gfx90a,seed=1 --seed 7") ==
-        "millrace: device 'isa:gfx90a,seed=1,seed=7': option 'seed' is given twice; say a driver and what it "
-        "takes, such as cpu, cpu:avx2 or trace(cpu)\n");
+        "millrace: device 'isa:gfx90a,seed=1,seed=7': option 'seed' is given twice; say a driver and its options, such "
+        "as cpu, cpu:avx2 or trace(cpu)\n");
 }
 
 TEST_CASE("a size that is only in an attribute, or that a pass removes, is given by name") {
@@ -192,7 +192,7 @@ TEST_CASE("mistakes in a run's arguments are named, with what the graph has") {
   CHECK(error("none.mr") ==
         "millrace: graph 'none.mr': the file cannot be opened: No such file or directory; check the path\n");
   CHECK(error("top.mr") ==
-        "millrace: input 'x' of f32[rows, 10] is given nothing; say --input x=@FILE.npy, or zeros, ones, randn or "
+        "millrace: input 'x' of f32[rows, 10] is not given; say --input x=@FILE.npy, or zeros, ones, randn or "
         "arange for the file\n");
   CHECK(error("top.mr --input z=randn") == "millrace: --input z=randn: the graph has no input 'z'; it has: x\n");
   CHECK(error("net.mr --input x=ones --input x=ones") ==
@@ -205,10 +205,9 @@ TEST_CASE("mistakes in a run's arguments are named, with what the graph has") {
         "millrace: --input x=ones,3x-1: found '3x-1', expected a shape such as 8x32000\n");
   CHECK(error("top.mr --input x=ones,7") ==
         "millrace: --input x=ones,7: found f32[7], expected f32[rows, 10]; give elements and axes like these\n");
-  CHECK(
-      error("top.mr --input x=ones") ==
-      "millrace: --input x=ones: found f32[rows, 10], whose rows nothing tells; say --dim rows=N, or give a shape, as "
-      "in x=zeros,8x32000\n");
+  CHECK(error("top.mr --input x=ones") ==
+        "millrace: --input x=ones: found f32[rows, 10], whose rows is unknown; say --dim rows=N, or give a shape, as "
+        "in x=zeros,8x32000\n");
   CHECK(error("top.mr --input x=ones,99999999x99999999") ==
         "millrace: input 'x': dim 0 is 99999999, expected rows in 1..64; keep the promise, or build the graph with "
         "another\n");
@@ -223,9 +222,9 @@ TEST_CASE("mistakes in sizes are named") {
   const Workplace here;
   const auto error = [&](const std::string& arguments) { return here.error_of("run " + arguments); };
   CHECK(error("top.mr --input x=ones --dim row=3") ==
-        "millrace: --dim row=3: 'row' is no symbolic size of the graph, which has: rows\n");
+        "millrace: --dim row=3: unknown symbolic size 'row'; the graph has: rows\n");
   CHECK(error("net.mr --input x=ones --input w=ones --dim row=3") ==
-        "millrace: --dim row=3: 'row' is no symbolic size of the graph, which has: none\n");
+        "millrace: --dim row=3: unknown symbolic size 'row'; the graph has: none\n");
   CHECK(error("top.mr --input x=ones --dim rows=three") ==
         "millrace: --dim rows=three: found 'three', expected an integer\n");
   CHECK(error("top.mr --input x=ones --dim rows=65") ==
@@ -241,7 +240,8 @@ TEST_CASE("mistakes in sizes are named") {
   CHECK(error("top.mr --input x=ones,65x10") ==
         "millrace: input 'x': dim 0 is 65, expected rows in 1..64; keep the promise, or build the "
         "graph with another\n");
-  CHECK(error("some.mr --input x=ones,9") == "millrace: the size k in 0..8 is told by no input; say --dim k=N\n");
+  CHECK(error("some.mr --input x=ones,9") ==
+        "millrace: the size k in 0..8 is unknown, no input determines it; say --dim k=N\n");
 }
 
 TEST_CASE("sizes below 0 are refused before anything runs") {

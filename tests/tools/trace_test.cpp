@@ -174,12 +174,11 @@ TEST_CASE("bench reads a file once, for all of its inputs") {
 
 TEST_CASE("bench reports mistakes before it measures") {
   const Workplace here;
-  CHECK(
-      here.error_of("bench top.mr --input x=randn") ==
-      "millrace: --input x=randn: found f32[rows, 10], whose rows nothing tells; say --dim rows=N, or give a shape, as "
-      "in x=zeros,8x32000\n");
+  CHECK(here.error_of("bench top.mr --input x=randn") ==
+        "millrace: --input x=randn: found f32[rows, 10], whose rows is unknown; say --dim rows=N, or give a shape, as "
+        "in x=zeros,8x32000\n");
   CHECK(here.error_of("bench some.mr --input x=randn,9") ==
-        "millrace: the size k in 0..8 is told by no input; say --dim k=N\n");
+        "millrace: the size k in 0..8 is unknown, no input determines it; say --dim k=N\n");
 }
 
 }  // namespace

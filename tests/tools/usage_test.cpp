@@ -45,7 +45,7 @@ TEST_CASE("wrong usage exits with 2 and prints the mistake and where help is") {
   const Workplace here;
   const auto usage = [&](const std::string& arguments) { return here.error_of(arguments, 2); };
   CHECK(usage("") == "millrace: A subcommand is required; see 'millrace --help'\n");
-  CHECK(usage("fly") == "millrace: 'fly' is no command; see 'millrace --help'\n");
+  CHECK(usage("fly") == "millrace: unknown command 'fly'; see 'millrace --help'\n");
   CHECK(usage("check") == "millrace: FILE is required; see 'millrace check --help'\n");
   CHECK(usage("check top.mr --fast") ==
         "millrace: The following argument was not expected: --fast; see 'millrace check --help'\n");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// `millrace bench`: measures graphs on several devices and generators through Google Benchmark.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -23,7 +24,7 @@ struct Arguments {
   MeasureOptions measure;
 };
 
-/// Fails for an --input or a --dim that is of no graph.
+/// Fails if no graph has the input of an --input or the symbol of a --dim.
 Status require_uses(const std::vector<std::shared_ptr<BenchGraph>>& graphs, const InputArguments& inputs) {
   const auto is_used = [&](const std::string& argument, std::vector<std::string> InputArguments::* kind) {
     return std::ranges::any_of(graphs, [&](const auto& graph) {
@@ -33,7 +34,7 @@ Status require_uses(const std::vector<std::shared_ptr<BenchGraph>>& graphs, cons
   };
   for (const std::string& input : inputs.inputs) {
     if (is_used(input, &InputArguments::inputs)) continue;
-    return not_found(fmt::format("--input {}: no graph has an input '{}'; 'millrace check FILE' tells their inputs",
+    return not_found(fmt::format("--input {}: no graph has an input '{}'; 'millrace check FILE' lists their inputs",
                                  printable(input), printable(split_assignment(input).name)));
   }
   for (const std::string& dim : inputs.dims) {
@@ -44,7 +45,7 @@ Status require_uses(const std::vector<std::shared_ptr<BenchGraph>>& graphs, cons
   return {};
 }
 
-/// The graph's name, and as much of the file, the device and the generator as tells rows apart.
+/// The graph's name, and as much of the file, the device and the generator as is needed to tell rows apart.
 std::string case_name(const Arguments& arguments, const std::vector<std::shared_ptr<BenchGraph>>& graphs,
                       const BenchGraph& graph, const GraphArguments& with) {
   const auto same =
@@ -56,7 +57,7 @@ std::string case_name(const Arguments& arguments, const std::vector<std::shared_
   return name;
 }
 
-/// Every graph on every device by every generator. Where there are several, one that cannot be had is left out with a
+/// Every graph on every device with every generator. If there are several, one that is unavailable is left out with a
 /// notice.
 Result<std::vector<Measurement>> make_rows(const Arguments& arguments,
                                            const std::vector<std::shared_ptr<BenchGraph>>& graphs) {
@@ -95,13 +96,13 @@ Status bench(const Arguments& arguments) {
   return measure(rows, arguments.measure);
 }
 
-/// CLI::Range lets it pass.
+/// Rejects NaN, which CLI::Range accepts.
 std::string is_no_nan(const std::string& text) {
   return std::isnan(std::strtod(text.c_str(), nullptr)) ? fmt::format("found '{}', expected a number", printable(text))
                                                         : "";
 }
 
-/// What is left over must be flags of Google Benchmark.
+/// Passes the remaining arguments on as flags of Google Benchmark.
 void take_flags(Arguments& arguments, const CLI::App& app) {
   arguments.measure.flags = app.remaining();
   for (const std::string& flag : arguments.measure.flags) {
@@ -134,7 +135,7 @@ Action add_bench(CLI::App& app) {
   app.add_option("--json", arguments->measure.json_file,
                  "Write Google Benchmark's JSON there, with each row's dims, device and generator.")
       ->type_name("FILE");
-  app.add_option("--min-time", arguments->measure.min_seconds, "Measure each row for at least so many seconds.")
+  app.add_option("--min-time", arguments->measure.min_seconds, "Measure each row for at least this many seconds.")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 3600.0).description(""))
       ->check(is_no_nan);

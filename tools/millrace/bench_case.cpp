@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One graph on one device: compiles it, makes its inputs, and turns it into rows of the benchmark.
 #include "tools/millrace/bench_case.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 namespace millrace::tool {
 namespace {
 
-/// So many that branches and small caches do not learn one input.
+/// Enough that branch predictors and small caches do not learn a single input.
 constexpr std::size_t kNumInputs = 16;
 
 double number(const SizeExpr& size, const SymbolValues& symbols) {
@@ -26,7 +27,7 @@ double number(const SizeExpr& size, const SymbolValues& symbols) {
   return value.ok() ? static_cast<double>(*value) : 0.0;
 }
 
-/// A compiled case, and when its kernels ran.
+/// A compiled case, and the times of its kernels.
 struct CompiledCase {
   CompiledCase(std::shared_ptr<BenchGraph> shared, Program compiled, Session made)
       : graph(std::move(shared)), program(std::move(compiled)), session(std::move(made)) {}
@@ -36,7 +37,7 @@ struct CompiledCase {
     return session.run(run.inputs, run.outputs, run.arguments.bind_dims());
   }
 
-  /// The seconds of a command in a measured run. Runs that one row made serve the others.
+  /// The seconds of a command in a measured run. All rows share the runs that were made for one of them.
   Result<double> seconds_of(CommandId command, std::size_t run_number) {
     while (samples.size() <= run_number) {
       SubmissionTimes measured;
@@ -84,7 +85,7 @@ struct CompiledCase {
   std::shared_ptr<BenchGraph> graph;
   Program program;
   Session session;
-  SubmissionTimes times;                             // of the last run, where the device has a clock of its own
+  SubmissionTimes times;                             // of the last run, if the device has its own clock
   std::vector<IdVector<CommandId, double>> samples;  // per measured run
   IdVector<CommandId, BlockTimes> blocks;
   std::int64_t num_block_runs = 0;  // that were measured for `blocks`
@@ -109,7 +110,7 @@ void add_statistics(Measurement& measurement, const ScheduleStatistics& found) {
   add("constant_bytes", found.constant_bytes);
 }
 
-/// "xbyak, llvm": those that made the kernels.
+/// "xbyak, llvm": the generators that made the kernels.
 std::string generators_text(const Schedule& schedule) {
   std::set<std::string> used;
   for (const PlannedKernel& kernel : schedule.kernels) used.insert(kernel.generator);
@@ -151,7 +152,7 @@ Measurement whole(const std::shared_ptr<CompiledCase>& compiled, const BenchCase
   return row;
 }
 
-/// The row of one command. Each of its iterations is a run of the whole graph, in which the command is timed.
+/// The row of one command. Each of its iterations is a run of the whole graph in which the command is timed.
 Measurement single(const std::shared_ptr<CompiledCase>& compiled, const BenchCase& bench, const Step& step,
                    CommandId command, std::int64_t iterations) {
   const Schedule& schedule = compiled->program.lowered().schedule;
@@ -237,7 +238,7 @@ Result<std::int64_t> count_runs(CompiledCase& compiled, double seconds) {
   return static_cast<std::int64_t>(std::clamp(std::ceil(seconds / std::max(once, 1e-9)), kMinRuns, kMaxRuns));
 }
 
-/// Those that name something which the graph has; the others are another graph's.
+/// The arguments that name something in this graph; the others belong to other graphs.
 InputArguments own_arguments(const Graph& graph, const std::map<std::string, Dim>& symbols,
                              const InputArguments& arguments) {
   InputArguments own;

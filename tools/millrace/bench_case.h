@@ -15,7 +15,7 @@ namespace millrace::tool {
 struct BenchGraph {
   std::string file;
   Graph graph;
-  InputArguments own;  // those arguments that are the graph's
+  InputArguments own;  // the arguments that belong to this graph
   struct Run {
     explicit Run(RunArguments made)
         : arguments(std::move(made)), inputs(arguments.bind_inputs()), outputs(arguments.bind_outputs()) {}
@@ -25,19 +25,19 @@ struct BenchGraph {
   std::vector<std::unique_ptr<Run>> runs;  // used in rotation
 };
 
-/// Reads the graph, and makes its inputs. Beside others, it takes the arguments that name what it has; alone, all must
-/// be its own.
+/// Reads the graph and makes its inputs. Next to other graphs, it takes the arguments that name something in it; alone,
+/// all arguments must belong to it.
 Result<std::shared_ptr<BenchGraph>> make_bench_graph(const GraphArguments&, const InputArguments&, bool is_alone);
 
-/// What the rows of a graph on one device, by one generator, are called and how long they take.
+/// The device, the generator and the name for the rows of a graph.
 struct BenchCase {
   std::string name;
   GraphArguments arguments;
-  bool has_kernels = false;  // a row for each kernel, too
+  bool has_kernels = false;  // also a row for each kernel
   double min_seconds = 0.5;
 };
 
-/// Compiles the graph and runs it once, which tells what is wrong before anything is measured.
+/// Compiles the graph and runs it once, so that errors appear before anything is measured.
 Result<std::vector<Measurement>> make_measurements(const std::shared_ptr<BenchGraph>&, const BenchCase&);
 
 }  // namespace millrace::tool

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// `millrace cache`: shows and prunes the kernel cache, and compiles graphs into it.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>
@@ -32,7 +33,7 @@ std::string day_text(std::time_t time) {
   return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
-/// A line per target, and with --list one per kernel.
+/// Prints a line per target, and with --list one per kernel.
 Status show(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(const std::vector<CachedKernel> kernels, list_cached_kernels(arguments.directory));
   struct Sum {
@@ -59,7 +60,8 @@ Status show(const Arguments& arguments) {
   return write_text("", arguments.lists ? text + list : text);
 }
 
-/// A context that writes into the directory alone, even what a layer has: it is for elsewhere. All of it stays there.
+/// A context that writes everything into the directory, even kernels that a layer has, because the directory is for
+/// another place, and removes nothing from it.
 ContextOptions filling(const std::string& directory) {
   return {.cache_directory = directory,
           .read_only_cache_directories = {},
@@ -71,9 +73,9 @@ std::string counts_text(const CachedFiles& files) {
   return fmt::format("written {}, present {}", files.written, files.present);
 }
 
-/// Compiles the graphs into the directory, and prints what that wrote and found.
+/// Compiles the graphs into the directory, and prints how much was written and found.
 Status fill(const Arguments& arguments) {
-  // Where machine code is executed, kernels are other ones: they have line tables.
+  // A device that executes machine code has kernels of its own, with line tables.
   std::map<bool, std::vector<std::string>> targets;
   for (const std::string& text : arguments.targets) targets[executes_machine_code(text)].push_back(text);
   CachedFiles sum;

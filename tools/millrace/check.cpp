@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// `millrace check`: reads and verifies a graph, and on request whether a target has kernels for it.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -14,7 +15,8 @@
 namespace millrace::tool {
 namespace {
 
-/// For a device or a target: whether each node has a kernel for it, without code. "" without one.
+/// For a device or a target: checks that each node has a kernel for it, without generating code. Empty without a
+/// target.
 Result<std::string> lowered_text(Graph graph, const GraphArguments& arguments) {
   if (arguments.target.empty()) return std::string();
   const std::shared_ptr<const Context> context = make_context();
@@ -26,7 +28,7 @@ Result<std::string> lowered_text(Graph graph, const GraphArguments& arguments) {
 
 Status check(const GraphArguments& arguments) {
   MILLRACE_TRY_ASSIGN(const Graph graph, read_graph(arguments));
-  if (const Status refused = Signature::of(graph).status(); !refused.ok()) {  // by every run
+  if (const Status refused = Signature::of(graph).status(); !refused.ok()) {  // every run would refuse it
     return {refused.code(), fmt::format("{}: {}", shown_file(arguments.file), refused.message())};
   }
   const std::string good =

@@ -11,10 +11,10 @@ class App;
 
 namespace millrace::tool {
 
-/// What a command does once its arguments are read. A failure is printed, and the process exits with 1.
+/// The action of a command once its arguments are read. A failure is printed, and the process exits with 1.
 using Action = std::function<Status()>;
 
-// A command: a function that adds its arguments, in a file of its name, and a row in main.cpp.
+// A command is a function that adds its arguments, in a file with its name, and a row in main.cpp.
 Action add_run(CLI::App&);
 Action add_dump(CLI::App&);
 Action add_explain(CLI::App&);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of `millrace run --counts`, for the devices that simulate a GPU.
 #include "tools/millrace/counts.h"
 
 #include <algorithm>

@@ -13,11 +13,11 @@ namespace millrace::tool {
 /// A device that counts what kernels do.
 struct CountingDevice {
   std::shared_ptr<Device> device;
-  /// A table of what the kernels of the last run did: a dispatch per line, and their sum.
+  /// A table of what the kernels of the last run did: one dispatch per line, and their sum.
   std::function<std::string()> counts_text;
 };
 
-/// Opens a device of sim or isa. Fails for any other: nobody counts there.
+/// Opens a sim or isa device. Fails for any other device, because only these count.
 Result<CountingDevice> open_counting_device(const Context&, const std::string& spec);
 
 }  // namespace millrace::tool

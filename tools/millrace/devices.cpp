@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// `millrace devices`: lists drivers, devices, targets, generators and caches, and why others are missing.
 #include <algorithm>
 #include <filesystem>
 #include <ranges>
@@ -21,7 +22,7 @@
 namespace millrace::tool {
 namespace {
 
-/// Drivers that the design has, for the line that says that they are not here.
+/// All drivers that Millrace can have, so that missing ones are listed too.
 constexpr std::pair<std::string_view, std::string_view> kKnownDrivers[] = {
     {"cpu", "this host"}, {"hip", "AMD GPUs"}, {"sim", "a simulated GPU"}, {"isa", "a GPU's machine code, executed"}};
 
@@ -34,7 +35,7 @@ std::string driver_text(const Context& context, std::string_view name) {
   return available.ok() ? "available" : available.message();
 }
 
-/// What a driver's devices are: "cpu: this host, avx2; 23.4 GiB; runs cpu:avx2, cpu:baseline".
+/// Describes a driver's devices: "cpu: this host, avx2; 23.4 GiB; runs cpu:avx2, cpu:baseline".
 std::string enumerated_text(const Context& context, std::string_view name) {
   const auto driver = std::ranges::find(context.drivers, name, &Driver::name);
   if (driver == context.drivers.end() || !driver->available().ok()) return "";
@@ -56,7 +57,7 @@ std::string enumerated_text(const Context& context, std::string_view name) {
   }
   if (name == "cpu") {
     text += line(
-        "", fmt::format("cpu:threads=N: N threads, the calling one included; without it {}, one per core; pinned=on: "
+        "", fmt::format("cpu:threads=N: N threads, the calling one included; by default {}, one per core; pinned=on: "
                         "each on a CPU of its own",
                         num_physical_cores()));
   }
@@ -82,7 +83,7 @@ std::string place_text(const TargetSpec& spec) {
   return std::ranges::find(host, spec.isa) != host.end() ? "runs here" : "this host lacks it";
 }
 
-/// Each target, where it runs, and the generators that serve it.
+/// One line per target: where it runs, and the generators that serve it.
 std::string targets_text(const Context& context) {
   std::string text;
   for (const TargetSpec& spec : all_targets()) {
@@ -97,14 +98,14 @@ std::string targets_text(const Context& context) {
   return text;
 }
 
-/// Whether the generator serves no GPU of the family: one line tells it.
+/// Whether the generator refuses every GPU of the family, so that one line covers them.
 bool refuses_family(const KernelCompiler& generator, const std::string& family) {
   return std::ranges::none_of(gfx_targets(), [&](const GfxTarget& gfx) {
     return generator.supports({.family = family, .gfx = std::string(gfx.name)}).ok();
   });
 }
 
-/// Each generator, and why it serves no other targets.
+/// Lists each generator, and why it does not serve other targets.
 std::string generators_text(const Context& context) {
   std::string text;
   for (const auto& generator : context.generators) {
@@ -113,7 +114,7 @@ std::string generators_text(const Context& context) {
       const Status module = check_llvm_module();
       if (!module.ok()) text += line("", "makes no new code here, only runs what is cached: " + module.message());
     }
-    std::string told;  // the family of which nothing more is to say
+    std::string told;  // the family that needs no further lines
     for (const TargetSpec& spec : all_targets()) {
       const Status supports = generator->supports(spec);
       if (supports.ok() || spec.family == told) continue;
@@ -125,7 +126,7 @@ std::string generators_text(const Context& context) {
   return text;
 }
 
-/// The directories where kernels are looked for, and why what they have is not used.
+/// Lists the directories with cached kernels, and why a directory is not used.
 std::string cache_text() {
   const auto place_line = [](const std::string& path, std::string_view what, const std::string& refusal) {
     return line("", fmt::format("{}{}{}{}", printable(path), what, refusal.empty() ? "" : ": ", refusal));
@@ -136,7 +137,7 @@ std::string cache_text() {
     text += line("", "in memory only: neither XDG_CACHE_HOME nor HOME is set");
   } else {
     std::error_code ignored;
-    const bool is_there = std::filesystem::exists(own, ignored);  // the first kernel makes it
+    const bool is_there = std::filesystem::exists(own, ignored);  // the first kernel creates it
     text += place_line(own, "", is_there ? find_cache_refusal(own) : "");
   }
   for (const std::string& layer : default_read_only_cache_directories()) {
@@ -155,7 +156,7 @@ Status devices() {
     text += line(name, fmt::format("{}: {}", what, driver_text(*context, name))) + enumerated_text(*context, name);
   }
   text += "targets\n" + targets_text(*context);
-  text += "code generators, in the order in which they are asked\n" + generators_text(*context);
+  text += "code generators, in the order in which they are tried\n" + generators_text(*context);
   text += "kernel cache\n" + cache_text();
   return write_text("", text);
 }

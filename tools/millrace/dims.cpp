@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The option --dim: values of symbolic sizes, for all commands that need numbers.
 #include "tools/millrace/dims.h"
 
 #include <CLI/CLI.hpp>
@@ -17,7 +18,7 @@ std::string names_of(const std::map<std::string, Dim>& symbols) {
   return names.text();
 }
 
-/// "n in 1..64"; "n in 0.." where nothing more is promised.
+/// "n in 1..64"; "n in 0.." if nothing more is promised.
 std::string promise_text(const Dim& dim) { return dim == Dim(dim.name()) ? dim.name() + " in 0.." : dim.to_text(); }
 
 }  // namespace
@@ -43,8 +44,8 @@ Result<SymbolValues> parse_dims(const std::map<std::string, Dim>& symbols, const
     const auto [name, text] = split_assignment(argument);
     const auto symbol = symbols.find(name);
     if (symbol == symbols.end()) {
-      return not_found(fmt::format("--dim {}: '{}' is no symbolic size of the graph, which has: {}",
-                                   printable(argument), printable(name), names_of(symbols)));
+      return not_found(fmt::format("--dim {}: unknown symbolic size '{}'; the graph has: {}", printable(argument),
+                                   printable(name), names_of(symbols)));
     }
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -18,23 +18,23 @@ namespace millrace::tool {
 /// Adds --dim NAME=VALUE.
 void add_dims(CLI::App&, std::vector<std::string>& dims);
 
-/// The values of symbols whose facts leave one: nobody need say them.
+/// The values of symbols whose facts allow only one value: the user need not give them.
 SymbolValues pinned_values(const std::map<std::string, Dim>& symbols);
 
-/// The values of --dim. Fails for a name that is none of the graph's symbols, for one said twice, and for a value that
+/// The values of --dim. Fails for a name that is not a symbol of the graph, for one given twice, and for a value that
 /// the symbol's facts do not allow.
 Result<SymbolValues> parse_dims(const std::map<std::string, Dim>& symbols, const std::vector<std::string>& dims);
 
-/// The symbol's name, where the size is nothing but one.
+/// The symbol's name, if the size consists of one symbol.
 std::optional<std::string> plain_symbol(const SizeExpr&);
 
 /// A symbol of the size that has no value.
 std::optional<std::string> unknown_symbol(const SizeExpr&, const SymbolValues&);
 
-/// The number where all symbols have values, else the expression.
+/// The number if all symbols have values, otherwise the expression.
 std::string size_text(const SizeExpr&, const SymbolValues&);
 
-/// "name=value" as two, at the first '='. `is_assignment` refuses arguments without one.
+/// Splits "name=value" at the first '='. `is_assignment` refuses arguments without one.
 struct Assignment {
   std::string name, value;
 };

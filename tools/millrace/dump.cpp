@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// `millrace dump`: prints a graph at any stage of compiling, as text, as a picture or as code.
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
@@ -33,7 +34,7 @@ const std::map<std::string, Stage> kStages = {
 const std::map<std::string, ListingKind> kListings = {
     {"llvm", ListingKind::kLlvmIr}, {"asm", ListingKind::kAssembly}, {"object", ListingKind::kObject}};
 
-/// Those that are pictures.
+/// The stages that can be drawn.
 const std::map<std::string, std::string (*)(const LoweredGraph&)> kDotStages = {
     {"graph", [](const LoweredGraph& lowered) { return graph_dot(lowered.dispatch.graph); }},
     {"dispatch", [](const LoweredGraph& lowered) { return dispatch_dot(lowered.dispatch); }},
@@ -48,7 +49,7 @@ Result<std::string> list_kernel(const PlannedKernel& kernel, const Context& cont
   return internal_error(fmt::format("generator '{}' planned a kernel and is not in the context", kernel.generator));
 }
 
-/// All kernels. For a GPU, a driver loads such an object as it is.
+/// All kernels in one object. For a GPU, a driver can load it as it is.
 Result<std::vector<std::byte>> link_kernels(const LoweredGraph& lowered, const Target& target) {
   if (target.spec().is_gpu()) return make_code_object(lowered, target);
   std::vector<ExecutableImage> images;
@@ -61,8 +62,8 @@ Result<std::vector<std::byte>> link_kernels(const LoweredGraph& lowered, const T
   return link_host_images(images);
 }
 
-/// One kernel's listing alone, or all with a line above each. A kernel that cannot be listed says so in its place;
-/// when no kernel can, the first reason is the error.
+/// The listing of one kernel, or of all with a title line above each. A kernel that cannot be listed shows the reason
+/// instead; if no kernel can be listed, the first reason is the error.
 Result<std::string> list_kernels(const LoweredGraph& lowered, const Context& context, const Target& target,
                                  const Arguments& arguments) {
   const TargetSpec& spec = target.spec();
@@ -105,7 +106,7 @@ Status dump(const Arguments& arguments) {
                       lower_graph(std::move(graph), arguments.graph, *context, arguments.stage != "graph"));
   const Graph& result = lowered.dispatch.graph;
   if (arguments.format == "dot") return write_text(arguments.output, kDotStages.at(arguments.stage)(lowered));
-  // To a file with all of its constants: it can be read again.
+  // A file gets all constants, so that it can be read again.
   if (arguments.stage == "graph" && !arguments.output.empty()) return write_graph(result, arguments.output);
   if (const auto stage = kStages.find(arguments.stage); stage != kStages.end()) {
     return write_text(arguments.output, to_text(lowered, stage->second));
@@ -144,7 +145,7 @@ Action add_dump(CLI::App& app) {
   app.add_option("--format", arguments->format, "text, or, of graph, dispatch and schedule, dot for Graphviz.")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "dot"}).description(""));
-  app.add_option("--kernel", arguments->kernel, "List the code of this kernel alone: its number in the schedule.")
+  app.add_option("--kernel", arguments->kernel, "List only the code of this kernel: its number in the schedule.")
       ->type_name("N");
   app.add_flag("--line-tables", arguments->line_tables,
                "Code for a GPU tells which line of the kernel's text each instruction\ncomes from.");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// `millrace explain`: why each dispatch is one, what runs it, what it costs, and where its memory is.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -26,7 +27,7 @@ struct Arguments {
   bool measures = false;
 };
 
-/// Each copy that remains, with its reason. Those of a loop or a branch say of which.
+/// Lists each copy that remains, with its reason. `where` names the loop or branch around it.
 std::string copies_text(const LoweredGraph& lowered, const std::string& where = "") {
   std::string text;
   for (const Step& step : lowered.schedule.steps) {
@@ -46,7 +47,7 @@ std::string copies_text(const LoweredGraph& lowered, const std::string& where = 
   return text;
 }
 
-/// In which order the steps run, and each copy that remains, with its reason.
+/// Describes the order of the steps, and each copy that remains, with its reason.
 std::string schedule_text(const LoweredGraph& lowered, const SymbolValues& symbols) {
   const Schedule& schedule = lowered.schedule;
   const ScheduleStatistics found = measure_schedule(schedule, symbols);
@@ -74,7 +75,7 @@ std::string memory_text(const LoweredGraph& lowered, const SymbolValues& symbols
   if (found.lower_bound_bytes) text += line(2, "alive", fmt::format("{} bytes at most", *found.lower_bound_bytes));
   for (const Resource& resource : schedule.resources) {
     if (resource.lifetime != Lifetime::kTransient) continue;
-    // Where runs place transients, each has the place that its sizes give it.
+    // If runs place transients, the offset depends on the sizes of the run.
     const std::string place = schedule.is_placed_by_runs() ? "" : " at " + number(resource.offset_bytes);
     text += line(2, resource.name,
                  fmt::format("{} bytes{}, alive from @{} to @{}", number(resource.size_bytes), place,
@@ -83,7 +84,7 @@ std::string memory_text(const LoweredGraph& lowered, const SymbolValues& symbols
   return text;
 }
 
-/// The values that --dim gives and facts leave; of a measured run, all.
+/// The values that --dim gives and facts determine; after a measured run, all values.
 Result<SymbolValues> values_of(const Graph& graph, const Arguments& arguments, const MeasuredSteps* measured) {
   if (measured != nullptr) return measured->symbols();
   MILLRACE_TRY_ASSIGN(const auto known, collect_symbols(graph));
@@ -133,7 +134,7 @@ void check_usage(const Arguments& arguments) {
 Action add_explain(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
   add_graph_file(app, arguments->graph);
-  app.add_option("--dispatch", arguments->dispatch, "This dispatch alone.")->type_name("N");
+  app.add_option("--dispatch", arguments->dispatch, "Explain only this dispatch.")->type_name("N");
   add_inputs(app, arguments->inputs);
   app.add_flag("--measure", arguments->measures,
                "Run the graph, and say how long each kernel takes and how much that is of what one thread of this\n"

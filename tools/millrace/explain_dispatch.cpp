@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Describes one dispatch for `millrace explain`: nodes, reasons, kernels, cost and occupancy.
 #include "tools/millrace/explain_dispatch.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace millrace::tool {
 namespace {
 
-/// The kernels' code for a GPU, read back.
+/// The facts of the kernels' GPU code, read back from the object.
 Result<CodeObjectInfo> emit_code(const LoweredGraph& lowered, const Target& target) {
   MILLRACE_TRY_ASSIGN(const std::vector<std::byte> object, make_code_object(lowered, target));
   return read_code_object(object);
@@ -26,7 +27,7 @@ std::string refusals(int indent, const std::vector<Refusal>& refusals) {
   return text;
 }
 
-/// The name without digits: equal for the passes of one algorithm.
+/// The name without digits, which the passes of one algorithm share.
 std::string pass_name(std::string name) {
   std::erase_if(name, [](char c) { return c >= '0' && c <= '9'; });
   return name;
@@ -45,8 +46,8 @@ std::vector<std::vector<StepId>> steps_by_region(const LoweredGraph& lowered) {
   return steps;
 }
 
-/// By the region of the reader. A reader may be in none: a concat that other regions store. Only views that nobody
-/// stores are in several, and those are no readers.
+/// Grouped by the region of the reader. A reader may be in no region: a concat that other regions store. Only views
+/// that are not stored are in several regions, and those are never readers.
 std::vector<std::vector<const Separation*>> separations_by_region(const DispatchGraph& dispatch) {
   std::map<NodeId, RegionId> regions;
   for (std::uint32_t i = 0; i < dispatch.regions.size(); ++i) {
@@ -95,7 +96,7 @@ std::string DispatchText::dispatch(RegionId id) const {
   return text + bodies(id);
 }
 
-/// The dispatches of a round, or of both branches.
+/// The dispatches of a loop's body, or of both branches.
 std::string DispatchText::bodies(RegionId id) const {
   const auto found = lowered_.bodies.find(id);
   if (found == lowered_.bodies.end()) return "";
@@ -110,8 +111,7 @@ std::string DispatchText::bodies(RegionId id) const {
   return text;
 }
 
-/// Values that the region stores in the memory of a concat or pad, or reads there; and those that it stores in place of
-/// others.
+/// The values that the region stores or reads in the memory of a concat or pad, and those that overwrite others.
 std::string DispatchText::places(const Region& region) const {
   std::string text;
   for (const std::vector<Value>* values : {&region.inputs, &region.outputs}) {
@@ -135,7 +135,7 @@ std::string DispatchText::places(const Region& region) const {
   return text;
 }
 
-/// A pass that is as an earlier one takes one line.
+/// A pass that equals an earlier one takes one line.
 std::string DispatchText::describe(RegionId id, const KernelSequence& sequence, std::size_t first_kernel) const {
   std::string text = line(2, "algorithm", sequence.algorithm) + refusals(4, sequence.refusals);
   for (const SequenceScratch& scratch : sequence.scratch) {
@@ -170,7 +170,7 @@ std::string DispatchText::details(const SequenceKernel& entry, const Step& step)
   if (has_code()) text += occupancy(kernel);
   if (kernel.info.workgroup_bytes + kernel.info.private_bytes == 0) return text;
   return text + line(4, "memory",
-                     fmt::format("{} bytes a workgroup, {} bytes private", kernel.info.workgroup_bytes,
+                     fmt::format("{} bytes per workgroup, {} bytes private", kernel.info.workgroup_bytes,
                                  kernel.info.private_bytes));
 }
 
@@ -197,20 +197,20 @@ std::string DispatchText::totals() const {
     sum.flops = *sum.flops + one.flops.value_or(0);
   }
   const bool has_control = !lowered_.bodies.empty();
-  return fmt::format("total: of all dispatches and copies{}\n", has_control ? " outside of loops and branches" : "") +
+  return fmt::format("total: of all dispatches and copies{}\n", has_control ? " outside loops and branches" : "") +
          cost(sum) + (measured_ != nullptr ? line(4, "measured", measured_->total_text()) : "");
 }
 
-/// What the emitted code takes of a GPU, and how much of the kernel so runs at a time.
+/// The registers and memory that the emitted code needs, and how many workgroups can therefore run at once.
 std::string DispatchText::occupancy(const PlannedKernel& kernel) const {
   if (!code_.ok()) return line(4, "occupancy", "not known: " + code_.status().message());
   const auto code = std::ranges::find(code_->kernels, kernel_symbol(kernel), &CodeObjectKernel::symbol);
   if (code == code_->kernels.end()) return line(4, "occupancy", "not known: its code was not found");
   const GfxTarget& gfx = *target_.spec().gfx_target();
   const Occupancy found = occupancy_of(*code, gfx);
-  std::string text = fmt::format("{} of {} subgroups a SIMD", found.subgroups_per_simd, gfx.max_waves);
+  std::string text = fmt::format("{} of {} subgroups per SIMD", found.subgroups_per_simd, gfx.max_waves);
   if (found.limit != OccupancyLimit::kNothing) text += fmt::format(", limited by {}", to_text(found.limit));
-  text += fmt::format("; {} workgroup{} a compute unit", found.workgroups_per_unit,
+  text += fmt::format("; {} workgroup{} per compute unit", found.workgroups_per_unit,
                       found.workgroups_per_unit == 1 ? "" : "s");
   std::string registers = fmt::format("{} vector, {} scalar", code->num_vector_registers, code->num_scalar_registers);
   if (code->num_scalar_spills > 0) registers += fmt::format(", {} more in lanes of vectors", code->num_scalar_spills);

@@ -10,14 +10,14 @@
 
 namespace millrace::tool {
 
-/// Writes about the dispatches of one lowered graph, with numbers where symbols have values.
+/// Describes the dispatches of one lowered graph, with numbers where symbols have values.
 class DispatchText {
  public:
   /// `measured` may be null.
   DispatchText(const LoweredGraph&, const SymbolValues&, const Target&, MeasuredSteps* measured);
 
   std::string dispatch(RegionId) const;
-  /// What all steps move and compute together.
+  /// The sum of what all steps move and compute.
   std::string totals() const;
 
  private:
@@ -28,7 +28,7 @@ class DispatchText {
   std::string details(const SequenceKernel&, const Step&) const;
   std::string cost(const StepCost&) const;
   std::string occupancy(const PlannedKernel&) const;
-  /// True of a GPU that is not simulated: there kernels have registers.
+  /// Whether kernels have machine code with registers: true for a GPU that is not simulated.
   bool has_code() const;
 
   const LoweredGraph& lowered_;
@@ -36,7 +36,7 @@ class DispatchText {
   const Target& target_;
   MeasuredSteps* measured_;
   std::vector<std::vector<StepId>> steps_;                   // per region, in the order of its kernels
-  std::vector<std::vector<const Separation*>> separations_;  // per region, which reads the value
+  std::vector<std::vector<const Separation*>> separations_;  // per region that reads the value
   Result<CodeObjectInfo> code_ = CodeObjectInfo{};
 };
 

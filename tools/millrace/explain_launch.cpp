@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The part of `millrace explain` for programs that launch the kernels of a GPU themselves.
 #include "tools/millrace/explain_launch.h"
 
 #include <limits>
@@ -14,20 +15,18 @@ namespace millrace::tool {
 namespace {
 
 constexpr std::string_view kRules =
-    "  rules      run the steps in this order, each after those before it. A grid is of groups along x alone, and one "
-    "of\n"
-    "             0 groups is left out; groups * threads stay below 2^32. An argument has 8 bytes, at a multiple of 8; "
-    "T*\n"
+    "  rules      run the steps in this order, each after those before it. A grid has groups along x only; skip steps\n"
+    "             of 0 groups; groups * threads stay below 2^32. An argument has 8 bytes, at a multiple of 8; T*\n"
     "             is the address of elements of T, a multiple of their size; sizes are i64. *status is 0 before the\n"
-    "             first step, and after the last one unless an index was out of range. What the slab holds at first\n"
-    "             does not matter. Bools are bytes, 0 or 1. Elements are row-major, without gaps.\n";
+    "             first step, and after the last one unless an index was out of range. The initial content of the\n"
+    "             slab does not matter. Bools are bytes, 0 or 1. Elements are row-major, without gaps.\n";
 
 class LaunchText {
  public:
   LaunchText(const LoweredGraph& lowered, const SymbolValues& symbols)
       : schedule_(lowered.schedule), symbols_(symbols) {}
 
-  /// "input x", "slab + 64", "constants + 128": what memory() says of it, without the number of bytes.
+  /// "input x", "slab + 64", "constants + 128": the names in memory(), without the number of bytes.
   std::string place(const ResourceUse& use) const {
     const Resource& resource = schedule_.resources[use.resource];
     SizeExpr offset = schedule_.given_bytes(use).offset_bytes;
@@ -103,7 +102,7 @@ class LaunchText {
   }
 
  private:
-  /// An input and an output may have one name, and that of a variable.
+  /// An input, an output and a variable may have the same name, so messages add the kind.
   static std::string_view kind(const Resource& resource) {
     if (resource.lifetime == Lifetime::kVariable) return "variable";
     if (resource.lifetime != Lifetime::kExternal) return "scratch";

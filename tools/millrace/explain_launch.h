@@ -7,7 +7,7 @@
 
 namespace millrace::tool {
 
-/// All that a program needs which launches the kernels of a GPU's code object by itself: the steps, copies included,
+/// Everything that a program needs to launch the kernels of a GPU's code object itself: the steps, including copies,
 /// the memory that they use, and the rules.
 std::string launch_text(const LoweredGraph&, const SymbolValues&);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Measures the steps of a graph for `millrace explain --measure`, against the roofline of this machine.
 #include "tools/millrace/explain_measure.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 constexpr std::size_t kMinRuns = 5, kMaxRuns = 2000;
 constexpr std::chrono::milliseconds kTime{300};
 
-/// An --input of random elements for each that has none.
+/// Adds an --input with random elements for each input that has none.
 void add_missing(const Graph& graph, InputArguments& arguments) {
   for (const NodeId id : graph.inputs) {
     const std::string& name = std::get<InputNode>(graph.nodes[id].what).name;

@@ -11,23 +11,23 @@
 
 namespace millrace::tool {
 
-/// How long the steps of a schedule take, and what the machine would allow.
+/// The times of a schedule's steps, and how close they are to the machine's limits.
 class MeasuredSteps {
  public:
-  /// Compiles the graph for the device, and runs it with these inputs; what they leave out is random.
+  /// Compiles the graph for the device, and runs it with these inputs; inputs that are left out are random.
   static Result<MeasuredSteps> run(const Graph&, const GraphArguments&, InputArguments);
 
   const SymbolValues& symbols() const { return symbols_; }
-  /// "1.23 us, 5.4 GB/s, 31 GFLOP/s; 26 % of the peak, 120 GFLOP/s": of what limits the step, one thread's arithmetic
-  /// or its memory. Where the device is not this host's CPU, without the share.
+  /// "1.23 us, 5.4 GB/s, 31 GFLOP/s; 26 % of the peak, 120 GFLOP/s": the share is that of the limit which is closest,
+  /// one thread's arithmetic or its memory. If the device is not this host's CPU, there is no share.
   std::string text(std::size_t step, const Step&);
-  /// The time of all steps, one after another.
+  /// The sum of the times of all steps.
   std::string total_text() const;
 
  private:
   SymbolValues symbols_;
-  std::vector<double> seconds_;  // by step, in the schedule's order
-  std::vector<bool> is_f64_;     // likewise: half as many fit a vector
+  std::vector<double> seconds_;  // per step, in the schedule's order
+  std::vector<bool> is_f64_;     // per step: whether it computes f64, half as many per vector
   std::optional<Roofline> roofline_;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes the elements of inputs such as `--input x=randn`, quickly even for gigabytes.
 #include "tools/millrace/generate.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace millrace::tool {
 namespace {
 
-/// Repeats the first `count` elements over the rest.
+/// Repeats the first `period_bytes` over the rest.
 void repeat(std::span<std::byte> bytes, std::size_t period_bytes) {
   for (std::size_t filled = period_bytes; filled < bytes.size(); filled *= 2) {
     std::memcpy(bytes.data() + filled, bytes.data(), std::min(filled, bytes.size() - filled));
@@ -39,7 +40,7 @@ void count_up(DType dtype, std::span<std::byte> bytes) {
     });
     return;
   }
-  // Integers of 16 bits or less begin again after 2^16. f16 is inf from there on, which the last element says.
+  // 16-bit or smaller integers repeat after 2^16 elements. f16 is inf from there on, like the last element.
   const std::size_t own = std::min<std::size_t>(count, 1 << 16);
   for (std::size_t i = 0; i < own; ++i) {
     const Scalar value = Scalar::from_int(dtype, static_cast<std::int64_t>(i));
@@ -55,7 +56,7 @@ void count_up(DType dtype, std::span<std::byte> bytes) {
 
 constexpr std::size_t kPieceBits = 12, kNumPieces = std::size_t{1} << kPieceBits;
 
-/// The inverse of the normal distribution's function, linear between these points.
+/// The inverse of the normal distribution function, linear between these points.
 const std::array<double, kNumPieces + 1>& quantiles() {
   static const std::array<double, kNumPieces + 1> kQuantiles = [] {
     std::array<double, kNumPieces + 1> points{};
@@ -76,8 +77,8 @@ const std::array<double, kNumPieces + 1>& quantiles() {
   return kQuantiles;
 }
 
-/// splitmix64: random bits for a position alone. Source: Steele et al., "Fast splittable pseudorandom number
-/// generators", OOPSLA 2014.
+/// splitmix64: random bits that depend only on the seed and the position. Source: Steele et al., "Fast splittable
+/// pseudorandom number generators", OOPSLA 2014.
 std::uint64_t random_word(std::uint64_t seed, std::uint64_t position) {
   std::uint64_t word = (seed * 0x9e37'79b9'7f4a'7c15 + position + 1) * 0x9e37'79b9'7f4a'7c15;
   word = (word ^ (word >> 30)) * 0xbf58'476d'1ce4'e5b9;
@@ -85,7 +86,7 @@ std::uint64_t random_word(std::uint64_t seed, std::uint64_t position) {
   return word ^ (word >> 31);
 }
 
-/// A normal number from the highest `bits` of a word that is shifted left.
+/// A normal number from the highest `kBits` bits of a word.
 template <int kBits>
 double normal(std::uint64_t word) {
   const auto& points = quantiles();
@@ -100,7 +101,7 @@ T rounded(double value) {
   return static_cast<T>(std::is_floating_point_v<T> ? value : std::round(value));
 }
 
-/// Elements of 4 bytes take half a word, those of 8 a whole one.
+/// 4-byte elements take half a word each, 8-byte ones a whole word.
 template <class T>
 void fill_normal(std::uint64_t seed, std::span<std::byte> bytes) {
   auto* const elements = reinterpret_cast<T*>(bytes.data());
@@ -116,7 +117,7 @@ void fill_normal(std::uint64_t seed, std::span<std::byte> bytes) {
   }
 }
 
-/// Elements of up to 2 bytes are one of 2^16 numbers, as so few distinct ones there are.
+/// Elements of up to 2 bytes are drawn from 2^16 numbers, because they have so few distinct values.
 void fill_normal_of_table(DType dtype, std::uint64_t seed, std::span<std::byte> bytes) {
   constexpr std::size_t kNumEntries = 1 << 16;
   const std::size_t size = size_bytes(dtype), count = bytes.size() / size;
@@ -153,7 +154,7 @@ void fill(std::string_view kind, DType dtype, std::uint64_t seed, std::span<std:
   });
 }
 
-/// Huge pages, where there are any: that many small ones take longer to come than to be filled.
+/// Huge pages, if available: faulting in that many small pages takes longer than filling them.
 std::shared_ptr<std::byte> allocate_zeros(std::size_t size) {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   const std::size_t mapped = std::max(size, std::size_t{1});

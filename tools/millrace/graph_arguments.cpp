@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What all commands with a graph share: their arguments, reading, compiling and writing.
 #include "tools/millrace/graph_arguments.h"
 
 #include <CLI/CLI.hpp>
@@ -67,7 +68,7 @@ Result<LoweredGraph> lower_graph(Graph graph, const GraphArguments& arguments, c
   LowerOptions options;
   options.compile.force_generator = arguments.generator;
   PassOptions passes;
-  // Who launches a GPU's kernels by what explain says has nobody to prepare constants.
+  // A program that launches a GPU's kernels itself, as explain describes, has nobody to prepare constants.
   const bool is_launched = target.spec().is_gpu() && !target.spec().is_simulated();
   if (!prepares || is_launched) passes.max_prepared_bytes = 0;
   return millrace::lower_graph(std::move(graph), target, options, passes, arguments.order);

@@ -13,7 +13,7 @@ class App;
 
 namespace millrace::tool {
 
-/// The arguments of all commands that compile: which graph, for what.
+/// The arguments of all commands that compile: the graph and what to compile it for.
 struct GraphArguments {
   std::string file = {};
   std::string target = "cpu";
@@ -27,22 +27,22 @@ inline constexpr const char* kTargetHelp =
     "cpu (the host's best), cpu:avx2, cpu:threads=4 (or cores), hip (an AMD GPU), sim:gfx1100\n"
     "(one simulated), isa:gfx1100 (its machine code, executed), ...: 'millrace devices' lists all.";
 void add_order(CLI::App&, ScheduleOrder&);
-/// `flag`: "--device" where the graph runs, "--target,--device" where it is only looked at.
+/// `flag`: "--device" if the graph runs, "--target,--device" if it is only compiled.
 void add_target(CLI::App&, GraphArguments&, const char* flag);
 
 /// The file's name in messages.
 std::string shown_file(const std::string& file);
-/// Constants of a text on standard input are looked for in the working directory.
+/// For a text on standard input, constant files are looked up in the working directory.
 Result<Graph> read_graph(const GraphArguments&);
-/// Shows progress on standard error when that is a terminal and compiling takes long.
-/// On `device`, or where that is null on one made for the arguments.
+/// Compiles for `device`, or for the device in the arguments if that is null. Shows progress on standard error if that
+/// is a terminal and compiling takes long.
 Result<Program> compile_graph(Graph, const GraphArguments&, std::shared_ptr<Device> device = nullptr);
-/// All but code, for targets that the host need not be able to run.
+/// Everything except code, for targets that the host need not be able to run.
 Result<LoweredGraph> lower_graph(Graph, const GraphArguments&, const Context&, bool prepares = true);
 
-/// To standard error, at once. Where that is closed or full, there is nobody to tell.
+/// Writes to standard error at once. If that is closed or full, nobody can be told, so it ignores failures.
 void write_notice(std::string_view text);
-/// To the file, or to standard output when the path is empty.
+/// Writes to the file, or to standard output if the path is empty.
 Status write_text(const std::string& path, std::string_view text);
 
 }  // namespace millrace::tool

@@ -91,7 +91,7 @@ int run_program(int argc, const char* const* argv) {
     const auto used = program.get_subcommands();
     const bool is_unknown = used.empty() && argc > 1 && argv[1][0] != '-';
     return report(2, fmt::format("{}; see 'millrace {}--help'",
-                                 is_unknown ? fmt::format("'{}' is no command", printable(argv[1]))
+                                 is_unknown ? fmt::format("unknown command '{}'", printable(argv[1]))
                                             : printable(error.what(), 1024),
                                  used.empty() ? "" : used.front()->get_name() + " "));
   }
@@ -108,13 +108,13 @@ int run_or_report_mistake(int argc, const char* const* argv) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    return report(1, fmt::format("{}; this is a mistake of the program", error.what()));
+    return report(1, fmt::format("{}; this is a bug in millrace, please report it", error.what()));
   }
 }
 
-/// Takes no memory.
+/// Allocates no memory.
 int report_out_of_memory() {
-  static constexpr std::string_view kText = "millrace: not enough memory for what was asked; say smaller sizes\n";
+  static constexpr std::string_view kText = "millrace: not enough memory for these arguments; say smaller sizes\n";
   std::fflush(stdout);
   (void)!write(STDERR_FILENO, kText.data(), kText.size());
   return 1;

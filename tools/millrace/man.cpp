@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// `millrace man`: the manual page, made from the help texts of all commands.
 #include <CLI/CLI.hpp>
 
 #include "tools/millrace/command.h"
@@ -7,7 +8,7 @@
 namespace millrace::tool {
 namespace {
 
-/// Text as roff shows it: no line is taken for a request, and '-' is the character of the keyboard.
+/// Escapes text for roff: no line is taken for a request, and '-' stays a hyphen-minus.
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {

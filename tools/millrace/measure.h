@@ -13,21 +13,21 @@
 
 namespace millrace::tool {
 
-/// What a row measures, for the JSON.
+/// Facts about a row, for the JSON.
 struct MeasuredFacts {
   std::string file, graph, device, target, generator;
   std::vector<std::pair<std::string, std::int64_t>> dims = {};
 };
 
-/// One row: `run` is called again and again, with 0, 1, 2, ...
+/// One row: `run` is called repeatedly, with 0, 1, 2, ...
 struct Measurement {
   std::string name;
   MeasuredFacts facts;
   std::function<Status(std::size_t)> run = {};
-  /// The seconds that the last run took by another clock than the host's. Empty: the host's clock counts.
+  /// The seconds of the last run by a clock other than the host's. Empty: the host's clock counts.
   std::function<double()> seconds = {};
   std::optional<std::int64_t> iterations = {};                // absent: as many as Google Benchmark wants
-  double bytes = 0, flops = 0;                                // of a run, for the rates
+  double bytes = 0, flops = 0;                                // per run, for the rates
   std::vector<std::pair<std::string, double>> counters = {};  // other numbers to report
 };
 
@@ -37,8 +37,8 @@ struct MeasureOptions {
   std::vector<std::string> flags = {};  // Google Benchmark's own, "--benchmark_repetitions=5"
 };
 
-/// Through Google Benchmark: its table on standard output, and its JSON. Fails when this build has no Google Benchmark,
-/// for flags that it does not know, and with the first failure of a run.
+/// Measures with Google Benchmark: its table goes to standard output, its JSON to a file. Fails if this build has no
+/// Google Benchmark, for flags that it does not know, and with the first failure of a run.
 Status measure(std::span<const Measurement>, const MeasureOptions&);
 
 }  // namespace millrace::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of measure_google.cpp where there is no Google Benchmark.
+// Replaces measure_google.cpp in builds without Google Benchmark.
 #include "tools/millrace/measure.h"
 
 namespace millrace::tool {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the rows of `millrace bench` in Google Benchmark, and adds to its JSON what each row measured.
 #include <algorithm>
 #include <iterator>
 #include <sstream>
@@ -18,9 +19,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What Google Benchmark says about the machine. Of a library with assertions, as Debian's is, it also says "Library
-/// was built as DEBUG. Timings may be affected." No row is: the timed loop is inlined here, so that only assertions of
-/// this build take time in it. Those are reported instead.
+/// What Google Benchmark says about the machine. If it was built with assertions, as Debian's is, it also says "Library
+/// was built as DEBUG. Timings may be affected." They are not: the timed loop is inlined here, so only assertions of
+/// this build take time in it. This reports those instead.
 std::string about_the_machine(const std::string& text) {
   std::string kept;
   std::istringstream lines(text);
@@ -33,13 +34,13 @@ std::string about_the_machine(const std::string& text) {
   return kept;
 }
 
-/// The table and the JSON as texts: Google Benchmark would write both without a look at whether that went well.
+/// Collects the table and the JSON as texts: Google Benchmark would write both without checking for errors.
 class TextReporter final : public benchmark::BenchmarkReporter {
  public:
   TextReporter()
       : console_(isatty(STDOUT_FILENO) == 1 ? benchmark::ConsoleReporter::OO_Color
                                             : benchmark::ConsoleReporter::OO_None) {
-    SetOutputStream(&table_);  // of --benchmark_list_tests
+    SetOutputStream(&table_);  // for --benchmark_list_tests
     console_.SetOutputStream(&table_);
     json_.SetOutputStream(&json_text_);
   }
@@ -68,12 +69,12 @@ class TextReporter final : public benchmark::BenchmarkReporter {
   benchmark::JSONReporter json_;
 };
 
-/// Names may be any bytes; the benchmark's stand in JSON.
+/// Names may be any bytes, but the benchmark's names are written to JSON.
 std::string as_utf8(const std::string& name) {
   return Json::parse(Json(name).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }
 
-/// What the command's own flags and Google Benchmark's say together.
+/// The command's own flags and those for Google Benchmark, combined.
 struct Flags {
   std::vector<std::string> words;  // for Google Benchmark
   std::string json_file;
@@ -81,7 +82,7 @@ struct Flags {
 };
 
 Result<Flags> read_flags(const MeasureOptions& options) {
-  // What is said here, the environment's BENCHMARK_FILTER and BENCHMARK_LIST_TESTS cannot change.
+  // These flags override the environment's BENCHMARK_FILTER and BENCHMARK_LIST_TESTS.
   Flags flags{{"millrace", fmt::format("--benchmark_min_time={}", options.min_seconds), "--benchmark_filter=.",
                "--benchmark_list_tests=false"},
               options.json_file};
@@ -126,7 +127,7 @@ void set_counters(benchmark::State& state, const Measurement& measurement) {
   for (const auto& [name, value] : measurement.counters) state.counters[name] = value;
 }
 
-/// `failure` gets the first one of a run.
+/// `failure` receives the first failure of a run.
 void add_row(const Measurement& measurement, Status& failure) {
   auto body = [&measurement, &failure, number = std::size_t{0}](benchmark::State& state) mutable {
     for (auto _ : state) {
@@ -150,12 +151,12 @@ void add_row(const Measurement& measurement, Status& failure) {
   }
 }
 
-/// Google Benchmark writes NaN and Infinity (the variation of counters that are 0), which JSON has not.
+/// Google Benchmark writes NaN and Infinity (the variation of counters that are 0), which JSON does not have.
 std::string without_nan(std::string text) {
   for (const std::string_view word : {": NaN", ": Infinity", ": -Infinity"}) {
     std::size_t at = 0;
     while ((at = text.find(word, at)) != std::string::npos) {
-      // Behind a key: a quote inside a string has a backslash.
+      // After a key: a quote inside a string is preceded by a backslash.
       const bool is_value = at >= 2 && text[at - 1] == '"' && text[at - 2] != '\\';
       if (is_value) text.replace(at, word.size(), ": null");
       at += 2;
@@ -164,13 +165,13 @@ std::string without_nan(std::string text) {
   return text;
 }
 
-/// Google Benchmark's JSON, in which each row says what it measured.
+/// Google Benchmark's JSON, with the facts of each row added.
 std::string with_facts(const std::string& text, std::span<const Measurement> measurements) {
   Json json = Json::parse(without_nan(text));
   json["context"]["millrace_version"] = MILLRACE_VERSION;
   for (Json& row : json["benchmarks"]) {
     const std::string name = row["run_name"];
-    // Google Benchmark appends such as "/real_time"; one name may begin another.
+    // Google Benchmark appends suffixes such as "/real_time", and one name may be the beginning of another.
     const Measurement* found = nullptr;
     for (const Measurement& each : measurements) {
       const std::string known = as_utf8(each.name);
@@ -201,7 +202,7 @@ Status measure(std::span<const Measurement> measurements, const MeasureOptions& 
   TextReporter reporter;
   const std::size_t num_rows = benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();
-  const bool has_json = num_rows > 0 && !reporter.json().empty();  // not where rows are only listed
+  const bool has_json = num_rows > 0 && !reporter.json().empty();  // not if rows are only listed
   const std::string json = has_json ? with_facts(reporter.json(), measurements) : std::string();
   MILLRACE_TRY(write_standard_output(flags.prints_json ? json : reporter.table()));
   MILLRACE_TRY(failure);

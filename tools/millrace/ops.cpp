@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// `millrace ops`: describes ops and composites from the tables of the library.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
@@ -33,7 +34,7 @@ Status ops(const std::string& name) {
 
 Action add_ops(CLI::App& app) {
   const auto name = std::make_shared<std::string>();
-  app.add_option("NAME", *name, "Describe this op or composite alone, with an example.")->type_name("");
+  app.add_option("NAME", *name, "Describe only this op or composite, with an example.")->type_name("");
   return [name] { return ops(*name); };
 }
 

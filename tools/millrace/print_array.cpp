@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Prints the outputs of `millrace run`: elements of small arrays, a summary of large ones.
 #include "tools/millrace/print_array.h"
 
 #include <algorithm>
@@ -21,13 +22,13 @@ Scalar element(const NpyArray& array, std::size_t position) {
   return load_scalar(dtype, array.bytes.data() + position * size_bytes(dtype));
 }
 
-/// NaN is printed without its bits: a person reads it.
+/// NaN is printed without its bits, because a person reads it.
 std::string element_text(const NpyArray& array, std::size_t position) {
   const Scalar value = element(array, position);
   return is_float(array.type.dtype) && std::isnan(value.to_double()) ? "nan" : to_text(value);
 }
 
-/// The rows below `axis` that begin at `position`, which moves past them.
+/// The rows below `axis` that begin at `position`, which is advanced past them.
 std::string rows_text(const NpyArray& array, std::size_t axis, std::size_t& position) {
   const Shape& shape = array.type.shape;
   if (axis == shape.rank()) return element_text(array, position++);

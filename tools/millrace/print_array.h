@@ -8,7 +8,7 @@
 
 namespace millrace::tool {
 
-/// For people: the type, then up to 32 elements in their rows, or what is to say of more.
+/// For people: the type, then up to 32 elements in their rows, or a summary if there are more.
 ///
 ///     values: f32[2x2]
 ///       [[3.5, 3],

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Shows the progress of long compiles on a terminal.
 #include "tools/millrace/progress_line.h"
 
 #include <string>

@@ -9,8 +9,8 @@
 
 namespace millrace::tool {
 
-/// One line on a terminal that is written again and again while a program compiles, and is gone in the end. A compile
-/// shorter than kPatience shows nothing, and what is no terminal gets nothing.
+/// One line on a terminal that is rewritten while a program compiles, and erased at the end. A compile shorter than
+/// kPatience shows nothing; neither does output that is not a terminal.
 class ProgressLine {
  public:
   static constexpr std::chrono::milliseconds kPatience{300};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Measures what one thread of this machine can compute and move, as the limits for `explain --measure`.
 #include "tools/millrace/roofline.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ double min_seconds(double seconds, F&& call) {
 constexpr int kIterations = 20000;
 constexpr int kChains = 12;  // more than latency times throughput of any FMA unit
 
-// A chain of FMAs per accumulator, which the asm keeps in registers and keeps the compiler from folding.
+// One chain of FMAs per accumulator; the asm keeps the accumulators in registers and keeps the compiler from folding.
 __attribute__((target("avx512f"))) void multiply_add_avx512() {
   __m512 sums[kChains];
   const __m512 factor = _mm512_set1_ps(0.5f), term = _mm512_set1_ps(1);
@@ -68,7 +69,7 @@ void multiply_add_baseline() {
   }
 }
 
-// These read every cache line whole.
+// These read each cache line completely.
 __attribute__((target("avx2"))) void read_all_avx2(const std::vector<std::byte>& bytes) {
   __m256i parts[4] = {};
   for (std::size_t at = 0; at + 128 <= bytes.size(); at += 128) {
@@ -95,12 +96,13 @@ std::string share_text(const Rates& reached, const Rates& limits) {
   const double of_memory = reached.bytes_per_second / limits.bytes_per_second;
   const double of_peak = reached.flops_per_second / limits.flops_per_second;
   const std::string memory =
-      fmt::format("the {:.3g} GB/s at which memory moves so many bytes", limits.bytes_per_second * 1e-9);
+      fmt::format("the {:.3g} GB/s that memory reaches at this size", limits.bytes_per_second * 1e-9);
   const std::string peak = fmt::format("the peak, {:.3g} GFLOP/s", limits.flops_per_second * 1e-9);
   const double share = std::round(std::max(of_memory, of_peak) * 100);
   if (share <= 100) return fmt::format("{:.0f} % of {}", share, of_memory >= of_peak ? memory : peak);
   if (of_memory >= of_peak)
-    return fmt::format("above {}: a nearer cache holds some, or the machine was busy when that was measured", memory);
+    return fmt::format("above {}: a faster cache holds some of it, or the machine was busy when that was measured",
+                       memory);
   return fmt::format("above {}: the machine was busy when that was measured", peak);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// `millrace run`: compiles a graph and runs it, with files or generated elements as inputs.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -39,7 +40,7 @@ struct OutputFile {
 
 namespace fs = std::filesystem;
 
-/// The file that a path leads to, which need not be there yet: a link may lead to where nothing is.
+/// The file to which a path leads. It need not exist yet: a link may lead to a missing file.
 fs::path resolved(fs::path path, std::error_code& error) {
   constexpr int kMaxLinks = 40;  // as Linux follows
   for (int i = 0; i < kMaxLinks && !error; ++i) {
@@ -52,11 +53,11 @@ fs::path resolved(fs::path path, std::error_code& error) {
   return path;
 }
 
-/// Finds paths of which one would replace the other, through links, too.
+/// Finds paths that would overwrite each other, including through links.
 class TakenFiles {
  public:
-  /// The output that an earlier path to the file is for; else notes that it is for `output`. Nothing for a device,
-  /// which takes several, and for a path that leads nowhere, which is the writer's to refuse.
+  /// The output to which an earlier path to the same file belongs; otherwise notes the file for `output`. Empty for a
+  /// device, which may receive several outputs, and for a path that leads nowhere, which writing then refuses.
   std::optional<std::size_t> take(const std::string& path, std::size_t output) {
     std::error_code error;
     const fs::path file = resolved(path, error);
@@ -67,10 +68,10 @@ class TakenFiles {
   }
 
  private:
-  std::map<std::string, std::size_t> outputs_;  // by resolved path
+  std::map<std::string, std::size_t> outputs_;  // keyed by resolved path
 };
 
-/// Also refuses a trace that goes to an output's file.
+/// Also refuses a trace that would go to an output's file.
 Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outputs,
                                               const std::vector<std::string>& arguments, const std::string& trace) {
   std::vector<OutputFile> files;
@@ -106,7 +107,7 @@ Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outpu
   return files;
 }
 
-/// Runs as often as asked, and says on standard error how long that took when it was more than once.
+/// Runs `repeat` times; if that is more than once, reports the times on standard error.
 Status run_session(Session& session, RunArguments& run, std::uint32_t repeat, RunTimes* measured) {
   const auto inputs = run.bind_inputs(), outputs = run.bind_outputs();
   const auto dims = run.bind_dims();
@@ -183,15 +184,15 @@ Action add_run(CLI::App& app) {
       ->allow_extra_args(false)
       ->check(is_assignment);
   add_target(app, arguments->graph, "--device");
-  app.add_option("--repeat", arguments->repeat, "Run that often, and say the times on standard error.")
+  app.add_option("--repeat", arguments->repeat, "Run this many times, and report the times on standard error.")
       ->type_name("N")
       ->check(CLI::Range(1u, 1'000'000'000u).description(""));
   app.add_flag("--counts", arguments->counts,
-               "Say on standard error what the kernels did, on a GPU of sim or isa.\n"
+               "Report on standard error what the kernels did, on a GPU of sim or isa.\n"
                "Bytes are those that threads ask for; shared, local: of workgroup memory.");
   app.add_option("--seed", arguments->seed, "Shuffle the order of workgroups and waves, on a GPU of sim or isa.")
       ->type_name("N");
-  app.add_option("--trace", arguments->trace, "Write what was done when, as JSON that ui.perfetto.dev opens.")
+  app.add_option("--trace", arguments->trace, "Write a timeline of the run, as JSON that ui.perfetto.dev opens.")
       ->type_name("FILE");
   return [arguments] { return run(*arguments); };
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Turns --input and --dim into the tensors of a run, with messages in terms of the command line.
 #include "tools/millrace/run_arguments.h"
 
 #include <CLI/CLI.hpp>
@@ -53,8 +54,8 @@ Result<InputSource> parse_source(const std::string& argument, const std::string&
 
 bool has_extents(const InputSource& source) { return source.file || source.shape; }
 
-/// The types of a run's inputs, from what was said alone. Those that have extents of their own come first: they tell
-/// the sizes of the others.
+/// The types of a run's inputs, from the arguments alone. Inputs with extents of their own come first, because they
+/// determine the sizes of the others.
 class InputTypes {
  public:
   InputTypes(const SymbolValues& given, const SymbolValues& pinned) : given_(given), symbols_(given) {
@@ -79,7 +80,7 @@ class InputTypes {
       const std::optional<std::string> symbol = plain_symbol(type.shape[axis]);
       if (!symbol) continue;
       const std::int64_t extent = found.shape[axis].constant();
-      symbols_.emplace(*symbol, extent);  // another value of an input before is the run's to refuse
+      symbols_.emplace(*symbol, extent);  // the run refuses a value that differs from an earlier input's
       if (const auto said = given_.find(*symbol); said != given_.end() && said->second != extent) {
         return invalid_argument(
             fmt::format("--input {}: found {}, whose {} is {}; --dim says {}; leave it to the input",
@@ -94,7 +95,7 @@ class InputTypes {
     for (const SizeExpr& size : input.type.shape.dims()) {
       if (const std::optional<std::string> unknown = unknown_symbol(size, symbols_)) {
         return invalid_argument(
-            fmt::format("--input {0}: found {1}, whose {2} nothing tells; say --dim {2}=N, or give "
+            fmt::format("--input {0}: found {1}, whose {2} is unknown; say --dim {2}=N, or give "
                         "a shape, as in {3}=zeros,8x32000",
                         printable(source.argument), input.type.to_text(), *unknown, printable(input.name)));
       }
@@ -108,7 +109,7 @@ class InputTypes {
     return TensorType{input.type.dtype, Shape(std::move(extents))};
   }
 
-  const SymbolValues& given_;  // by --dim
+  const SymbolValues& given_;  // from --dim
   SymbolValues symbols_;
 };
 
@@ -185,7 +186,7 @@ Status RunMaker::require_sources() const {
   for (const Argument& input : signature_.inputs()) {
     if (sources_.contains(input.name)) continue;
     return invalid_argument(
-        fmt::format("input '{0}' of {1} is given nothing; say --input {0}=@FILE.npy, or zeros, ones, randn or arange "
+        fmt::format("input '{0}' of {1} is not given; say --input {0}=@FILE.npy, or zeros, ones, randn or arange "
                     "for the file",
                     printable(input.name), input.type.to_text()));
   }
@@ -209,7 +210,7 @@ Status RunMaker::resolve(const SymbolValues& given, const SymbolValues& pinned) 
     const auto value = symbols_.find(dim.name());
     if (value == symbols_.end()) {
       return invalid_argument(
-          fmt::format("the size {} is told by no input; say --dim {}=N", dim.to_text(), dim.name()));
+          fmt::format("the size {} is unknown, no input determines it; say --dim {}=N", dim.to_text(), dim.name()));
     }
     dims.push_back({dim.name(), value->second});
   }

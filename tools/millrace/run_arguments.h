@@ -15,18 +15,18 @@ class App;
 
 namespace millrace::tool {
 
-/// What --input and --dim said.
+/// The arguments --input and --dim, as given.
 struct InputArguments {
   std::vector<std::string> inputs, dims;
 };
 void add_inputs(CLI::App&, InputArguments&);
 
-/// What a run is given and gives, in the graph's order.
+/// The inputs, outputs and symbols of a run, in the graph's order.
 struct RunArguments {
   std::vector<NpyView> inputs;          // files are mapped
-  std::vector<NpyArray> outputs;        // of the types that these inputs make, zeroed
-  SymbolValues symbols;                 // all that --dim, the inputs' extents and facts tell
-  std::vector<std::string> named_dims;  // of `symbols`, those that a run binds by name
+  std::vector<NpyArray> outputs;        // of the types that these inputs determine, zeroed
+  SymbolValues symbols;                 // from --dim, the inputs' extents and facts
+  std::vector<std::string> named_dims;  // the symbols that a run binds by name
 
   std::vector<TensorBinding> bind_inputs() const;
   std::vector<TensorBinding> bind_outputs();
@@ -36,22 +36,22 @@ struct RunArguments {
 /// "x, weights", or "none".
 std::string names_text(const std::vector<Argument>&);
 
-/// One --input: a file, or a kind of elements with a shape or without.
+/// One --input: a file, or a kind of elements with or without a shape.
 struct InputSource {
-  std::string argument;                // as it was said
+  std::string argument;                // as it was given
   std::optional<NpyReader> file = {};  // until it is read
-  std::optional<NpyView> array = {};   // what is in it
+  std::optional<NpyView> array = {};   // its content
   std::string kind = {};
   std::optional<std::vector<std::int64_t>> shape = {};
 };
 
-/// Makes runs from what was said, all of it checked before memory is taken and before anything is compiled.
+/// Makes runs from the arguments, which are all checked before memory is allocated and anything is compiled.
 class RunMaker {
  public:
-  /// Maps the files, last of all. Fails for arguments that do not fit the graph, and for tensors that, `num_runs`
-  /// times, do not fit this machine's memory.
+  /// Maps the files last. Fails for arguments that do not fit the graph, and for tensors that, `num_runs` times, do not
+  /// fit into this machine's memory.
   static Result<RunMaker> create(const Graph&, const InputArguments&, std::size_t num_runs = 1);
-  /// A run on its own memory: `seed` decides the random elements.
+  /// Makes a run with its own memory; `seed` determines the random elements.
   RunArguments make(std::uint64_t seed) const;
   const Signature& signature() const { return signature_; }
 
@@ -59,7 +59,7 @@ class RunMaker {
   explicit RunMaker(Signature signature) : signature_(std::move(signature)) {}
   Status add_source(const std::string& argument);
   Status require_sources() const;
-  /// The types and sizes of a run, given what --dim said and the sizes that facts leave one value.
+  /// Determines the types and sizes of a run from --dim and from facts that allow only one value.
   Status resolve(const SymbolValues& given, const SymbolValues& pinned);
   Status require_memory(std::size_t num_runs) const;
   Status map_files();

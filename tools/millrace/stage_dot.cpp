@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Draws graphs, dispatches and schedules for `millrace dump --format dot`.
 #include "tools/millrace/stage_dot.h"
 
 #include <map>
@@ -95,7 +96,7 @@ class DispatchDot {
     for (const Value& output : region.outputs) stored_by_.emplace(output, name);
   }
 
-  /// An edge from each that stores the value, or a part of it, or holds it from the beginning.
+  /// Draws an edge from each node that stores the value or a part of it, or is its source.
   void draw_reads(Value value, const std::string& reader) {
     const Value storage = dispatch_.storage_of(value);
     const std::string label = value_text(graph_, value) + ": " + graph_.type(value).to_text();
@@ -108,7 +109,7 @@ class DispatchDot {
       text_ += edge(draw_source(storage.node), reader, label);
       return;
     }
-    for (const Value& operand : node.operands) draw_reads(operand, reader);  // a concat whose parts are stored apart
+    for (const Value& operand : node.operands) draw_reads(operand, reader);  // a concat without a region
   }
 
   /// Returns the id of an input, a constant or a variable.

@@ -7,13 +7,13 @@
 
 namespace millrace::tool {
 
-// Stages in Graphviz's language.
+// Draws stages of compiling in Graphviz's language.
 
-/// A node for each node and output of the graph, an edge for each use of a value.
+/// One node per node and output of the graph, one edge per use of a value.
 std::string graph_dot(const Graph&);
-/// A node for each region, input, constant and output, an edge for each value that one stores and another reads.
+/// One node per region, input, constant and output, one edge per value that one stores and another reads.
 std::string dispatch_dot(const DispatchGraph&);
-/// A node for each step and each resource, an edge for each access. Steps of one timepoint stand in one row.
+/// One node per step and resource, one edge per access. Steps with the same timepoint are in one row.
 std::string schedule_dot(const Schedule&);
 
 }  // namespace millrace::tool

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// The cost of steps, for explain, bench and traces.
 #include "tools/millrace/step_cost.h"
 
 namespace millrace::tool {
 
 StepCost cost_of(const Step& step, const SymbolValues& symbols) {
   const Result<std::int64_t> groups = step.num_groups.evaluate(symbols);
-  if (groups.ok() && *groups == 0) return {};  // another algorithm's: these sizes do not need it
+  if (groups.ok() && *groups == 0) return {};  // these sizes need another algorithm's kernel
   return {step.bytes_read, step.bytes_written, step.kernel ? step.flops : SizeExpr(0)};
 }
 

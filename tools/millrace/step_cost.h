@@ -7,15 +7,15 @@
 
 namespace millrace::tool {
 
-/// What a step moves and computes (see BufferTraffic), given what symbols have values: a kernel of no groups moves
+/// What a step moves and computes (see BufferTraffic), for these values of symbols. A kernel without groups moves
 /// nothing.
 struct StepCost {
   SizeExpr bytes_read = 0, bytes_written = 0;
-  std::optional<SizeExpr> flops = 0;  // absent: not a number that is known (sorts)
+  std::optional<SizeExpr> flops = 0;  // absent: unknown (sorts)
 };
 StepCost cost_of(const Step&, const SymbolValues&);
 
-/// The step that each command is; null for barriers and for what loops and conditions hold.
+/// The step of each command; null for barriers and for commands inside loops and conditions.
 IdVector<CommandId, const Step*> steps_of_commands(const LoweredGraph&);
 
 }  // namespace millrace::tool

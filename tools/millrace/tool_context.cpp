@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The contexts of the command line tool: the default one, and one with line tables for isa devices.
 #include "tools/millrace/tool_context.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ std::shared_ptr<const Context> make_context_for(const std::string& device) {
 
 Result<Target> find_target(const Context& context, const std::string& spec) {
   const Result<DeviceSpec> device = DeviceSpec::parse(spec);
-  // A target has no options; else its family is enough for an error that tells what there is.
+  // A target has no options. Otherwise the family is enough for an error that lists what exists.
   const bool has_options = device.ok() && !device->options.empty();
   const bool is_target = !has_options && TargetSpec::parse(spec).status().code() != StatusCode::kNotFound;
   const bool is_device =

@@ -12,17 +12,18 @@ namespace millrace::tool {
 /// The library's default context and the driver isa, which executes a GPU's machine code.
 std::shared_ptr<const Context> make_context(const ContextOptions& = {});
 
-/// Whether the spec is that of a device which executes a GPU's machine code.
+/// Whether the spec names a device that executes a GPU's machine code.
 bool executes_machine_code(const std::string& device);
 
-/// The context for programs that run on the device of a spec. Where machine code is executed, it has line tables: what
-/// the device finds is told with the line of the kernel's text.
+/// The context for programs that run on the device of a spec. If that executes machine code, the code has line tables:
+/// the device's findings then name the line of the kernel's text.
 std::shared_ptr<const Context> make_context_for(const std::string& device);
 
-/// A target by its own spec, "amdgpu:gfx1100", or by that of a device, "isa:gfx1100": then the best that it runs.
+/// A target by its own spec, "amdgpu:gfx1100", or by that of a device, "isa:gfx1100": the best target that it runs.
 Result<Target> find_target(const Context&, const std::string& spec);
 
-/// The spec with an option more: "sim:gfx1100", 3 give "sim:gfx1100,seed=3". A wrapper's option goes to what it wraps.
+/// Adds an option to the spec: "sim:gfx1100", 3 give "sim:gfx1100,seed=3". A wrapper passes the option on to the spec
+/// inside it.
 Result<std::string> with_seed(const std::string& device, std::uint64_t seed);
 
 }  // namespace millrace::tool

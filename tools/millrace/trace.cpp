@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes the timeline of `millrace run --trace`.
 #include "tools/millrace/trace.h"
 
 #include <algorithm>
@@ -19,8 +20,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using std::chrono::nanoseconds;
 
-// Rows of the picture: of compiling, of running, and from the last one on those of code that is generated beside other
-// code.
+// Rows of the picture: one for compiling, one for running, and from the last one on those for code that is generated at
+// the same time as other code.
 constexpr int kCompileThread = 1, kRunThread = 2, kSideThreads = 3;
 
 struct Span {
@@ -46,7 +47,7 @@ Json thread_name(int thread, std::string_view name) {
   return {{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
-/// What stands around compiling and running.
+/// Adds what happens before and after compiling and running.
 void add_file_events(Json& events, const TraceTimes& times) {
   const auto add = [&](const char* name, int thread, TraceClock::time_point begin, TraceClock::time_point end) {
     events.push_back(event({name, "files", thread, begin - times.start, end - begin}));
@@ -56,11 +57,12 @@ void add_file_events(Json& events, const TraceTimes& times) {
   add("outputs", kRunThread, times.outputs_begin, times.outputs_end);
 }
 
-/// Each kernel's code, in the first row that has room for it.
+/// Adds the time of each kernel's code, in the first row that has room for it.
 void add_kernel_events(Json& events, const CompileReport& report, nanoseconds code_begin) {
   std::vector<const KernelReport*> kernels;
   for (const KernelReport& kernel : report.kernel_reports) kernels.push_back(&kernel);
-  // The place decides last: clang 19 does not compile GCC 12's ranges::stable_sort.
+  // The pointer breaks ties, so that equal ones keep their order: clang 19 does not compile GCC 12's
+  // ranges::stable_sort.
   std::ranges::sort(kernels, {}, [](const KernelReport* kernel) { return std::pair(kernel->begin, kernel); });
   std::vector<nanoseconds> row_ends = {nanoseconds{}};
   for (const KernelReport* kernel : kernels) {
@@ -77,7 +79,7 @@ void add_kernel_events(Json& events, const CompileReport& report, nanoseconds co
   }
 }
 
-/// Compiling phase after phase, with what each phase did below it.
+/// Adds the phases of compiling, with the parts of each phase below it.
 void add_compile_events(Json& events, const CompileReport& report, nanoseconds begin) {
   const auto add = [&](std::string name, nanoseconds at, nanoseconds length) {
     events.push_back(event({std::move(name), "compile", kCompileThread, at, length}));
@@ -140,7 +142,7 @@ std::string chrome_trace(const Program& program, const TraceTimes& times, const 
   add_compile_events(events, program.report(), times.compile_begin - times.start);
   add_run_events(events, program.lowered(), times, runs, symbols);
   const Json trace = {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
-  // Names may be any bytes, JSON is UTF-8.
+  // Names may be any bytes, but JSON is UTF-8.
   return trace.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

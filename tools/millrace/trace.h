@@ -22,10 +22,10 @@ struct RunTimes {
 };
 
 struct TraceTimes {
-  TraceClock::time_point start;          // of the trace, and of reading the graph
-  TraceClock::time_point inputs_begin;   // reading or making them
-  TraceClock::time_point compile_begin;  // the phases of the program's report follow one another from there
-  TraceClock::time_point outputs_begin;  // writing or printing them
+  TraceClock::time_point start;          // the trace begins, with reading the graph
+  TraceClock::time_point inputs_begin;   // reading or making them begins
+  TraceClock::time_point compile_begin;  // the phases of the program's report follow from there
+  TraceClock::time_point outputs_begin;  // writing or printing them begins
   TraceClock::time_point outputs_end;
 };
 

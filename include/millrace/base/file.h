@@ -34,8 +34,8 @@ class FileReader {
   /// Returns the next `size` bytes, or fewer at the end of the file. Allocates once for a regular file, and as the
   /// bytes arrive for a pipe.
   Result<std::vector<std::byte>> read(std::size_t size);
-  /// The same bytes without a copy: they are mapped where the file is a regular one. Reading them after the file was
-  /// cut short ends the process (SIGBUS); a file that is replaced, as write_file does, stays as it was.
+  /// The same bytes without a copy: a regular file is mapped. Reading the bytes after the file was truncated ends the
+  /// process (SIGBUS); replacing the file, as write_file does, changes nothing.
   Result<SharedBytes> map(std::size_t size);
   /// The number of bytes left; empty if the size is unknown (a pipe).
   std::optional<std::uint64_t> size_left() const;

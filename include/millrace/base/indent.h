@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-/// The text with `indent` in front of each line.
+/// The text with `indent` before each line.
 inline std::string indented(std::string_view text, std::string_view indent) {
   std::string result;
   while (!text.empty()) {

@@ -17,11 +17,11 @@ std::string printable(std::string_view, std::size_t max_bytes = 256);
 /// Like printable(), but keeps line ends and tabs, for text of several lines, and cuts nothing.
 std::string printable_lines(std::string_view);
 
-/// printable_lines() of at most 16 KiB: longer text loses its middle. Every Status applies it to its message.
+/// printable_lines(), limited to 16 KiB: longer text loses its middle. Every Status applies it to its message.
 std::string printable_message(std::string_view);
 
-/// Names for a message: "a, b, c", each printable(). Of more than 20, the first 20 "and 9980 more"; "none" if there are
-/// none.
+/// A list of names for a message: "a, b, c", each printable(). With more than 20 names: the first 20 "and 9980 more".
+/// Without names: "none".
 class PrintableNames {
  public:
   void add(std::string_view name);

@@ -19,7 +19,7 @@ class SharedBytes {
   /// A copy of the bytes.
   explicit SharedBytes(std::span<const std::byte> bytes)
       : SharedBytes(std::vector<std::byte>(bytes.begin(), bytes.end())) {}
-  /// The bytes themselves, which stay as they are for as long as `owner` lives. Nothing is copied.
+  /// Refers to the bytes without a copy. `owner` keeps them alive, and they must not change while it lives.
   SharedBytes(std::shared_ptr<const void> owner, std::span<const std::byte> bytes)
       : owner_(std::move(owner)), bytes_(bytes) {}
 
@@ -32,10 +32,10 @@ class SharedBytes {
   /// Precondition: the range is within these bytes.
   SharedBytes part(std::size_t offset, std::size_t size) const { return {owner_, bytes_.subspan(offset, size)}; }
 
-  /// What keeps the bytes.
+  /// The owner that keeps the bytes alive.
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
-  /// Whether both are the same memory.
+  /// Whether both refer to the same memory.
   bool is_shared_with(const SharedBytes& other) const { return data() == other.data() && size() == other.size(); }
   friend bool operator==(const SharedBytes& a, const SharedBytes& b) {
     return a.is_shared_with(b) || std::ranges::equal(a, b);

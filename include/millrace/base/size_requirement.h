@@ -7,11 +7,11 @@
 
 namespace millrace {
 
-/// A check that is left to the run, because only the run knows the sizes: small <= large.
+/// A check that waits for the run, which alone knows the sizes: small <= large.
 struct SizeRequirement {
   SizeExpr small;
   SizeExpr large;
-  std::string_view reason = {};  // a literal, where the sizes do not speak for themselves
+  std::string_view reason = {};  // a literal, where the sizes alone do not explain the failure
 };
 
 }  // namespace millrace

@@ -25,7 +25,7 @@ enum class StatusCode : unsigned char {
   kResourceExhausted,   // out of memory, or over a limit of the target
   kUnavailable,         // a driver or module is missing
   kDataLoss,            // a damaged file
-  kCancelled,           // the caller gave it up
+  kCancelled,           // the caller cancelled it
   kDeadlineExceeded,    // a time limit passed; the work may still end
   kDeviceLost,          // the device is gone until the process ends
   kInternal,            // a bug in Millrace: please report it
@@ -35,7 +35,7 @@ std::string_view to_text(StatusCode);
 
 /// Success, or a code and a message. A message reads "where: found, expected; what to do". Control characters in it
 /// (from names in files) are escaped (printable.h). A successful Status is one null pointer. Copies share the code and
-/// message, so copying allocates nothing.
+/// the message, so copying allocates nothing.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -73,7 +73,7 @@ class [[nodiscard]] Status {
   }
   void release() noexcept;
 
-  Detail* detail_ = nullptr;  // only the owner count changes
+  Detail* detail_ = nullptr;  // immutable except for the owner count
 };
 
 Status invalid_argument(std::string message);

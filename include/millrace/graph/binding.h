@@ -25,7 +25,7 @@ class Extents {
     for (std::size_t i = 0; i < rank_ && i < kMaxRank; ++i) extents_[i] = extents[i];
   }
 
-  /// A rank above kMaxRank is only recorded, and matches no argument.
+  /// A rank above kMaxRank is recorded without extents, and matches no argument.
   std::size_t rank() const { return rank_; }
   /// Precondition: axis < kMaxRank.
   std::int64_t operator[](std::size_t axis) const { return extents_[axis]; }
@@ -36,18 +36,18 @@ class Extents {
   std::size_t rank_ = 0;
 };
 
-/// An argument of a run: row-major elements in the caller's memory or in a buffer of the program's device, and their
-/// extents where the program's are symbols. Non-owning: the memory stays valid until the run has ended.
+/// An argument of a run: row-major elements in the caller's memory or in a buffer of the program's device. `extents`
+/// are needed where the argument's own are symbols. Non-owning: the memory must stay valid until the run has ended.
 struct TensorBinding {
-  void* data = nullptr;  // of the caller's memory
+  void* data = nullptr;  // in the caller's memory
   std::size_t size_bytes = 0;
   const Buffer* buffer = nullptr;  // null: caller memory
-  std::size_t offset_bytes = 0;    // of the first element in `buffer`
+  std::size_t offset_bytes = 0;    // where the first element is in `buffer`
   Extents extents = {};
   bool has_extents = false;         // not needed if the argument's extents are constant
-  std::optional<DType> dtype = {};  // the bound elements' dtype, if their C++ type tells
-  bool is_const = false;            // the C++ type says so
-  std::string_view name = {};       // of the argument; empty: bound by order
+  std::optional<DType> dtype = {};  // the bound elements' dtype, if their C++ type has one
+  bool is_const = false;            // whether the C++ type is const
+  std::string_view name = {};       // the argument's name; empty: bound by order
 
   BufferBinding memory() const { return {data, size_bytes, buffer, offset_bytes}; }
 };
@@ -63,7 +63,7 @@ template <class T>
 constexpr std::optional<DType> element_dtype() {
   if constexpr (requires { detail::DTypeOf<T>::value; }) {
     return dtype_of<T>;
-  } else if constexpr (std::is_same_v<T, long long>) {  // on Linux another type than std::int64_t
+  } else if constexpr (std::is_same_v<T, long long>) {  // on Linux, a different type from std::int64_t
     return DType::kI64;
   } else if constexpr (std::is_same_v<T, unsigned long long>) {
     return DType::kU64;
@@ -72,7 +72,7 @@ constexpr std::optional<DType> element_dtype() {
   }
 }
 
-/// What holds elements, and is no Buffer, which is bound whole: a vector, an array, a span of any extent.
+/// A container of elements: a vector, an array, a span of any extent. A Buffer does not count; it is bound whole.
 template <class T>
 concept ElementContainer = requires(T& container) { std::span(container.data(), container.size()); };
 
@@ -87,8 +87,8 @@ class ListView : public std::span<const T> {
   ListView(const Range& range) : std::span<const T>(range) {}
 };
 
-// bind() names memory for a run. Only an output's is written; one that is const is refused there. A temporary lives
-// until the end of the full expression, which is long enough for run(), not for submit().
+// bind() names memory for a run. A run writes only to outputs, and refuses a const one. A temporary lives until the end
+// of the full expression, which is long enough for run(), not for submit().
 
 /// bind(pixels): a vector, an array or a span.
 template <ElementContainer Container>
@@ -113,9 +113,9 @@ template <class T>
 TensorBinding bind(T&& scalar) {
   return bind(std::span(&scalar, 1));
 }
-/// A whole buffer of the program's device: a run then moves nothing through the host.
+/// A whole buffer of the program's device: a run then copies nothing through the host.
 inline TensorBinding bind(const Buffer& buffer) { return {.size_bytes = buffer.size_bytes(), .buffer = &buffer}; }
-/// With extents, for an argument whose own are symbols: bind(pixels, {batch, 1, 8, 8}).
+/// With extents, for an argument whose own extents are symbols: bind(pixels, {batch, 1, 8, 8}).
 template <class T>
 TensorBinding bind(T&& memory, Extents extents) {
   TensorBinding binding = bind(std::forward<T>(memory));
@@ -123,9 +123,9 @@ TensorBinding bind(T&& memory, Extents extents) {
   binding.has_extents = true;
   return binding;
 }
-/// By the argument's name: bind("pixels", pixels). Then all inputs, or all outputs, are bound by name, in any order.
+/// By the argument's name: bind("pixels", pixels). All inputs, or all outputs, are then bound by name, in any order.
 template <class Name, class T>
-  requires std::convertible_to<const Name&, std::string_view>  // more special than std::bind, which is found, too
+  requires std::convertible_to<const Name&, std::string_view>  // more constrained than std::bind, found too
 TensorBinding bind(Name&& name, T&& memory) {
   TensorBinding binding = bind(std::forward<T>(memory));
   binding.name = name;

@@ -48,10 +48,10 @@ class Tensor {
   const Shape& shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
   Value value() const { return value_; }
-  /// Names the value in messages, texts and profiles, inside of the scopes that it was built in, and returns it:
+  /// Names the value in messages, texts and profiles, within the scopes in which it was built, and returns it:
   ///     Tensor scores = softmax(q * k).named("scores");
-  /// If the name is taken, the value gets the first of scores_1, scores_2, ... that is not. Inputs, variables and
-  /// values that have a name keep theirs. The name is not empty.
+  /// If the name is taken, the value gets the first free one of scores_1, scores_2, ... Inputs, variables and values
+  /// that have a name keep theirs. The name must not be empty.
   Tensor named(std::string_view name) const;
   GraphBuilder* builder() const { return builder_; }
 
@@ -62,8 +62,8 @@ class Tensor {
   Value value_;
 };
 
-/// Builds a Graph node by node and infers types on the way. Functions on tensors (functions.h) read like arithmetic.
-/// Mistakes do not throw: finish() returns the first one, which names the node, the operand, what was found and what
+/// Builds a Graph node by node and infers types on the way. Functions on tensors (functions.h) read like arithmetic. A
+/// mistake does not throw: finish() returns the first one, which names the node, the operand, what was found and what
 /// was expected.
 ///
 ///     GraphBuilder graph("scale");
@@ -83,7 +83,7 @@ class GraphBuilder {
   Tensor constant(Shape shape, std::span<const T> elements) {
     return constant_bytes({dtype_of<T>, std::move(shape)}, std::as_bytes(elements));
   }
-  /// The same of a vector, an array, or a C array of any rank.
+  /// The same for a vector, an array, or a C array of any rank.
   template <detail::HasElements Elements>
   Tensor constant(Shape shape, const Elements& elements) {
     const std::span flat = detail::flat_span(elements);
@@ -95,7 +95,7 @@ class GraphBuilder {
     return constant<T>(std::move(shape), std::span(elements.begin(), elements.size()));
   }
   Tensor constant_bytes(TensorType type, std::span<const std::byte> bytes);
-  /// The same without a copy, for weights: constant_shared(entry.type, entry.shared_bytes()) of a Safetensors' entry.
+  /// The same without a copy, for weights: constant_shared(entry.type, entry.shared_bytes()) for a Safetensors entry.
   Tensor constant_shared(TensorType type, SharedBytes bytes);
   /// A tensor with every element equal to `value`, rounded to the dtype.
   Tensor fill(DType dtype, Shape shape, double value);
@@ -104,7 +104,7 @@ class GraphBuilder {
   /// its elements equal `initial`, rounded to the dtype. Its name must be unique among inputs and variables, and its
   /// dims must be numbers: a session allocates it before any run binds a symbol.
   Tensor variable(std::string name, TensorType type, double initial = 0);
-  /// Begins with these row-major elements, which are copied. Their number must match the shape.
+  /// Its initial elements are these row-major ones, which are copied. Their number must match the shape.
   template <detail::HasElements Elements>
   Tensor variable(std::string name, Shape shape, const Elements& initial) {
     const std::span flat = detail::flat_span(initial);
@@ -118,16 +118,16 @@ class GraphBuilder {
   Tensor variable_bytes(std::string name, TensorType type, std::span<const std::byte> initial);
   /// The same without a copy.
   Tensor variable_shared(std::string name, TensorType type, SharedBytes initial);
-  /// Gives the variable a new value once the run has ended: whatever reads it in this graph sees the old one. At most
-  /// one update per variable, of its type.
+  /// Gives the variable a new value when the run ends: everything in this graph that reads it sees the old one. Each
+  /// variable has at most one update, of its own type.
   void update(Tensor variable, Tensor value);
 
-  /// Computes body(state) again and again, as long as condition(state) is true. `initial` is the first state; the
-  /// result is the last, which is `initial` if the condition is false at once. Both functions are called while the
-  /// graph is built, `condition` twice. They are given the state, a tensor each of the types of `initial`, may use
-  /// every tensor that was made before, and return a bool[], and the next state, of the same types. What they make
-  /// stays inside: only the state comes out. The host decides whether to go on, so each round costs a wait for the
-  /// device.
+  /// Computes body(state) for as long as condition(state) is true. `initial` is the first state; the result is the last
+  /// one, which is `initial` if the condition is false at once. Both functions are called while the graph is built,
+  /// `condition` twice. They receive the state, one tensor per type of `initial`, and may use every tensor that was
+  /// made before. `condition` returns a bool[], `body` the next state, with the same types. What they make stays
+  /// inside: only the state comes out. The host decides after each iteration whether to go on, so each iteration waits
+  /// for the device.
   ///
   ///     std::vector<Tensor> last = graph.while_loop(
   ///         {i, x}, [&](std::span<const Tensor> s) { return less(s[0], n); },
@@ -145,7 +145,7 @@ class GraphBuilder {
     return close_loop(first, initial, next, again);
   }
 
-  /// Computes one of two functions, `if_true` if the bool[] `condition` is true. Both are called while the graph is
+  /// Computes `if_true` if the bool[] `condition` is true, otherwise `if_false`. Both are called while the graph is
   /// built. They may use every tensor that was made before, and return tensors of the same types.
   ///
   ///     Tensor y = graph.if_else(big, [&] { return std::vector{x * 0.5f}; }, [&] { return std::vector{x}; })[0];
@@ -174,7 +174,7 @@ class GraphBuilder {
   }
   Tensor custom(CustomKernel kernel, std::initializer_list<Tensor> operands);
 
-  /// Ends its scope when it goes.
+  /// Ends its scope when it is destroyed.
   class [[nodiscard]] OpenScope {
    public:
     OpenScope(const OpenScope&) = delete;
@@ -187,16 +187,17 @@ class GraphBuilder {
     GraphBuilder& graph_;
     std::optional<ScopeId> outer_;
   };
-  /// Puts what is built while the returned object lives into a scope of this name, inside of the scope around it: a
-  /// layer, whose name stands before the names in it. A name that was there before opens the same scope again. It is
-  /// not empty. Inputs and variables are in no scope.
+  /// What is built while the returned object lives belongs to a scope of this name, such as a layer, inside the scope
+  /// around it. The scope's name precedes the names in it. Using the name of an earlier scope opens that scope again.
+  /// The name must not be empty. Inputs and variables belong to no scope.
   ///
   ///     const auto layer = graph.scope("layer3");
   ///     Tensor q = matmul(x, wq).named("q");  // layer3/q
   OpenScope scope(std::string_view name);
 
-  /// While it lives, mistakes are those of a function of this name, such as softmax, which the caller knows, instead of
-  /// those of the ops that it builds. Of several functions that are open, the first counts. `name` outlives the object.
+  /// While it lives, a mistake is reported under this function's name, such as softmax, which the caller knows, instead
+  /// of under the op that the function builds. If several functions are open, the outermost counts. `name` must outlive
+  /// the object.
   class [[nodiscard]] OpenFunction {
    public:
     OpenFunction(GraphBuilder& graph, std::string_view name)
@@ -210,8 +211,8 @@ class GraphBuilder {
       graph_.function_ = {};
       graph_.origin_.reset();
     }
-    /// What a run says of an index that is computed from here on and is out of range. Without effect inside of another
-    /// function, whose arguments it would not speak of.
+    /// What a run reports when an index that is computed from here on is out of range. No effect inside another
+    /// function, because the text would name that function's arguments.
     void explain_wrong_index(std::string_view what) {
       if (graph_.function_ != name_) return;
       graph_.origin_ = std::make_shared<const NodeOrigin>(NodeOrigin{std::string(name_), std::string(what)});
@@ -222,10 +223,11 @@ class GraphBuilder {
     std::string_view name_;
     bool is_outermost_;
   };
-  /// How messages name what comes next: "softmax" inside of a function, otherwise the node, as in "%7 = add". Scopes
-  /// stand before either.
+  /// How messages name what is built next: "softmax" inside a function, otherwise the node, as in "%7 = add". Scopes
+  /// precede either.
   std::string next_text(std::string_view what) const;
-  /// Whether all tensors are of this graph and outside of ended loops and branches. If not, that is a mistake of `who`.
+  /// Whether all tensors belong to this graph and are outside loops and branches that have ended. If not, reports a
+  /// mistake of `who`.
   bool accept(std::span<const Tensor> operands, const std::string& who);
 
   /// Makes the tensor an output. The name must be unique among outputs and not empty.
@@ -239,11 +241,11 @@ class GraphBuilder {
   Result<Graph> finish();
 
   const Graph& graph() const { return graph_; }
-  /// Whether a loop or a branch has taken the node, so that nothing is left in its place in graph().
+  /// Whether a loop or a branch has taken the node, so that its place in graph() is empty.
   bool is_taken(NodeId) const;
 
  private:
-  // The public functions call these, which let std::bad_alloc out.
+  // The public functions call these, which let std::bad_alloc pass.
   Tensor add_input(std::string name, DType dtype, Shape shape);
   Tensor add_constant(TensorType type, SharedBytes bytes);
   Tensor add_variable(std::string name, TensorType type, SharedBytes initial);
@@ -256,13 +258,13 @@ class GraphBuilder {
   std::vector<Tensor> append(Node node);
   friend class Tensor;
   void name_value(Value value, std::string_view name);
-  /// Whether the name may be an input's or a variable's.
+  /// Whether an input or a variable already has the name.
   bool is_name_taken(const std::string& name) const;
 
-  // Nodes of a body are appended to the graph first, so that functions need not know where they are. When the body
-  // ends, it takes them out, and their numbers belong to nothing any more.
+  // Nodes of a body are first appended to the graph, so that functions need not know where they build. When the body
+  // ends, it takes them out, and their numbers are not used again.
   struct Body;
-  /// Where a function throws, its body is dropped, and the graph is what it was before.
+  /// If a function throws, drops its body and restores the graph.
   class BodyGuard {
    public:
     explicit BodyGuard(GraphBuilder& graph)
@@ -282,7 +284,7 @@ class GraphBuilder {
                                  Tensor again);
   void close_branch(std::span<const Tensor> results);
   std::vector<Tensor> close_cond(Tensor condition, std::span<const Tensor> results);
-  // The same, letting std::bad_alloc out.
+  // The same; they let std::bad_alloc pass.
   Result<std::vector<Tensor>> add_state(const char* what, std::span<const Tensor> initial);
   Result<std::vector<Tensor>> check_state(std::span<const Tensor> initial, std::span<const Tensor> next);
   Result<std::vector<Tensor>> add_loop(Tensor first, std::span<const Tensor> initial, std::span<const Tensor> next,
@@ -302,12 +304,12 @@ class GraphBuilder {
   };
   std::vector<std::uint32_t> open_;              // where the nodes of each open body begin
   std::vector<Range> closed_;                    // the nodes that bodies have taken, in order
-  std::vector<std::shared_ptr<Body>> branches_;  // first branches whose second one is open
+  std::vector<std::shared_ptr<Body>> branches_;  // first branches while the second one is open
   std::set<std::string, std::less<>> source_names_, output_names_;
-  std::map<std::string, std::size_t> value_names_;  // with scopes -> the number that was given last: 2 for scores_2
+  std::map<std::string, std::size_t> value_names_;  // with scopes -> the last suffix: 2 for scores_2
   std::optional<ScopeId> scope_;                    // the innermost open one
   std::string_view function_;                       // the outermost open one
-  std::shared_ptr<const NodeOrigin> origin_;        // of the nodes that it builds; made for the first of them
+  std::shared_ptr<const NodeOrigin> origin_;        // shared by the nodes built here; made with the first one
   Status status_;
 };
 

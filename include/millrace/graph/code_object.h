@@ -12,11 +12,11 @@ struct LoweredGraph;    // lowered_graph.h
 struct ProgramVariant;  // program_variant.h
 class Target;           // jit/target.h
 
-/// Links all kernels of a graph that was lowered for a GPU into one code object, for applications that launch it
-/// themselves. Equal kernels occur once; the name follows from what the kernel does (`kernel_symbol`). A kernel takes
-/// the address of a u32 status word, the addresses of its buffers, and its i64 sizes, each naturally aligned. The grid
-/// has one dim: the number of groups, of the kernel's workgroup size. Fails if the target is not a GPU or is simulated,
-/// or if there are no kernels.
+/// Links all kernels of a graph that was lowered for a GPU into one code object, for applications that launch the
+/// kernels themselves. Equal kernels occur once, under a name that is derived from their content (`kernel_symbol`). A
+/// kernel's arguments are the address of a u32 status word, the addresses of its buffers, and its i64 sizes, each
+/// naturally aligned. The grid has one dim: the number of workgroups, in the kernel's workgroup size. Fails if the
+/// target is not a GPU or is simulated, or if there are no kernels.
 Result<std::vector<std::byte>> make_code_object(const LoweredGraph&, const Target&);
 /// The same for the kernels of a compiled program.
 Result<std::vector<std::byte>> make_code_object(const ProgramVariant&);

@@ -22,7 +22,7 @@ class Executor;  // hal/executor.h
 
 /// The progress of code generation, for display.
 struct CompileProgress {
-  std::size_t kernel = 0;  // the number of the kernel that begins
+  std::size_t kernel = 0;  // the index of the kernel that begins
   std::size_t num_kernels = 0;
   std::string_view name;
 };
@@ -39,22 +39,22 @@ struct CompileOptions {
   ScheduleOrder order = ScheduleOrder::kMaxConcurrency;
   /// A device that is already open, such as a wrapped one; null opens `device`.
   std::shared_ptr<Device> on_device = {};
-  /// Called before each kernel is looked up in the cache or compiled, target by target: by one thread at a time, of
-  /// those that generate code.
+  /// Called before each kernel is looked up in the cache or compiled, target by target. Several threads may call it,
+  /// but only one at a time.
   Callback<const CompileProgress&> progress = {};
   /// Threads that generate the kernels' code together; null: those of the device (Device::executor), if it has any.
   std::shared_ptr<Executor> executor = {};
-  /// Ends compile() with kCancelled before the next kernel.
+  /// Makes compile() return kCancelled before the next kernel.
   std::stop_token stop = {};
 };
 
 /// Graph -> passes -> regions -> kernels -> schedule -> commands -> loaded code.
-/// A fatal error in LLVM does not end the application. LLVM runs on a separate thread for each kernel. A thread that
-/// hits a fatal error never returns: it stays blocked until the process ends, and compile() returns kInternal with
-/// LLVM's text. If memory runs out inside LLVM, compile() returns kResourceExhausted, and what LLVM was making is
-/// leaked. In both cases LLVM is unusable from then on, and later calls that need it return the same error. Compiled
-/// programs and cached kernels keep working. Little memory before LLVM is called is kResourceExhausted too, and changes
-/// nothing.
+/// A fatal error in LLVM does not end the application: LLVM runs on a separate thread per kernel. A thread that hits a
+/// fatal error stays blocked until the process ends, and compile() returns kInternal with LLVM's text. If memory runs
+/// out inside LLVM, compile() returns kResourceExhausted, and LLVM's unfinished work is leaked. In both cases LLVM is
+/// unusable from then on, and later calls that need it return the same error. Compiled programs and cached kernels keep
+/// working. If too little memory is left before LLVM is called, compile() also returns kResourceExhausted, but LLVM
+/// stays usable.
 Result<Program> compile(Graph graph, const CompileOptions& options = {});
 
 }  // namespace millrace

@@ -21,14 +21,14 @@ struct PassReport {
 
 struct KernelReport {
   std::string name;
-  std::chrono::nanoseconds time{};   // to generate its code or find it in the cache
-  std::chrono::nanoseconds begin{};  // after that of `code`; the times of several threads overlap
+  std::chrono::nanoseconds time{};   // spent generating its code or finding it in the cache
+  std::chrono::nanoseconds begin{};  // after the phase `code` begins; threads overlap
 };
 
 /// A value that depends on constants alone and is not prepared, as it does not fit into what is left of
 /// PassOptions::max_prepared_bytes: each run computes it.
 struct UnpreparedConstant {
-  std::string name;  // of its node: "%weights = mul", "layer3/dequantize_linear"
+  std::string name;  // the name of its node: "%weights = mul", "layer3/dequantize_linear"
   std::uint64_t size_bytes = 0;
 };
 
@@ -42,9 +42,9 @@ struct CompileReport {
   std::size_t num_regions = 0, num_kernels = 0, num_dispatches = 0;
   SizeExpr slab_bytes = 0;  // size of the transients; if sizes are symbolic, an expression that no run exceeds
   std::uint64_t constant_bytes = 0;
-  std::uint64_t prepared_bytes = 0;  // of these: computed when the program is loaded
+  std::uint64_t prepared_bytes = 0;  // the part of these that loading the program computes
   std::vector<UnpreparedConstant> unprepared;
-  std::uint64_t variable_bytes = 0;  // of each session
+  std::uint64_t variable_bytes = 0;  // per session
 };
 
 }  // namespace millrace

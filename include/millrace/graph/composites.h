@@ -13,10 +13,10 @@
 
 namespace millrace {
 
-// Composites build smaller ops; they are not ops themselves. In a text they stand by their names. Softmax, norms and
+// Composites build smaller ops; they are not ops themselves. A text calls them by their names. Softmax, norms and
 // attention compute 16-bit floats in f32 and round once.
 
-/// e^(x - max) / sum of e^(x - max) over `axis`. A row of only -inf gives NaN, as by the definition.
+/// e^(x - max) / sum of e^(x - max) over `axis`. A row of only -inf gives NaN, as the formula does.
 Tensor softmax(Tensor x, std::int64_t axis = -1);
 /// x * (1 + erf(x / sqrt 2)) / 2. Source: Hendrycks & Gimpel, arXiv:1606.08415.
 Tensor gelu(Tensor x);
@@ -32,8 +32,8 @@ Tensor mish(Tensor x);
 Tensor gelu_tanh(Tensor x);
 /// bool: whether x is +inf or -inf; floats only.
 Tensor is_inf(Tensor x);
-/// x limited to [low, high]; NaN stays NaN. For integers, the bounds must be integers; one beyond the dtype's range is
-/// the end of that range.
+/// x limited to [low, high]; NaN stays NaN. For integers, the bounds must be integers; a bound outside the dtype's
+/// range counts as the end of that range.
 Tensor clamp(Tensor x, double low, double high);
 /// select, with all three operands broadcast to one shape, as in NumPy. One choice may be a number.
 Tensor where(Tensor condition, Tensor if_true, Tensor if_false);
@@ -47,51 +47,53 @@ Tensor rms_norm(Tensor x, Tensor scale, double epsilon = 1e-5);
 /// bias[c]. A group of equal elements gives bias[c] exactly, as in layer_norm.
 /// Source: Wu & He, arXiv:1803.08494.
 Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon = 1e-5);
-/// group_norm with one channel in each group, whose number must be constant. Source: Ulyanov et al., arXiv:1607.08022.
+/// group_norm with one channel per group. The number of channels must be constant. Source: Ulyanov et al.,
+/// arXiv:1607.08022.
 Tensor instance_norm(Tensor x, Tensor scale, Tensor bias, double epsilon = 1e-5);
-/// (x - mean) / sqrt(variance + epsilon) * scale + bias, all four given by channel, for x[n, c, ...]: for inference.
-/// Source: Ioffe & Szegedy, arXiv:1502.03167.
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias for x[n, c, ...]; mean, variance, scale and bias have one
+/// element per channel. For inference. Source: Ioffe & Szegedy, arXiv:1502.03167.
 Tensor batch_norm(Tensor x, Tensor mean, Tensor variance, Tensor scale, Tensor bias, double epsilon = 1e-5);
-/// max + log(sum of e^(x - max)) over `axes`; -inf where all are -inf, +inf where any is.
+/// max + log(sum of e^(x - max)) over `axes`; -inf where all elements are -inf, +inf where any is.
 Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 /// x / max(sqrt(sum of x^2 over `axis`), epsilon).
 Tensor l2_normalize(Tensor x, std::int64_t axis = -1, double epsilon = 1e-12);
 /// [..., depth]: 1 at the index, otherwise 0. An index outside [0, depth) gives a row of zeros.
 Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype = DType::kF32);
-/// Keeps the elements on and above (`upper`), or on and below, diagonal `diagonal` of the last two dims; others become
-/// 0.
+/// Keeps the elements on and above (`upper`), or on and below, the diagonal `diagonal` of the last two dims; the others
+/// become 0.
 Tensor trilu(Tensor x, bool upper, std::int64_t diagonal = 0);
 /// indices[..., m] select elements or slices by the first m axes of x. Each index wraps and is checked as in gather.
 Tensor gather_nd(Tensor x, Tensor indices);
-/// x with the elements or slices replaced that indices[..., m] select by the first m axes, by those of updates[...,
-/// rest]. Each index wraps and is checked as in gather; of equal indices, the last one's update stays.
+/// x with elements or slices replaced by those of updates[..., rest]; indices[..., m] select them by the first m axes.
+/// Each index wraps and is checked as in gather; of equal indices, the last one wins.
 Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates);
-/// i64: how many elements of sorted[..., n] come before each of values[..., m], or `right`: are not after it, in the
-/// order of sort. The leading dims are equal. Rows that are not sorted give other counts. O(m log n).
+/// i64: for each of values[..., m], the number of elements of sorted[..., n] that come before it in the order of sort,
+/// or with `right`, that do not come after it. The leading dims are equal. For unsorted rows, the numbers mean nothing.
+/// O(m log n).
 Tensor searchsorted(Tensor sorted, Tensor values, bool right = false);
-/// The i64 index of the first maximum of the elements up to each one along `axis`; NaN is greatest.
+/// i64: for each element, the index of the first maximum among the elements up to it along `axis`; NaN is greatest.
 Tensor cumulative_argmax(Tensor x, std::int64_t axis = -1);
 struct IndicesAndCount {
   Tensor indices;
   Tensor count;  // an i64 scalar
 };
-/// Where x is not 0, NaN included: i64 indices[bound, rank] in row-major order, as NumPy's argwhere has them. The count
-/// is that of all such elements. If it is above the bound, the first `bound` are given. If it is below, -1 fills the
-/// rest: it is no element's index, but gather takes it, so that a mask may come later. O(elements + bound).
+/// Where x is not 0, NaN included: i64 indices[bound, rank] in row-major order, like NumPy's argwhere. `count` counts
+/// all such elements. If it exceeds the bound, only the first `bound` are listed. If it is lower, -1 fills the rest:
+/// gather accepts that index, and the caller can mask the result. O(elements + bound).
 IndicesAndCount nonzero(Tensor x, SizeExpr bound);
 /// The bound is the number of elements.
 IndicesAndCount nonzero(Tensor x);
 struct UniqueResults {
   Tensor values;         // [bound], ascending
   Tensor inverse;        // i64 [n]: the place of each element of x in the values
-  Tensor counts;         // i64 [bound]: how many elements equal each value
-  Tensor first_indices;  // i64 [bound]: where in x the first of them is
-  Tensor count;          // i64 scalar: how many values there are, even if that is above the bound
+  Tensor counts;         // i64 [bound]: the number of elements that equal each value
+  Tensor first_indices;  // i64 [bound]: the index in x of the first such element
+  Tensor count;          // i64 scalar: the number of values, which may exceed the bound
 };
 /// The different values of x[n], in the order of sort: NaN is greatest and equals NaN, -0 equals +0. Each is bitwise
-/// the first of its equals in x. From `count` on, values are the last element in that order (0 if x is empty), counts 0
-/// and first indices -1. If there are more than `bound`, the first are given, and the inverse numbers the others, too.
-/// O(n log n).
+/// the first of its equals in x. From `count` on, values repeat the last element in that order (0 if x is empty),
+/// counts are 0 and first indices -1. If there are more than `bound` values, the first ones are listed, and the inverse
+/// still numbers all. O(n log n).
 UniqueResults unique(Tensor x, SizeExpr bound);
 /// The bound is n.
 UniqueResults unique(Tensor x);
@@ -104,14 +106,14 @@ IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound,
                                     double min_score = -std::numeric_limits<double>::infinity());
 /// The bound is n.
 IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores);
-/// topk of elements that carry indices: integers with the shape of x. The result's indices come from `indices`, in its
-/// dtype, instead of positions along the axis, so this selects from the results of shards or of an earlier topk. Of
-/// equal elements, the one first in x comes first, regardless of its index.
+/// topk of elements that carry indices: integers with the shape of x. The result's indices are taken from `indices`, in
+/// its dtype, instead of being positions along the axis, so this merges the results of shards or of an earlier topk.
+/// Among equal elements, the one first in x comes first, regardless of its index.
 ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes = {});
 
-/// Parts of x along `axis`, of the extents `sizes`, which add up to the axis' extent.
+/// Parts of x along `axis`, with the extents `sizes`, which add up to the axis' extent.
 std::vector<Tensor> split(Tensor x, std::vector<SizeExpr> sizes, std::int64_t axis);
-/// `num_parts` equal parts, at most 4096; the extent must be known to be a multiple of that.
+/// `num_parts` equal parts, at most 4096; the extent must be known to be a multiple of `num_parts`.
 std::vector<Tensor> split_evenly(Tensor x, std::int64_t num_parts, std::int64_t axis);
 /// Joins tensors of one type along a new axis of the result.
 Tensor stack(std::span<const Tensor> tensors, std::int64_t axis);
@@ -120,36 +122,36 @@ inline Tensor stack(std::initializer_list<Tensor> tensors, std::int64_t axis) {
 }
 /// Drops axes of extent 1.
 Tensor squeeze(Tensor x, std::vector<std::int64_t> axes);
-/// Adds axes of extent 1; `axes` are the result's.
+/// Adds axes of extent 1; `axes` number the result's axes.
 Tensor unsqueeze(Tensor x, std::vector<std::int64_t> axes);
 /// Repeats x `repeats[d]` times along each dim d.
 Tensor tile(Tensor x, std::vector<SizeExpr> repeats);
 /// Reverses the order along each of `axes`.
 Tensor flip(Tensor x, std::vector<std::int64_t> axes);
-/// Moves elements `shift` places towards the end of `axis`, and those that leave it to its beginning.
+/// Moves elements `shift` places towards the end of `axis`; those that pass the end continue at the beginning.
 Tensor roll(Tensor x, std::int64_t shift, std::int64_t axis);
-/// Pads by the elements next to the border, mirrored at the outermost one: c b | a b c | b a. Each dim must be longer
-/// than its padding on each side; if only a run can tell, it says so.
+/// Pads with the elements next to the border, mirrored at the outermost one: c b | a b c | b a. Each dim must be longer
+/// than its padding on each side; where that depends on a symbol, the run checks it.
 Tensor pad_reflect(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high);
-/// Pads by the outermost element: a a | a b c | c c. A dim that is padded must not be empty.
+/// Pads with the outermost element: a a | a b c | c c. A padded dim must not be empty.
 Tensor pad_edge(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high);
 /// How the channels of depth_to_space divide: [block, block, c] or [c, block, block]. ONNX calls them DCR and CRD.
 enum class DepthOrder { kBlockFirst, kChannelFirst };
 /// x[n, c * block^2, h, w] -> [n, c, h * block, w * block].
 Tensor depth_to_space(Tensor x, std::int64_t block, DepthOrder order = DepthOrder::kBlockFirst);
-/// x[n, c, h * block, w * block] -> [n, block^2 * c, h, w]: undoes depth_to_space of kBlockFirst.
+/// x[n, c, h * block, w * block] -> [n, block^2 * c, h, w]: the inverse of depth_to_space with kBlockFirst.
 Tensor space_to_depth(Tensor x, std::int64_t block);
-/// x with the elements replaced that `indices` name along `axis`, as for take_along_axis. Indices and updates have one
-/// shape, which is that of x except along the axis. Of equal indices, the last one's update stays.
+/// x with the elements replaced that `indices` select along `axis`, as in take_along_axis. Indices and updates have one
+/// shape, which is that of x except along the axis. The last of equal indices wins.
 Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 /// x with `update` in place of its elements from `start` on along `axis`; the other dims are equal. A negative start
-/// counts from the end. Where x is not needed later, or is a variable that the result updates, only the update is
-/// stored. A start that puts a part of the update outside is refused here if it is known, otherwise by the run.
+/// counts from the end. If x is not needed later, or is a variable that the result updates, only the update is stored.
+/// A start that puts a part of the update outside x is an error: here if it is known, otherwise of the run.
 Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, SizeExpr start);
-/// The same from an i32 or i64 scalar.
+/// The same with `start` as an i32 or i64 scalar.
 Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, Tensor start);
 
-/// Means and maxima over all dims behind the second of x[n, c, ...], which keep extent 1.
+/// Means and maxima over all dims after the second of x[n, c, ...], which keep extent 1.
 Tensor global_avg_pool(Tensor x);
 Tensor global_max_pool(Tensor x);
 
@@ -189,15 +191,15 @@ struct Conv1dAttributes {
     v("groups", groups);
   }
 };
-/// x[n,c,w], weights[o,c/groups,kw] -> [n,o,w']. The bias[o], if there is one, is added to each filter's result.
+/// x[n,c,w], weights[o,c/groups,kw] -> [n,o,w']. bias[o], if given, is added to each filter's result.
 Tensor conv1d(Tensor x, Tensor weights, Conv1dAttributes attributes = {});
 Tensor conv1d(Tensor x, Tensor weights, Tensor bias, Conv1dAttributes attributes = {});
 /// conv2d, with bias[o] added to each filter's result.
 Tensor conv2d(Tensor x, Tensor weights, Tensor bias, Conv2dAttrs attributes = {});
 
 enum class ResizeMode { kNearest, kLinear };
-/// Maps point i of `to` result points to a position among `from` operand points: (i + 1/2) * from / to - 1/2; i * (from
-/// - 1) / (to - 1), or 0 if there is one result point; i * from / to.
+/// Maps point i of `to` result points to a position among `from` operand points. kHalfPixel: (i + 1/2) * from / to -
+/// 1/2. kAlignCorners: i * (from - 1) / (to - 1), or 0 if there is one result point. kAsymmetric: i * from / to.
 enum class ResizeCoordinates { kHalfPixel, kAlignCorners, kAsymmetric };
 /// Resizes x to `sizes` points along `axes`. kNearest takes the nearer operand point, the lower one on a tie; with
 /// kAsymmetric it takes the point below. kLinear interpolates between the two neighbours. Positions outside the operand
@@ -206,9 +208,8 @@ Tensor resize(Tensor x, std::vector<std::int64_t> axes, std::vector<SizeExpr> si
               ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel);
 
 /// "ij,jk->ik": multiplies the operands from left to right, summing over the letters missing from the result, as NumPy
-/// does. "..." stands for the dims without letters, which are broadcast, and is in the result, too. A letter twice in
-/// an operand names its diagonal. Without "->", the result has "..." and the letters that are there once, capitals
-/// first.
+/// does. "..." stands for the dims without letters; they are broadcast, and the result has them too. A letter twice in
+/// an operand names its diagonal. Without "->", the result has "..." and the letters that occur once, capitals first.
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
 inline Tensor einsum(std::string_view equation, std::initializer_list<Tensor> operands) {
   return einsum(equation, std::span(operands.begin(), operands.size()));
@@ -221,9 +222,9 @@ Tensor quantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t a
 Tensor dequantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis = -1);
 
 struct AttentionOptions {
-  /// Bool: a position takes part where it is true. Numbers: added to the scores. Broadcast to the scores' shape.
+  /// Bool: a query sees the keys where it is true. Numbers: added to the scores. Broadcast to the scores' shape.
   Tensor mask = {};
-  std::optional<double> scale = {};  // of the scores; default: 1 / sqrt(d)
+  std::optional<double> scale = {};  // scale of the scores; default: 1 / sqrt(d)
   /// Query i of m sees keys up to i + n - m: the last query sees all n.
   bool is_causal = false;
   template <class V>
@@ -233,23 +234,24 @@ struct AttentionOptions {
   }
 };
 /// softmax(query * key^T * scale + mask) * value, for query[..., m, d], key[..., n, d], value[..., n, e]. Where key and
-/// value have fewer heads in dim -3 than the query, each head serves a group of neighbouring query heads. A query that
-/// sees no key gives NaN. Source: Vaswani et al., arXiv:1706.03762; of groups, Ainslie et al., arXiv:2305.13245.
+/// value have fewer heads in dim -3 than the query, each head serves a group of adjacent query heads. A query that sees
+/// no key gives NaN. Source: Vaswani et al., arXiv:1706.03762; for groups, Ainslie et al., arXiv:2305.13245.
 Tensor attention(Tensor query, Tensor key, Tensor value, AttentionOptions options = {});
 Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optional<double> scale = {});
-/// Rotates pairs of x[..., n, d] by angles whose cosines and sines are [n, d / 2], or broadcast to that: the first half
-/// of the last dim with the second, or neighbours if `interleaved`. Source: Su et al., arXiv:2104.09864.
+/// Rotates pairs of x[..., n, d] by angles whose cosines and sines are [n, d / 2], or broadcast to that. A pair is an
+/// element of the first half of the last dim and one of the second, or two adjacent ones if `interleaved`. Source: Su
+/// et al., arXiv:2104.09864.
 Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved = false);
-/// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dim. x - mean and the variance of a row of equal
-/// elements are exactly 0, and rows far from 0 keep their digits: the mean is taken of differences from one of the
-/// elements. A row with an infinity gives NaN, and so does one whose differences overflow. Source: Ba et al.,
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dim. The mean is computed from differences to one
+/// of the row's elements: for a row of equal elements, x - mean and the variance are exactly 0, and rows far from 0
+/// keep their digits. A row with an infinity gives NaN, and so does one whose differences overflow. Source: Ba et al.,
 /// arXiv:1607.06450.
 Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon = 1e-5);
 
-/// Random bits, u32: a function of the seed (u64, a scalar) and of each element's position alone, so that runs repeat
-/// on every target. Source: Philox 4x32-10, Salmon et al., SC 2011.
+/// Random bits, u32: a function of the seed (u64, a scalar) and each element's position alone, so that runs repeat on
+/// every target. Source: Philox 4x32-10, Salmon et al., SC 2011.
 Tensor random_bits(Tensor seed, Shape shape);
-/// Uniform in [0, 1), f32, on multiples of 2^-24.
+/// Uniform in [0, 1), f32, in steps of 2^-24.
 Tensor random_uniform(Tensor seed, Shape shape);
 /// i64: `num_samples` indices along the last dim of logits[..., n], drawn with replacement with the probabilities of
 /// softmax(logits). Source: the Gumbel-max trick, Maddison et al., arXiv:1411.0030.

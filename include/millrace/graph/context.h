@@ -23,7 +23,7 @@ class Target;          // jit/target.h
 /// built. Code that builds one includes the headers of its parts.
 struct Context {
   std::vector<Driver> drivers;
-  std::vector<std::shared_ptr<const KernelCompiler>> generators;  // in the order in which they are asked
+  std::vector<std::shared_ptr<const KernelCompiler>> generators;  // tried in this order
   std::shared_ptr<KernelCache> cache;                             // null: every kernel is compiled anew
 
   /// Parses a TargetSpec, such as "cpu", "cpu:avx2", "amdgpu:gfx1100" or "sim:gfx1100", and finds its generators. A
@@ -41,12 +41,12 @@ struct ContextOptions {
   /// See KernelCache::Options.
   std::vector<std::string> read_only_cache_directories = default_read_only_cache_directories();
   std::uint64_t max_cache_bytes = kDefaultMaxCacheBytes;
-  /// For a context that fills `cache_directory` (cache_kernels): whether code that cannot be stored there is an error.
+  /// For a context that fills `cache_directory` (cache_kernels): failing to store code there is then an error.
   bool requires_cache_writes = false;
   LlvmOptions llvm = {};
 };
 
-/// The drivers cpu, hip and sim (isa_driver.h has one more), and the generators xbyak, LLVM and the interpreter.
+/// The drivers cpu, hip and sim (isa_driver.h adds one), and the generators xbyak, LLVM and the interpreter.
 std::shared_ptr<const Context> make_default_context(const ContextOptions& = {});
 
 }  // namespace millrace

@@ -12,18 +12,18 @@
 
 namespace millrace {
 
-// The ops as functions on tensors. op_table.inc and `millrace ops` say what each means. Axes may be negative. Errors,
-// including out of memory, go to the builder.
+// The ops as functions on tensors. op_table.inc and `millrace ops` say what each means. Axes may be negative. The
+// builder records errors, including out of memory.
 
-/// A C++ number beside a tensor: it stands for a tensor of the other operand's dtype and shape. An integer dtype must
-/// be able to hold it; and x / 2.0 of integers is refused, as it would be an integer division.
+/// A C++ number next to a tensor: it stands for a tensor of the other operand's dtype and shape. An integer dtype must
+/// be able to hold it. x / 2.0 is refused for integers, because it would be an integer division.
 class Literal {
  public:
   template <std::integral T>
   Literal(T value) : value_(value) {}
   template <std::floating_point T>
   Literal(T value) : value_(static_cast<double>(value)), is_floating_(true) {}
-  /// A number from elsewhere; `is_floating`: as if it were of a C++ floating-point type.
+  /// A number from elsewhere, such as a text; `is_floating` treats it as if it had a C++ floating-point type.
   Literal(const Number& value, bool is_floating) : value_(value), is_floating_(is_floating) {}
 
   const Number& value() const { return value_; }
@@ -80,13 +80,13 @@ inline Tensor operator>=(Tensor x, Literal y) { return greater_equal(x, y); }
 inline Tensor operator>=(Literal x, Tensor y) { return greater_equal(x, y); }
 
 namespace detail {
-/// Two operands of ==, at least one of them a tensor.
+/// The operands of == or !=, at least one of them a tensor.
 template <class X, class Y>
 concept ComparesTensors = (std::same_as<X, Tensor> && (std::same_as<Y, Tensor> || std::convertible_to<Y, Literal>)) ||
                           (std::same_as<Y, Tensor> && std::convertible_to<X, Literal>);
 }  // namespace detail
 
-/// Does not compile: a node in place of a bool would break whatever searches or compares containers of tensors.
+/// Does not compile: a node in place of a bool would break every search or comparison of containers of tensors.
 template <class X, class Y>
   requires detail::ComparesTensors<X, Y>
 bool operator==(const X&, const Y&) {
@@ -112,11 +112,11 @@ Tensor select(Tensor condition, Literal if_true, Tensor if_false);
 Tensor cast(Tensor x, DType dtype);
 
 /// Reductions over `axes` (at least one, each named once). The result keeps the dtype; reduced dims are dropped, or
-/// have extent 1 if keep_dims. sum, prod, max and min take integers and floats, mean floats, any and all bool.
-/// Sums of integers wrap. Sums and means of floats below f64 accumulate in f32, and no sum runs long: for n terms,
-/// |error| <= (128 * levels + 16) * eps * sum |x|, plus the result's own rounding, where levels is 1 to n = 128, 2 to
-/// 128^2, 3 to 128^3, and so on, and eps is 2^-24 (2^-53 in f64). A mean has one rounding more. Where x is a product,
-/// as in reduce_sum(a * b), 512 stands in place of 128.
+/// have extent 1 if keep_dims. sum, prod, max and min take integers and floats, mean floats, any and all bool. Sums of
+/// integers wrap. Sums and means of floats below f64 accumulate in f32, and by levels: for n terms, |error| <= (128 *
+/// levels + 16) * eps * sum |x|, plus the result's own rounding, where levels is 1 for n <= 128, 2 for n <= 128^2, 3
+/// for n <= 128^3, and so on, and eps is 2^-24 (2^-53 in f64). A mean rounds once more. If x is a product, as in
+/// reduce_sum(a * b), replace 128 with 512.
 Tensor reduce_sum(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 Tensor reduce_prod(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 Tensor reduce_max(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
@@ -129,14 +129,14 @@ Tensor argmax(Tensor x, std::int64_t axis, bool keep_dims = false);
 Tensor argmin(Tensor x, std::int64_t axis, bool keep_dims = false);
 
 /// Matrix product of the last two dims, as in NumPy: x[..., m, k] * y[..., k, n] -> [..., m, n]. The leading (batch)
-/// dims are broadcast; a vector is a row on the left, a column on the right, and its dim is not in the result.
+/// dims are broadcast. A vector is a row on the left and a column on the right, and the result lacks its dim.
 Tensor matmul(Tensor x, Tensor y);
 /// Sums of products over the contracted dims, for integers or floats of one dtype. Result dims: batch dims, free dims
-/// of x, free dims of y. The error of floats is bounded as for reduce_sum, with 512 in place of 128 and the sum of
-/// |x * y| in place of |x|; integers wrap.
+/// of x, free dims of y. Integers wrap. The error of floats is bounded as for reduce_sum, with 512 for 128 and the sum
+/// of |x * y| for that of |x|.
 Tensor dot(Tensor x, Tensor y, DotAttrs attributes);
 /// dot of i8 or u8 operands, also mixed, with an i32 result. Sums wrap beyond i32, which takes more than 33025 products
-/// of u8, 65793 of mixed operands or 131071 of i8.
+/// of u8, 65793 of mixed operands, or 131071 of i8.
 Tensor dot_i32(Tensor x, Tensor y, DotAttrs attributes);
 /// x[n,c,h,w], weights[o,c/groups,kh,kw] -> [n,o,h',w']: cross-correlation with zero padding, for integers or floats of
 /// one dtype. `groups` must divide c and o. composites.h has conv2d with a bias. The error of floats is bounded as for
@@ -161,7 +161,7 @@ Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims);
 Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step = {});
 /// Adds low[d] elements before and high[d] elements after each dim d, equal to `value`; both counts are 0 or more.
 Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, Number value = 0);
-/// Joins one or more tensors, which are equal in type except along `axis`.
+/// Joins one or more tensors, whose types are equal except along `axis`.
 Tensor concat(std::span<const Tensor> tensors, std::int64_t axis);
 inline Tensor concat(std::initializer_list<Tensor> tensors, std::int64_t axis) {
   return concat(std::span(tensors.begin(), tensors.size()), axis);
@@ -173,16 +173,16 @@ Tensor gather(Tensor x, Tensor indices, std::int64_t axis);
 /// of x, except that the extent along the axis is free; the result has their shape. A negative index wraps once; an
 /// index out of range is an error of the run, as for gather.
 Tensor take_along_axis(Tensor x, Tensor indices, std::int64_t axis);
-/// x with the elements that indices name (as for gather) replaced by, or combined with, the updates, in the order of
-/// the indices. Updates have the type of gather(x, indices, axis). scatter takes any dtype, the others integers and
-/// floats.
+/// x with the elements that the indices select (as in gather) replaced by the updates, or combined with them, in the
+/// order of the indices. The updates have the type of gather(x, indices, axis). scatter takes any dtype, the others
+/// integers and floats.
 Tensor scatter(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_add(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_min(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_max(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 /// Scans of integers or floats along one axis. An exclusive scan begins with the value of an empty scan: sum 0, product
 /// 1, maximum the lowest value and minimum the highest value, which are -inf and +inf for floats. The error of each
-/// element of a cumulative_sum of floats is bounded as for the reduce_sum of all the terms of its row.
+/// element of a cumulative_sum of floats is bounded as for the reduce_sum of its whole row.
 Tensor cumulative_sum(Tensor x, ScanAttrs attributes = {});
 Tensor cumulative_prod(Tensor x, ScanAttrs attributes = {});
 Tensor cumulative_max(Tensor x, ScanAttrs attributes = {});
@@ -199,7 +199,7 @@ struct ValuesAndIndices {
 /// Sorts any dtype along `axis`, stably: NaN is greatest, and -0 equals +0. `indices` are positions along the axis.
 ValuesAndIndices sort(Tensor x, std::int64_t axis = -1, bool descending = false);
 /// The k largest or smallest elements of any dtype along attributes.axis, 0 <= k <= extent, in the order of sort. `k`
-/// replaces attributes.k. Of equal elements, those with the lower index come first.
+/// replaces attributes.k. Among equal elements, those with the lower index come first.
 ValuesAndIndices topk(Tensor x, SizeExpr k, TopKAttrs attributes = {});
 
 }  // namespace millrace

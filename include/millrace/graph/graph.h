@@ -39,8 +39,8 @@ struct InputNode {
 /// The row-major bytes of the node's result. Shared by graphs and programs, never written.
 struct ConstantNode {
   SharedBytes data;
-  /// Only after the passes, and then without data: computed when the program is loaded, by this output of the graph
-  /// that take_prepared() makes.
+  /// Only after the passes, and only without data: the constant is computed when the program is loaded, as this output
+  /// of the graph that take_prepared() makes.
   std::optional<std::uint32_t> prepared = {};
 };
 struct OpNode {
@@ -55,31 +55,31 @@ struct KernelNode {
 /// A tensor that a session keeps from run to run. Its dims are numbers.
 struct VariableNode {
   std::string name;
-  /// Before the first run: the row-major bytes, or those of one element, which all elements then equal.
+  /// The value before the first run: all row-major bytes, or those of one element, which every element then equals.
   SharedBytes initial;
 };
 
 struct Graph;
 
-/// Runs its body again and again, as long as a condition is true. The body's variables are the state: they begin with
-/// the loop's operands, each round gives them their updates, and the loop's results are what they are at the end.
-/// Operands: the condition of the first round, bool[]; the first state; then the body's inputs, which are the same in
-/// each round. The body's one output is the condition of the next round.
+/// Repeats its body for as long as a condition is true. The body's variables are the state: they begin with the loop's
+/// operands, each iteration gives them their updates, and the loop's results are their values at the end. Operands: the
+/// condition of the first iteration, bool[]; the first state; then the body's inputs, which stay the same. The body's
+/// one output is the condition of the next iteration.
 struct LoopNode {
   std::shared_ptr<const Graph> body;
 };
 
-/// Computes one of two graphs. Operands: the condition, bool[]; then the inputs that both graphs have. Results: the
-/// outputs of the graph that was computed, which both have, of the same types.
+/// Computes one of two graphs. Operands: the condition, bool[]; then the inputs, which both graphs share. Results: the
+/// outputs of the graph that was computed; both graphs have outputs of the same types.
 struct CondNode {
   std::shared_ptr<const Graph> if_true, if_false;
 };
 
-/// The function that built a node for the caller, such as scatter_nd. The messages of a run name it, as the caller does
-/// not know the nodes in it.
+/// The function that built a node for the caller, such as scatter_nd. The messages of a run name the function, because
+/// the caller does not know its nodes.
 struct NodeOrigin {
   std::string function;
-  /// What a run says of an index that the function computed and that is out of range: found, expected; what to do.
+  /// What a run reports when an index that the function computed is out of range: found, expected; what to do.
   std::string wrong_index = {};
 };
 
@@ -87,12 +87,12 @@ struct Node {
   std::variant<InputNode, ConstantNode, OpNode, KernelNode, VariableNode, LoopNode, CondNode> what;
   std::vector<Value> operands;
   std::vector<TensorType> results;
-  /// Names of the results in text and messages: one per result, where an empty one says that the result has none; or
-  /// no names at all. Unique together with the scope. No pass depends on them.
+  /// Names of the results in text and messages: none, or one per result, empty for a result without a name. Unique
+  /// together with the scope. No pass depends on them.
   std::vector<std::string> names = {};
-  /// In Graph::scopes: the part of the model that the node belongs to. Inputs and variables are in no scope.
+  /// In Graph::scopes: the part of the model to which the node belongs. Inputs and variables belong to no scope.
   std::optional<ScopeId> scope = {};
-  std::shared_ptr<const NodeOrigin> origin = {};  // null: the caller built the node; texts do not keep it
+  std::shared_ptr<const NodeOrigin> origin = {};  // null: the caller built the node; not kept in texts
 };
 
 struct GraphOutput {
@@ -101,7 +101,7 @@ struct GraphOutput {
   friend bool operator==(const GraphOutput&, const GraphOutput&) = default;
 };
 
-/// The value that a variable has after a run, for the next one. Within the run, the variable keeps its old value.
+/// The value that a variable has in the next run. Within the run, the variable keeps its old value.
 struct GraphUpdate {
   NodeId variable{};
   Value value;
@@ -115,8 +115,8 @@ struct Graph {
   std::vector<NodeId> inputs;  // in the order of the caller's arguments
   std::vector<GraphOutput> outputs;
   std::vector<GraphUpdate> updates;
-  /// Whether it is the body of a loop or a condition. Only the variables of a loop's body are of any type, and have no
-  /// initial value.
+  /// Whether it is the body of a loop or a condition. The variables of a loop's body differ from others: they may have
+  /// any type, and have no initial value.
   bool is_body = false;
   ScopeTable scopes = {};
 
@@ -127,17 +127,16 @@ struct Graph {
 bool is_source(const Node&);
 /// The name of an input or a variable; null for other nodes.
 const std::string* source_name(const Node&);
-/// "layer3/q": the value's name with the scopes that it is in; of an input or a variable, its name. Empty if it has
-/// none.
+/// "layer3/q": the value's name with its scopes; for an input or a variable, its own name. Empty if it has none.
 std::string value_name(const Graph&, Value);
 /// The names of all values that have one.
 std::set<std::string> value_names(const Graph&);
-/// Removes the names of values, their scopes and origins, also in bodies. What is left decides what is computed.
+/// Removes names, scopes and origins, in bodies too. What is left decides what is computed.
 void strip_names(Graph&);
-/// The graphs in the node, and the same to change them; none of most nodes.
+/// The graphs of a loop or a condition; empty for other nodes. The second overload lets the caller change them.
 std::vector<const Graph*> bodies_of(const Node&);
 std::vector<std::shared_ptr<const Graph>*> bodies_of(Node&);
-/// What a run computes: the values of the outputs, then those of the updates.
+/// The values that a run computes: the outputs, then the updates.
 std::vector<Value> required_values(const Graph&);
 /// The variables, in the graph's order.
 std::vector<NodeId> variables_of(const Graph&);
@@ -166,9 +165,9 @@ std::string kind_name(const Node&);
 ///   inputs and variables.
 /// * Nodes are in scopes of the graph; inputs and variables are in none.
 /// * Kernels of one name have one body.
-/// * Bodies keep these rules. The operands of a loop or a condition have the types that its bodies say, and it has at
-///   most 32 results.
-/// * Symbols do not contradict themselves and have one set of facts each, in types and attributes.
+/// * Bodies keep these rules. The operands of a loop or a condition have the types that its bodies expect, and it has
+/// at most 32 results.
+/// * A symbol's facts do not contradict each other and are the same everywhere, in types and attributes.
 Status verify(const Graph&);
 
 }  // namespace millrace

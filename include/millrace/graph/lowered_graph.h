@@ -18,26 +18,26 @@ namespace millrace {
 
 /// A graph lowered for one target down to its commands, as data: everything but the code.
 struct LoweredGraph {
-  DispatchGraph dispatch;                              // of the graph after the passes
-  std::vector<std::vector<KernelSequence>> sequences;  // a row per region
+  DispatchGraph dispatch;                              // made from the graph after the passes
+  std::vector<std::vector<KernelSequence>> sequences;  // one row per region
   Schedule schedule;
-  /// The bodies of loops and conditions; their commands are in the blocks of this one's.
+  /// The bodies of loops and conditions. Their commands are in the blocks of this graph's commands.
   std::map<RegionId, std::vector<std::shared_ptr<LoweredGraph>>> bodies;
   std::shared_ptr<LoweredGraph> setup = {};  // computes the prepared constants; null if there are none
   CommandList commands;                      // the schedule's steps in their order, and barriers
-  CompileReport report;                      // so far
+  CompileReport report;                      // without code and loading
 };
 
 /// Where a command comes from.
 struct CommandOrigin {
-  const LoweredGraph* graph = nullptr;  // that given, or the body whose schedule has the step
+  const LoweredGraph* graph = nullptr;  // the given graph, or the body whose schedule has the step
   const Step* step = nullptr;           // null: a barrier
   std::optional<CommandId> around;      // the loop or the condition that holds the command
 };
 /// One entry per command, those in blocks included. The pointers are valid as long as the graph.
 IdVector<CommandId, CommandOrigin> find_origins(const LoweredGraph&);
 
-/// Does what compile() does before it needs a device, so that the result can be inspected, also for targets that this
+/// Does what compile() does before it needs a device, so that the result can be inspected, even for targets that this
 /// host cannot run.
 /// Precondition: verify(graph) passed.
 Result<LoweredGraph> lower_graph(Graph graph, const Target&, const LowerOptions& = {}, const PassOptions& = {},

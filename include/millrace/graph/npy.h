@@ -18,7 +18,7 @@ struct NpyArray {
   std::vector<std::byte> bytes;
 };
 
-/// The same where the bytes may be a file's own.
+/// The same, except that the bytes may be those of a mapped file.
 struct NpyView {
   TensorType type;
   SharedBytes bytes;
@@ -31,7 +31,7 @@ Result<NpyArray> read_npy(const std::string& path);
 /// `name` stands for the file in messages.
 Result<NpyArray> parse_npy(const std::string& name, std::span<const std::byte> file);
 
-/// The same in two steps: learn the type before allocating memory for the elements.
+/// The same in two steps, so that the type is known before memory is allocated for the elements.
 class NpyReader {
  public:
   /// Reads the header. Also fails if the size of a regular file does not match its header.
@@ -39,8 +39,8 @@ class NpyReader {
   const TensorType& type() const { return type_; }
   /// Reads the elements. Precondition: not called before.
   Result<NpyArray> read();
-  /// The elements where the file is mapped (FileReader::map), so that they take no memory of their own: of a regular
-  /// file in C order. Others are read. Precondition: neither was called before.
+  /// The elements without a copy, if the file is a regular one in C order: it is mapped (FileReader::map). Otherwise
+  /// they are read. Precondition: neither was called before.
   Result<NpyView> map();
 
  private:

@@ -17,17 +17,17 @@ namespace millrace {
 /// A safetensors file. Format: u64 header length, JSON header, row-major little-endian data. Every offset, dtype and
 /// size is checked before use. Errors name the file, the tensor and what is wrong.
 ///
-/// A regular file is mapped: its elements come into memory as they are read, and take none of the process's own. While
-/// the Safetensors or one of its shared_bytes lives, the file may be replaced or removed, but not cut short or changed.
+/// A regular file is mapped: its elements are paged in when they are read, and use no memory of the process. While the
+/// Safetensors or one of its shared_bytes lives, the file may be replaced or removed, but not truncated or changed.
 /// Source: the format's README at github.com/huggingface/safetensors.
 class Safetensors {
  public:
   struct Entry {
     TensorType type;
     std::span<const std::byte> bytes;
-    std::shared_ptr<const void> owner = {};  // what keeps the bytes; null if that is the caller's business
-    /// The bytes for as long as they are needed, as GraphBuilder::constant_shared takes them: not copied if there is an
-    /// owner.
+    std::shared_ptr<const void> owner = {};  // keeps the bytes alive; null if the caller does
+    /// The bytes with shared ownership, as GraphBuilder::constant_shared takes them. They are copied only if there is
+    /// no owner.
     SharedBytes shared_bytes() const { return owner == nullptr ? SharedBytes(bytes) : SharedBytes(owner, bytes); }
   };
   static Result<Safetensors> read(const std::string& path);

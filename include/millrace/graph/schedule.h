@@ -38,11 +38,11 @@ struct Resource {
   std::optional<std::uint32_t> input = {};   // the caller's argument number
   std::optional<std::uint32_t> output = {};  // the caller's result number
   SharedBytes constant = {};
-  std::optional<std::uint32_t> prepared = {};  // of a constant without bytes: ConstantNode::prepared
-  // By pack_transients: where in the slab (transients), the constants' or the variables' binding, and, for transients,
-  // from which timepoint to which it lives.
+  std::optional<std::uint32_t> prepared = {};  // for a constant without bytes: ConstantNode::prepared
+  // Set by pack_transients: the offset in the slab (transients) or in the constants' or the variables' binding, and,
+  // for transients, the first and the last timepoint at which it lives.
   SizeExpr offset_bytes = 0;
-  SizeExpr reserved_bytes = 0;  // of the slab, from there: at least size_bytes
+  SizeExpr reserved_bytes = 0;  // in the slab, from that offset on: at least size_bytes
   std::uint32_t first_timepoint = 0, last_timepoint = 0;
 
   /// Whether steps write it. Inputs and constants are only read.
@@ -51,39 +51,39 @@ struct Resource {
   }
 };
 
-/// A value inside a resource: an operand of a concat or pad, which its producer writes where the result has it.
+/// A value inside a resource: an operand of a concat or pad, which its producer writes directly into the result.
 struct ResourcePart {
   std::string name;
   ResourceId resource{};
   std::optional<PartId> inside = {};  // an earlier part; absent: directly in the resource
-  ByteRange bytes = {};               // of that
+  ByteRange bytes = {};               // within that part or resource
 };
 
-/// What a step does with a resource.
+/// How a step uses a resource.
 struct ResourceUse {
   ResourceId resource{};
   bool is_written = false;
-  std::optional<ByteRange> touched = {};  // of the bytes that the kernel gets; absent: perhaps all
-  std::optional<PartId> part = {};        // what the kernel gets; absent: the whole resource
+  std::optional<ByteRange> touched = {};  // within the kernel's buffer; absent: perhaps all of it
+  std::optional<PartId> part = {};        // the kernel's buffer; absent: the whole resource
 };
 
 struct Schedule;
 
-/// The place of a body's resource: in what the step gives of one of its uses.
+/// The place of a body's resource: within one of the buffers of the step that holds the body.
 struct BodyPlace {
-  std::uint32_t use = 0;  // in Step::uses
+  std::uint32_t use = 0;  // index in Step::uses
   SizeExpr offset_bytes = 0;
 };
 
-/// What a loop repeats, or a condition may choose: a schedule of its own, in memory of the step.
+/// The body of a loop or a branch of a condition: a schedule of its own, whose memory the step provides.
 struct StepBody {
   std::shared_ptr<const Schedule> schedule;
-  IdVector<ResourceId, BodyPlace> places;      // of its resources
-  IdVector<KernelIndex, KernelIndex> kernels;  // of its kernels, in the schedule around it
+  IdVector<ResourceId, BodyPlace> places;      // where its resources are
+  IdVector<KernelIndex, KernelIndex> kernels;  // its kernels -> those of the schedule around it
 };
 
 struct StepControl {
-  bool is_loop = false;  // else the first body or the second
+  bool is_loop = false;  // otherwise a condition, with two bodies
   std::vector<StepBody> bodies;
 };
 
@@ -91,25 +91,25 @@ struct StepControl {
 /// steps with the same timepoint may run concurrently, also on several queues.
 struct Step {
   std::string name;
-  std::string label = {};                           // of its region
-  std::optional<KernelIndex> kernel;                // nothing: a loop or a condition, or a copy of uses[0] to uses[1]
-  std::shared_ptr<const StepControl> control = {};  // of a loop or a condition, which reads uses[0], a byte
-  std::optional<RegionId> region;                   // which the kernel or the loop is of; nothing: of a copy
+  std::string label = {};                           // its region's label
+  std::optional<KernelIndex> kernel;                // absent: a loop or a condition, or a copy from uses[0] to uses[1]
+  std::shared_ptr<const StepControl> control = {};  // for a loop or a condition, which reads a byte, uses[0]
+  std::optional<RegionId> region;                   // the region of the kernel or the loop; absent: a copy
   SizeExpr num_groups = 1;
   std::vector<SizeExpr> sizes;
-  std::optional<SizeExpr> flops = {};          // of this launch, as PlannedKernel::flops
+  std::optional<SizeExpr> flops = {};          // of this launch, like PlannedKernel::flops
   SizeExpr bytes_read = 0, bytes_written = 0;  // see BufferTraffic
-  std::vector<ResourceUse> uses;               // as the kernel's buffers
-  std::uint32_t timepoint = 0;                 // by arrange_steps or place_barriers
-  std::uint32_t number = 0;                    // in the graph's order
-  std::string copy_reason = {};                // if it only copies a value: why it has to
+  std::vector<ResourceUse> uses;               // in the order of the kernel's buffers
+  std::uint32_t timepoint = 0;                 // set by arrange_steps or place_barriers
+  std::uint32_t number = 0;                    // its position in the graph's order
+  std::string copy_reason = {};                // for a copy: why it is needed
 
   bool is_copy() const { return !kernel && control == nullptr; }
   /// "exp_0 (layer3/q)".
   std::string display_name() const { return labelled(name, label); }
 };
 
-/// Which steps run when, and on which memory. Made from KernelSequences alone, without code.
+/// Which steps run when, and in which memory. Made from KernelSequences alone, without code.
 struct Schedule {
   IdVector<ResourceId, Resource> resources;
   IdVector<PartId, ResourcePart> parts;
@@ -121,12 +121,12 @@ struct Schedule {
   /// Whether it is a body's: then the step around it places the variables, which may have any size, and gives the slab.
   bool is_body = false;
 
-  /// Whether a run binds the size of a transient. Each transient then is a binding of its own, which the run places
-  /// anew, in no more than `slab_bytes`.
+  /// Whether the size of a transient depends on the run. Each transient is then a binding of its own, which each run
+  /// places within `slab_bytes`.
   bool is_placed_by_runs() const;
-  /// The bytes of its resource that a use may touch.
+  /// The bytes of the resource that a use may touch.
   ByteRange touched_bytes(const ResourceUse&) const;
-  /// The bytes of its resource that the kernel gets as its buffer.
+  /// The bytes of the resource that the kernel gets as its buffer.
   ByteRange given_bytes(const ResourceUse&) const;
 };
 
@@ -136,34 +136,34 @@ std::set<Value> find_read_constants(const DispatchGraph&, const std::vector<std:
 using ScheduledBodies = std::map<RegionId, std::vector<std::shared_ptr<const Schedule>>>;
 
 /// Makes one step per kernel, per copy and per loop or condition, and transients for intermediate values and scratch.
-/// `constants` get memory, in this order, whether this target's kernels read them or not: with the same set, all
-/// targets lay them out alike.
+/// All `constants` get memory, in this order, even those that this target's kernels do not read: given the same set,
+/// all targets lay the constants out alike.
 Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences,
                                     const std::set<Value>& constants, const ScheduledBodies& bodies = {});
-/// Chooses the steps' order and timepoints, then packs. The steps come in the graph's order, as schedule_execution
+/// Chooses the steps' order and timepoints, then packs. The steps must be in the graph's order, as schedule_execution
 /// makes them.
 Status arrange_steps(Schedule&, ScheduleOrder);
-/// Sets timepoints and orders the steps by them, each as early as possible. A step waits only for steps that touch the
-/// same bytes, where it or they write. Bytes whose places a run decides are taken for the same unless no binding can
-/// make them so. O(n log n) in uses.
+/// Sets timepoints, each as early as possible, and orders the steps by them. A step waits only for steps that touch the
+/// same bytes, if either of the two writes them. Bytes whose places depend on the run count as the same, unless no
+/// binding can make them so. O(n log n) in uses.
 Status place_barriers(Schedule&);
 /// Assigns offsets in one slab, aligned to Buffer::kAlignment. Transients that do not live at the same time share
-/// bytes: greedy if sizes are constant, in several orders, of which the best stays. Symbolic sizes cannot be compared,
-/// so such transients share whole slots, each as large as its largest user. Source: Pisarchyk & Lee, "Efficient Memory
-/// Management for Deep Neural Net Inference", arXiv:2001.03288. Lives are counted in timepoints, so that steps which
-/// may run concurrently never share bytes. Precondition: place_barriers.
+/// bytes. Constant sizes are packed greedily in several orders, and the best packing is kept. Symbolic sizes cannot be
+/// compared, so such transients share whole slots, each as large as its largest user. Source: Pisarchyk & Lee,
+/// "Efficient Memory Management for Deep Neural Net Inference", arXiv:2001.03288. Lifetimes are counted in timepoints,
+/// so that steps which may run concurrently never share bytes. Precondition: place_barriers.
 Status pack_transients(Schedule&);
-/// Checks these invariants, of a schedule that is ordered and packed. Fails with kInternal and one line per failure.
-/// O(n log n) in steps and resources.
+/// Checks these invariants of a schedule that is ordered and packed. Fails with kInternal and one line per failure. O(n
+/// log n) in steps and resources.
 /// * The resources and the kernel of each step exist.
 /// * A copy has two uses; a kernel has as many buffers and sizes as its KernelInfo.
 /// * Bodies keep these invariants, and their resources and kernels have places in the step that holds them.
-/// * Parts are inside what they are parts of, and what a step touches is inside what its kernel gets, unless a run's
-///   sizes decide.
+/// * Parts are inside the parts or resources that hold them, and what a step touches is inside its kernel's buffers,
+/// unless the run's sizes decide.
 /// * Steps write only transients, variables and outputs. They read bytes of transients and outputs only after earlier
-///   steps have written all of these. An empty value may be read first. Steps write all bytes of outputs.
+/// steps have written all of them. An empty value may be read first. Steps write all bytes of outputs.
 /// * Steps are ordered by timepoint. No step writes bytes that another step with the same timepoint touches.
-/// * If two steps touch the same bytes and one of them writes, the one that the graph has first stands first.
+/// * If two steps touch the same bytes and one of them writes, they are in the graph's order.
 /// * A transient lives at every timepoint of a step that uses it.
 /// * Transients that live at the same time share no bytes.
 /// * Variables follow each other in their memory, and share no bytes.
@@ -175,7 +175,7 @@ std::string to_text(const Schedule&);
 std::string memory_plan_text(const Schedule&);
 
 /// The bindings are the inputs, the outputs, one for all constants, one for all variables, if there are any, and one
-/// for the slab. If runs place the transients, these have a binding each instead, in their order.
+/// for the slab. If runs place the transients, each transient has its own binding instead, in their order.
 Result<CommandList> record_commands(const Schedule&);
 
 }  // namespace millrace

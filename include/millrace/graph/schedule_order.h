@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-/// In which order the steps of a schedule stand, and which of them may run concurrently.
+/// The order of a schedule's steps, and which of them may run concurrently.
 enum class ScheduleOrder : std::uint8_t {
   kStrict,          // the graph's order with a barrier after each step, for debugging
   kMinPeak,         // the order that was found to need the least memory: never more than the graph's order

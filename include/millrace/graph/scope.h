@@ -14,16 +14,16 @@ namespace millrace {
 
 enum class ScopeId : std::uint32_t {};
 
-/// A part of a model that its author gave a name, such as a layer.
+/// A part of a model that its author named, such as a layer.
 struct Scope {
   std::string name;
-  std::optional<ScopeId> parent;  // empty at the top
+  std::optional<ScopeId> parent;  // empty at the top level
 };
 
-/// The scopes of a graph. Each path is there once, and parents come before their children.
+/// The scopes of a graph. Each path occurs once, and parents come before their children.
 class ScopeTable {
  public:
-  /// Returns the scope with this name in `parent`, and adds it if it is missing. O(log scopes).
+  /// Returns the scope with this name in `parent`; adds it if it is missing. O(log scopes).
   ScopeId find_or_add(std::optional<ScopeId> parent, std::string_view name);
   /// The scope with the same path as a scope of another table; added if it is missing.
   std::optional<ScopeId> find_or_add(const ScopeTable& other, std::optional<ScopeId> scope);
@@ -31,9 +31,9 @@ class ScopeTable {
   bool contains(ScopeId id) const { return scopes_.contains(id); }
   std::size_t size() const { return scopes_.size(); }
 
-  /// What stands before a name in the scope: "decoder/layer3/"; nothing outside of all scopes.
+  /// The prefix of a name in the scope: "decoder/layer3/"; empty outside all scopes.
   std::string prefix(std::optional<ScopeId> scope) const;
-  /// The same as texts and messages spell it: names that are not plain are in quotes, as in `decoder/"layer 3"/`.
+  /// The prefix as texts and messages spell it: names that are not plain are in quotes, as in `decoder/"layer 3"/`.
   std::string prefix_text(std::optional<ScopeId> scope) const;
 
  private:

@@ -28,11 +28,11 @@ class Signature {
 
   const std::vector<Argument>& inputs() const;
   const std::vector<Argument>& outputs() const;
-  /// What a session keeps from run to run.
+  /// The tensors that a session keeps from run to run.
   const std::vector<Argument>& variables() const;
   /// Symbols that a run must bind by name: no input's extents determine them, and their facts allow several values.
   const std::vector<Dim>& named_dims() const;
-  /// The output types for inputs with these extents. Fails where a run would; the messages do not name the caller.
+  /// The output types for inputs with these extents. Fails where a run would fail; the messages do not name the caller.
   Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs,
                                                std::span<const DimBinding> dims = {}) const;
 

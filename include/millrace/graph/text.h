@@ -48,17 +48,17 @@
 /// * A composite stands for the nodes that it expands to, and is printed as these. Its attributes are the parameters of
 ///   its C++ function. operation_forms() lists ops and composites.
 /// * Every result of a node is named, used or not. The graph keeps the names for messages. %7 and %7.1 are numbers, not
-///   names; to_text assigns them anew.
+/// names; to_text assigns them anew.
 /// * "/" ends the name of a scope: %decoder/layer3/q is named q in the scope layer3, which is in the scope decoder, and
-///   %layer3/7 is there without a name. All results of a node are in one scope, and so are the nodes of a composite.
-///   Inputs and variables are in none.
+/// %layer3/7 is in layer3 without a name. All results of a node are in one scope, and so are the nodes of a composite.
+/// Inputs and variables are in no scope.
 /// * Result types follow from the operands. They may be left out, and are checked if present. Only constants and
 ///   variables with listed elements or bytes need theirs. One element stands for all: constant(7) : f32[rows, 3].
-/// * A variable keeps its value from run to run, under the name of its result. The elements are those before the first
-///   run. `update` gives the variable its value for the next run. Only a graph with updates may have no output.
-/// * `while` and `if` hold the graphs of a round, or of both branches; LoopNode and CondNode (graph.h) say what their
-///   operands, inputs and outputs are. These graphs see nothing but their inputs. The variables of a round are the
-///   loop's state and begin with no elements:
+/// * A variable keeps its value from run to run, under the name of its result. The elements are its value before the
+/// first run. `update` gives the variable its value for the next run. Only a graph with updates may have no output.
+/// * `while` holds the graph of its body, `if` those of both branches; LoopNode and CondNode (graph.h) define their
+/// operands, inputs and outputs. These graphs see nothing except their inputs. The variables of a loop's body are the
+/// loop's state and have no elements:
 ///
 ///       %zero = constant(0) : i64[]
 ///       %last, %sum = while(%more, %zero, %x, %n) {
@@ -84,10 +84,10 @@ namespace millrace {
 struct AttributeForm {
   std::string name;
   std::string default_text = {};  // empty: it must be given
-  bool is_in_words = false;       // default_text says what holds without it, such as "the number of elements"
+  bool is_in_words = false;       // default_text describes the default, such as "the number of elements"
 };
 
-/// How a text calls an op or a composite.
+/// The syntax of a call of an op or a composite.
 struct OperationForm {
   std::string name;
   bool is_composite = false;
@@ -116,24 +116,24 @@ struct TextOptions {
 std::string to_text(const Graph&, const TextOptions& = {});
 
 /// The value's name in every message: "%x" for a named input or result, "%7" for node 7, "%7.1" if it has several
-/// results. Scopes stand before that, as in "%layer3/q".
+/// results. Scopes precede it, as in "%layer3/q".
 std::string value_text(const Graph&, Value);
 
 /// The node's name in every message: "%y = exp", "%values, %indices = topk", "%7 = topk".
 std::string node_text(const Graph&, NodeId);
 
-/// How the messages of a run name a node: by the function that the caller called, if the node was built by one, as in
-/// "%y = softmax" or "layer3/softmax"; otherwise like node_text.
+/// How the messages of a run name a node: by the function that the caller called, if one built the node, as in "%y =
+/// softmax" or "layer3/softmax"; otherwise like node_text.
 std::string caller_text(const Graph&, NodeId);
 
 struct ParseOptions {
   std::string name = "graph";              // stands for the text in errors
-  std::string directory = {};              // where the constants' files are; without it, files are rejected
-  std::vector<CustomKernel> kernels = {};  // what "kernel <name>" may name
+  std::string directory = {};              // of the constants' files; empty rejects files
+  std::vector<CustomKernel> kernels = {};  // that "kernel <name>" may name
 };
 
-/// Returns the verified graph, or the first mistake with its line and column, what was found and expected, and what to
-/// do:
+/// Returns the verified graph, or the first mistake with its line and column, what was found and expected, and a
+/// remedy:
 ///
 ///     g.mr:2:8: found 'topq', expected an op; did you mean 'topk'?
 ///       %y = topq(%x)

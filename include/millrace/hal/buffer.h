@@ -10,11 +10,11 @@
 
 namespace millrace {
 
-/// Memory of one device. Shared, never copied; freed with its last owner. Opaque: only its device knows where it is,
+/// Memory of one device. Shared, never copied; freed with its last owner. Opaque: only its device knows its address,
 /// unless the host can address it too.
 class Buffer {
  public:
-  /// Frees imported memory; is given its address.
+  /// Frees imported memory; receives its address.
   using Deleter = Callback<void*>;
   /// The alignment of the first byte, on every device.
   static constexpr std::size_t kAlignment = 64;
@@ -25,11 +25,11 @@ class Buffer {
 
   DeviceId device() const { return device_; }
   std::size_t size_bytes() const { return size_bytes_; }
-  /// Where the host reads and writes it, while no submission uses it. Null where the host cannot.
+  /// The address at which the host reads and writes the buffer while no submission uses it. Null if the host cannot.
   void* host_address() const { return host_address_; }
   /// Precondition: the host can address it.
   std::span<std::byte> bytes() const { return {static_cast<std::byte*>(host_address_), size_bytes_}; }
-  /// All of it, for a submission.
+  /// The whole buffer, for a submission.
   BufferBinding binding() const { return {.size_bytes = size_bytes_, .buffer = this}; }
 
  protected:

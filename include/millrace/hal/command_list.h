@@ -16,28 +16,28 @@
 
 namespace millrace {
 
-enum class SizeIndex : std::uint32_t {};     // in CommandList::sizes
-enum class BindingIndex : std::uint32_t {};  // in CommandList::bindings
+enum class SizeIndex : std::uint32_t {};     // index in CommandList::sizes
+enum class BindingIndex : std::uint32_t {};  // index in CommandList::bindings
 
-/// The number of a command in its list. What loops and conditions hold counts too, right after the command that holds
-/// it, so there are more numbers than CommandList::commands has entries: CommandList::num_commands() says how many.
+/// The number of a command in its list. Commands inside a loop or condition are numbered too, right after the command
+/// that holds them, so numbers can exceed the size of CommandList::commands: CommandList::num_commands() counts all.
 enum class CommandId : std::uint32_t {};
 
 /// The role of a binding in the program that recorded the list.
 enum class BindingKind : std::uint8_t { kInput, kOutput, kConstant, kTransient, kVariable };
 
-/// Where a binding's memory is.
+/// The side on which a binding's memory is.
 enum class BindingPlace : std::uint8_t {
-  kDevice,  // a buffer of the device, or host memory where the device addresses it
+  kDevice,  // a buffer of the device, or host memory if the device can address it
   kHost,    // host memory, which uploads read and downloads write
 };
 
 /// Memory that each submission provides. Inputs and constants are never written. Transients may share bytes. Variables
-/// keep what one submission writes for the next.
+/// keep what one submission writes for the next one.
 struct BindingDecl {
   std::string name = {};
   BindingKind kind = BindingKind::kInput;
-  SizeIndex size_bytes{};  // what a submission must provide at least
+  SizeIndex size_bytes{};  // the minimum that a submission must provide
   BindingPlace place = BindingPlace::kDevice;
   friend bool operator==(const BindingDecl&, const BindingDecl&) = default;
 };
@@ -50,8 +50,8 @@ struct BufferRange {
   friend bool operator==(const BufferRange&, const BufferRange&) = default;
 };
 
-/// Bytes of a range: all of them, or, from its begin, the first `row_bytes` of every `pitch_bytes`. Each row may in
-/// turn be one of rows, and so on; the outermost come first.
+/// The bytes of a range that a kernel touches: all of them, or, from its begin on, the first `row_bytes` of every
+/// `pitch_bytes`. A row may have rows of its own, and so on; the outermost come first.
 struct TouchedRange {
   struct Rows {
     SizeIndex pitch_bytes{}, row_bytes{};
@@ -82,7 +82,7 @@ struct CopyCommand {
 
 /// Copies from the host to the device; the lengths are equal.
 struct UploadCommand {
-  BufferRange source = {};  // of a binding of the host's
+  BufferRange source = {};  // in a host binding
   BufferRange destination = {};
   friend bool operator==(const UploadCommand&, const UploadCommand&) = default;
 };
@@ -90,17 +90,17 @@ struct UploadCommand {
 /// Copies from the device to the host; the lengths are equal.
 struct DownloadCommand {
   BufferRange source = {};
-  BufferRange destination = {};  // of a binding of the host's
+  BufferRange destination = {};  // in a host binding
   friend bool operator==(const DownloadCommand&, const DownloadCommand&) = default;
 };
 
 struct DispatchCommand {
   KernelIndex kernel{};
   SizeIndex num_groups{};                 // 0 runs nothing; at most 2^32 - 1
-  std::vector<BufferRange> buffers = {};  // what the kernel is given
+  std::vector<BufferRange> buffers = {};  // the kernel's arguments
   std::vector<SizeIndex> sizes = {};
-  std::vector<TouchedRange> touched = {};  // what it touches of each buffer; empty: perhaps all
-  std::string label = {};                  // what people call this dispatch's work: "layer3/q"; may be empty
+  std::vector<TouchedRange> touched = {};  // within each buffer; empty: perhaps all of it
+  std::string label = {};                  // for people: "layer3/q"; may be empty
   friend bool operator==(const DispatchCommand&, const DispatchCommand&) = default;
 };
 
@@ -114,7 +114,7 @@ struct BarrierCommand {
 
 struct CommandBlock;  // below
 
-/// Runs a block again and again, as long as the byte at `condition` is not 0. The host reads it before each round.
+/// Runs a block for as long as the byte at `condition` is not 0. The host reads the byte before each iteration.
 struct LoopCommand {
   BufferRange condition = {};
   std::shared_ptr<const CommandBlock> body = {};
@@ -131,30 +131,31 @@ struct CondCommand {
 using Command = std::variant<FillCommand, CopyCommand, UploadCommand, DownloadCommand, DispatchCommand, BarrierCommand,
                              LoopCommand, CondCommand>;
 
-/// Commands that a loop or a condition holds, with the sizes, bindings and kernels of its list.
+/// The commands inside a loop or a condition, which use the sizes, bindings and kernels of its list.
 struct CommandBlock {
   std::vector<Command> commands;
   friend bool operator==(const CommandBlock&, const CommandBlock&) = default;
 };
 
-/// Commands as data. Commands between two barriers may run in any order, or at the same time; a loop or a condition is
-/// one command, and what it holds begins after its host has decided. Messages and reports number commands by CommandId.
-/// Sizes are expressions; the caller evaluates them when it binds symbols, and passes the values to each submission.
+/// Commands as data. Commands between two barriers may run in any order, or at the same time. A loop or a condition
+/// counts as one command; the commands inside it begin after its host has decided. Messages and reports number commands
+/// by CommandId. Sizes are expressions; the caller evaluates them when it binds symbols, and passes the values to each
+/// submission.
 struct CommandList {
   IdVector<SizeIndex, SizeExpr> sizes;
   IdVector<BindingIndex, BindingDecl> bindings;
-  IdVector<KernelIndex, KernelInfo> kernels;  // what dispatches index; the same table as the executable's
+  IdVector<KernelIndex, KernelInfo> kernels;  // indexed by dispatches; equal to the executable's table
   std::vector<Command> commands;
   /// The number of the first command: 0, unless a device cut this list out of a longer one, whose numbers it keeps.
   CommandId first_command{};
 
-  /// How many commands there are, those in blocks included. A vector that CommandIds index has this size. O(commands).
+  /// The number of commands, including those in blocks. A vector that CommandIds index has this size. O(commands).
   std::uint32_t num_commands() const;
   /// Returns the index of an equal expression, or adds a new one. O(sizes).
   SizeIndex add_size(const SizeExpr&);
 };
 
-/// The blocks that a command holds, none of most.
+/// The blocks of a loop or a condition; empty for other commands.
 std::vector<const CommandBlock*> blocks_of(const Command&);
 
 /// Calls visit(id, command) for each command, in the order of their numbers. `id` is the number of the first command.
@@ -168,24 +169,24 @@ CommandId visit_commands(const std::vector<Command>& commands, CommandId id, Vis
   }
   return id;
 }
-/// All of a list's.
+/// Visits all commands of a list.
 template <class Visit>
 CommandId visit_commands(const CommandList& list, Visit&& visit) {
   return visit_commands(list.commands, list.first_command, visit);
 }
 
-/// Checks these invariants. Fails with kInvalidArgument and one line per failure. Where sizes are symbolic, only what
-/// is wrong for every binding of the symbols fails here; submissions check the rest.
+/// Checks these invariants. Fails with kInvalidArgument and one line per failure. If sizes are symbolic, only errors
+/// that every binding of the symbols has fail here; submissions check the rest.
 /// * Indices of sizes, bindings and kernels exist; lengths and offsets are not negative; ranges are inside their
 /// bindings.
 /// * A pattern has 1, 2, 4 or 8 bytes, its value fits, and it divides the length that it fills.
 /// * The two ranges of a copy have equal lengths and do not overlap.
 /// * Uploads read bindings of the host and downloads write them; everything else uses bindings of the device.
 /// * Inputs and constants are not written.
-/// * A dispatch has as many buffers and sizes as its kernel, and 0 to 2^32 - 1 threads in all.
-/// * What a dispatch touches is stated for all of its buffers or for none, inside each.
+/// * A dispatch has as many buffers and sizes as its kernel, and at most 2^32 - 1 threads in all.
+/// * A dispatch states the touched bytes for all of its buffers or for none, and each within its buffer.
 /// * Two commands without a barrier between them touch the same bytes only if both read them.
-/// * A condition is one byte. Loops and conditions have their blocks, of which all of this is true, too.
+/// * A condition is one byte. Loops and conditions have their blocks, for which all of these rules hold too.
 Status validate(const CommandList&);
 
 /// One command per line, with names and sizes.

@@ -12,20 +12,21 @@
 
 namespace millrace {
 
-/// Stands for bytes: a hash of them that collides by chance only, and how many they are.
+/// Identifies bytes by a hash, which collides only by chance, and their number.
 struct ContentId {
   std::uint64_t high = 0, low = 0;
   std::size_t size_bytes = 0;
   auto operator<=>(const ContentId&) const = default;
 };
 
-/// A device's buffers of bytes that never change, while somebody has them: whoever needs the same bytes shares one.
-/// Thread-safe.
+/// A device's buffers of bytes that never change. Whoever needs the same bytes shares one buffer, for as long as it has
+/// an owner. Thread-safe.
 class ConstantBuffers {
  public:
-  /// Null if nobody has these bytes.
+  /// Null if no owner is left.
   std::shared_ptr<Buffer> find(const ContentId&) const;
-  /// Precondition: the buffer holds these bytes. If another thread has added some meanwhile, returns theirs.
+  /// Precondition: the buffer holds these bytes. If another thread has added such a buffer in the meantime, returns
+  /// that one.
   std::shared_ptr<Buffer> add(const ContentId&, std::shared_ptr<Buffer>);
 
  private:

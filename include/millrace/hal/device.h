@@ -21,15 +21,15 @@ namespace millrace {
 
 class ControlGate;  // private
 
-/// A command list made ready for one device, to be replayed with new bindings. Immutable: any number of submissions
-/// may use it at a time, each with state of its own.
+/// A command list prepared for one device, to be replayed with new bindings. Immutable: any number of submissions may
+/// use it at the same time, each with its own state.
 class Recording : public std::enable_shared_from_this<Recording> {
  public:
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   virtual ~Recording() = default;
   DeviceId device() const { return device_; }
-  /// Whether it holds loops or conditions.
+  /// Whether it has loops or conditions.
   bool has_control() const { return has_control_; }
 
  protected:
@@ -48,9 +48,9 @@ struct CommandTime {
   friend bool operator==(const CommandTime&, const CommandTime&) = default;
 };
 
-/// When the commands of a submission ran, barriers left out, in the list's order: for profiles on any device. One that
-/// does not finish inline measures on its own clock. A measured submission runs its commands one after another. A loop
-/// or a condition counts as one command, from before its first decision to its end, by the host's clock.
+/// When the commands of a submission ran, without barriers, in the list's order: for profiles on any device. A device
+/// that does not finish inline measures on its own clock. A measured submission runs its commands one after another. A
+/// loop or a condition counts as one command, from before its first decision to its end, by the host's clock.
 struct SubmissionTimes {
   std::vector<CommandTime> commands;
   /// Set by whoever asks: also when the commands in loops and conditions ran, behind the entry of what holds them, with
@@ -66,7 +66,7 @@ struct DispatchFailure {
   friend bool operator==(const DispatchFailure&, const DispatchFailure&) = default;
 };
 
-/// Translates a kernel's error for the submitter, who knows more than the device.
+/// Explains a kernel's error to the submitter, who knows more than the device.
 class FailureExplainer {
  public:
   virtual ~FailureExplainer() = default;
@@ -78,15 +78,15 @@ class FailureExplainer {
 /// The arguments of one replay. submit() copies the spans if it needs them later. The times, the explainer and the
 /// bound memory must stay valid until the submission has ended.
 struct Submission {
-  std::span<const BufferBinding> bindings = {};  // as CommandList::bindings
-  std::span<const std::int64_t> sizes = {};      // as CommandList::sizes, evaluated
-  std::span<const Timepoint> wait = {};          // before anything runs; also for what nobody has submitted yet
-  std::span<const Timepoint> signal = {};        // when all is done, or failed
-  FailureExplainer* explainer = nullptr;         // null: the device's words will do
-  SubmissionTimes* times = nullptr;  // filled before the signals if all goes well; null: nothing is measured
-  /// Ends it early, with kCancelled: at once while it waits, after that before the next group on a cpu device and
-  /// before the next command on another that finishes inline. A GPU ends what it was given. What a submission that was
-  /// stopped should have written is unspecified.
+  std::span<const BufferBinding> bindings = {};  // in the order of CommandList::bindings
+  std::span<const std::int64_t> sizes = {};      // the values of CommandList::sizes
+  std::span<const Timepoint> wait = {};          // before anything runs; may wait for future submissions
+  std::span<const Timepoint> signal = {};        // when everything is done, or failed
+  FailureExplainer* explainer = nullptr;         // null: the device's message is used
+  SubmissionTimes* times = nullptr;              // filled before the signals on success; null: not measured
+  /// Ends the submission early, with kCancelled: at once while it waits; later, before the next workgroup on a cpu
+  /// device, and before the next command on other devices that finish inline. A GPU completes the work that it was
+  /// given. What a stopped submission should have written is unspecified.
   std::stop_token stop = {};
 };
 
@@ -99,49 +99,49 @@ class Device {
   DeviceId id() const { return id_; }
   const DeviceInfo& info() const { return info_; }
   const std::string& name() const { return info_.name; }
-  /// Whose code it runs, best first.
+  /// The targets whose code it runs, best first.
   std::span<const TargetSpec> targets() const { return info_.targets; }
-  /// The threads that it shares its work with, or null.
+  /// The threads among which it shares work; null if it has none.
   virtual std::shared_ptr<Executor> executor() const { return nullptr; }
-  /// Memory that programs share.
+  /// Buffers of constants that programs share.
   ConstantBuffers& constants() { return constants_; }
 
-  /// Uninitialised memory. Fails with kResourceExhausted and the size.
+  /// Uninitialised memory. Fails with kResourceExhausted; the message gives the size.
   virtual Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) = 0;
   /// Wraps host memory that the caller owns; `deleter` (may be empty) runs once, with the last owner. Fails with
   /// kUnimplemented on a device that cannot use host memory in place: copy it with upload commands instead.
   virtual Result<std::shared_ptr<Buffer>> import_host(void* data, std::size_t size_bytes,
                                                       Buffer::Deleter deleter = {}) = 0;
-  /// A timeline that this device signals, and waits for, without the host where it can.
+  /// A timeline that this device signals and waits for, without the host if possible.
   virtual Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial_value = 0);
   /// Loads images into one table: image i is KernelIndex i. Fails naming the kernel whose image is not for this device.
   virtual Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) = 0;
   /// Validates the list against the executable and makes it replayable. `executable` may be null for a list without
-  /// kernels. Allocates all that the first replay needs.
+  /// kernels. Allocates everything that the first replay needs.
   Result<std::shared_ptr<Recording>> record(const CommandList&, std::shared_ptr<Executable>);
   /// Checks the submission against the list (counts, sizes, bindings), waits, runs, signals. Returns at once, unless
-  /// the device finishes inline and there is nothing to wait for: then the work is done, and its failure comes back.
-  /// Whatever fails, also a kernel that throws, the signal semaphores carry the status. Errors of kernels (KernelError)
-  /// name the kernel. Work that still waits when the device is closed is cancelled (kCancelled). The inline cpu device
-  /// allocates nothing here, unless it has to wait. A loop or a condition ends a part of the list: the host waits until
-  /// that part has written the condition, then submits the part to which it leads.
+  /// the device finishes inline and there is nothing to wait for: then the work is done, and the status is its own.
+  /// After any failure, including a kernel that throws, the signal semaphores carry the status. Errors of kernels
+  /// (KernelError) name the kernel. Work that still waits when the device is closed is cancelled (kCancelled). The
+  /// inline cpu device allocates nothing here, unless it has to wait. A loop or a condition splits the list: the host
+  /// waits until the part before it has written the condition, then submits the part that comes next.
   Status submit(Recording& recording, const Submission& submission) {
     begin_submission();
     return recording.has_control() ? submit_control(recording, submission) : submit_straight(recording, submission);
   }
-  /// Copies bytes of a buffer that no submission uses to the host. For diagnostics: it blocks. Any thread, also one
-  /// that explains a failure. Runs move memory by upload and download commands.
+  /// Copies bytes of a buffer that no submission uses to the host. For diagnostics, because it blocks. Any thread may
+  /// call it, including one that explains a failure. Runs use upload and download commands instead.
   virtual Status read_back(const Buffer&, std::size_t offset_bytes, std::span<std::byte> destination);
 
  protected:
-  /// Another id than its own is a wrapper's, whose memory and executables are those of what it wraps.
+  /// Only a wrapper has an id other than its own: that of the wrapped device, which makes its memory and executables.
   explicit Device(DeviceInfo info, DeviceId id = new_device_id());
-  /// The first thing in a driver's destructor: from then on, no loop or condition goes on, and the parts that they
-  /// would submit are cancelled. Waits for those that are just being submitted.
+  /// Call this first in a driver's destructor: from then on, loops and conditions do not continue, and the parts that
+  /// they would submit are cancelled. Waits for parts that are being submitted.
   void close_control();
 
  private:
-  friend class ControlRecording;  // which cuts lists into straight ones
+  friend class ControlRecording;  // which splits lists into straight ones
   /// See record() and submit(); without loops and conditions.
   virtual Result<std::shared_ptr<Recording>> record_straight(const CommandList&, std::shared_ptr<Executable>) = 0;
   virtual Status submit_straight(Recording&, const Submission&) = 0;
@@ -155,21 +155,21 @@ class Device {
 };
 
 struct CpuDeviceOptions {
-  /// Whose threads share the commands between two barriers, if they are worth it, with the thread that submits or
-  /// signals: a pool (create_thread_pool), or the application's own. Null: that thread runs them all.
+  /// The threads that share the commands between two barriers, if that is worthwhile, with the thread that submits or
+  /// signals: a pool (create_thread_pool), or the application's own. Null: that thread runs everything.
   std::shared_ptr<Executor> executor = {};
-  /// For tests of kernels: results must not depend on how a dispatch's groups are shared out.
+  /// For tests of kernels: results must not depend on how the groups of a dispatch are distributed.
   std::uint32_t max_groups_per_call = 0xffff'ffff;  // at least 1
-  /// For tests of executors: share all that has two or more groups, however small it is.
+  /// For tests of executors: distributes every dispatch with two or more groups, however small it is.
   bool shares_small_work = false;
 };
 
-/// The device for code of `best` and of all that it covers: lower levels, fewer features. It finishes inline, with an
-/// executor too. Fails when the host cannot execute the code, naming the targets that it can.
+/// The device for code of `best` and of every target that `best` covers: lower levels, fewer features. It finishes
+/// inline, even with an executor. Fails if the host cannot execute the code, and names the targets that it can.
 Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions& = {});
 
-/// Wraps `inner`: gives `sink` a line of text per recorded and submitted command, and forwards. Without an inner device
-/// or a sink there is nothing to trace: returns `inner`. Threads take turns at the sink.
+/// Wraps `inner`: passes one line of text per recorded and submitted command to `sink`, and forwards. Without an inner
+/// device or a sink, returns `inner`. Only one thread at a time calls the sink.
 std::shared_ptr<Device> create_trace_device(std::shared_ptr<Device> inner, Callback<std::string_view> sink);
 
 }  // namespace millrace

@@ -5,10 +5,10 @@
 
 namespace millrace {
 
-/// One opened device. What a device makes carries its id, so that another device can refuse it.
+/// Identifies one opened device. The objects that a device makes carry its id, so that another device can refuse them.
 enum class DeviceId : std::uint64_t {};
 
-/// Never given twice in a process, and never DeviceId{}.
+/// Unique in the process, and never DeviceId{}.
 DeviceId new_device_id();
 
 }  // namespace millrace

@@ -10,22 +10,22 @@
 
 namespace millrace {
 
-/// The device that a user asks for, as text: "cpu", "cpu:avx2,threads=4", "sim:gfx1100,seed=3", "trace(cpu)". A
-/// driver's name, then words and options; or a wrapper's name around another spec. What code is generated for is a
-/// TargetSpec.
+/// The device that a user asks for, as text: "cpu", "cpu:avx2,threads=4", "sim:gfx1100,seed=3", "trace(cpu)". It has a
+/// driver's name, then words and options; or a wrapper's name around another spec. Generated code has a TargetSpec
+/// instead.
 struct DeviceSpec {
   /// An option: "seed=3".
   struct Option {
     std::string key, value;
     friend bool operator==(const Option&, const Option&) = default;
   };
-  std::string driver = {};              // "cpu"; of a wrapper "trace"
+  std::string driver = {};              // "cpu"; for a wrapper, "trace"
   std::vector<std::string> words = {};  // "avx2", in their order
   std::vector<Option> options = {};     // each key once
-  std::string inner = {};               // of a wrapper: the text in parentheses
+  std::string inner = {};               // for a wrapper: the text in parentheses
 
-  /// Fails naming the part that is empty, double or out of place. Whether there is such a driver, and what it takes, it
-  /// says itself.
+  /// Fails naming the part that is empty, duplicate or out of place. Does not check that the driver exists, or what it
+  /// accepts.
   static Result<DeviceSpec> parse(std::string_view text);
   std::string to_text() const;
   friend bool operator==(const DeviceSpec&, const DeviceSpec&) = default;

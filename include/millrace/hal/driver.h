@@ -17,23 +17,23 @@ namespace millrace {
 
 class Device;  // device.h
 
-/// What is known of a device, opened or not.
+/// What is known about a device, opened or not.
 struct DeviceInfo {
   std::string name = {};                 // the spec that opens it: "cpu", "hip:1"
   std::string description = {};          // for people
-  std::uint64_t memory_bytes = 0;        // that buffers can have; 0: not known
-  std::vector<TargetSpec> targets = {};  // whose code it runs, best first; empty only where there is a problem
-  bool addresses_host_memory = true;     // else caller memory is staged
-  bool finishes_inline = true;           // submit() returns when the work is done, unless it waits for something
-  /// Whether what stands behind a failing dispatch and a barrier, or waits for its submission, is left out. Else it may
-  /// run on what the dispatch left, and its submission fails all the same.
+  std::uint64_t memory_bytes = 0;        // available to buffers; 0: unknown
+  std::vector<TargetSpec> targets = {};  // whose code it runs, best first; empty only with a problem
+  bool addresses_host_memory = true;     // otherwise caller memory is staged
+  bool finishes_inline = true;           // submit() returns when the work is done, unless it has to wait
+  /// Whether a failing dispatch stops the commands after the next barrier, and the submissions that wait for its own.
+  /// Otherwise they may run on what the dispatch left, but their submission still fails.
   bool stops_at_failures = true;
-  std::string problem = {};  // why nothing is known of it but its name, and it cannot be opened
+  std::string problem = {};  // why it cannot be opened; then only its name is known
   friend bool operator==(const DeviceInfo&, const DeviceInfo&) = default;
 };
 
-/// The function of a driver that opens a device: a plain one, or an object with what the driver's devices share, such
-/// as threads. Copies share it. A default-constructed one is empty; calling it is undefined.
+/// The function of a driver that opens a device: a plain function, or an object with what the driver's devices share,
+/// such as threads. Copies share that object. A default-constructed one is empty; calling it is undefined.
 class OpenDevice {
  public:
   using Function = Result<std::shared_ptr<Device>>(const DeviceSpec&);
@@ -63,26 +63,26 @@ class OpenDevice {
 /// Finds and opens devices of one kind.
 struct Driver {
   std::string name = {};  // "cpu"
-  /// Why no device can be had here (a missing runtime), or ok.
+  /// Ok, or why no device is available here (a missing runtime).
   Status (*available)() = nullptr;
-  /// The devices that there are, in the order of their ordinals.
+  /// All devices of the driver, in the order of their ordinals.
   Result<std::vector<DeviceInfo>> (*enumerate)() = nullptr;
-  /// Fails naming the word or option that is not known, and those that are.
+  /// Fails naming the unknown word or option, and the known ones.
   OpenDevice open = {};
 };
 
-/// "cpu", "cpu:avx2", "cpu:threads=1", "cpu:avx2,threads=4,pinned=on": runs host code and interpreted kernels. Large
-/// dispatches are shared among so many threads, the calling one included; without a number, one per physical core that
-/// the process may use; with one, all runs on the calling thread. The word is the best target whose code it takes, a
-/// level and its features ("avx512+vbmi2"); without one, the host's best. Devices of one cpu_driver(), and of its
-/// copies, share the threads of a ThreadPoolOptions: a context has one pool.
+/// "cpu", "cpu:avx2", "cpu:threads=1", "cpu:avx2,threads=4,pinned=on": runs host code and interpreted kernels. The word
+/// is the best target whose code the device takes, a level and its features ("avx512+vbmi2"); without one, it is the
+/// host's best. Large dispatches are shared among `threads` threads, including the calling one; by default, one per
+/// physical core that the process may use; with threads=1, the calling thread runs everything. Devices of one
+/// cpu_driver() and its copies share the threads for equal ThreadPoolOptions, so that a context has one pool.
 Driver cpu_driver();
 
-/// "hip", "hip:1", "hip:arch=gfx90a": an AMD GPU by its ordinal, or the first of an architecture; see HipDevice. Takes
-/// library, time_limit_ms, streams and staging_kib, which are of HipDeviceOptions.
+/// "hip", "hip:1", "hip:arch=gfx90a": an AMD GPU by its ordinal, or the first one of an architecture; see HipDevice.
+/// Takes the options library, time_limit_ms, streams and staging_kib, which are those of HipDeviceOptions.
 Driver hip_driver();
 
-/// "sim:gfx1100", "sim:gfx1100,seed=3": a GPU in the host's memory, see SimDevice. The seed is
+/// "sim:gfx1100", "sim:gfx1100,seed=3": a GPU in the host's memory; see SimDevice. The seed is
 /// SimDeviceOptions::order_seed.
 Driver sim_driver();
 

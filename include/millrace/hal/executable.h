@@ -15,7 +15,7 @@
 
 namespace millrace {
 
-enum class KernelIndex : std::uint32_t {};  // in one Executable
+enum class KernelIndex : std::uint32_t {};  // index in one Executable
 
 /// The interface of a compiled kernel. Dispatches are checked against it.
 struct KernelInfo {
@@ -23,7 +23,7 @@ struct KernelInfo {
   std::uint32_t num_buffers = 0;
   std::uint32_t num_sizes = 0;
   std::vector<bool> buffer_is_written = {};  // one per buffer
-  std::uint64_t workgroup_bytes = 0;         // of the memory plan
+  std::uint64_t workgroup_bytes = 0;         // from the memory plan
   std::uint64_t private_bytes = 0;
   std::uint32_t workgroup_size = 1;  // threads
   friend bool operator==(const KernelInfo&, const KernelInfo&) = default;
@@ -33,26 +33,26 @@ enum class ImageFormat : std::uint8_t {
   kHostCode,     // position-independent machine code without undefined symbols
   kInterpreted,  // `kernel` runs it
   kGpuObject,    // a relocatable ELF object with one GPU kernel, `symbol`; link_images makes it loadable
-  kGpuCode,      // a code object that a driver loads. A program's kernels share its bytes; `symbol` is this one's
+  kGpuCode,      // a code object that a driver loads; a program's kernels share it, `symbol` is this one
 };
 
-/// Compiled C++ of the library that loops around an image's microkernel, such as "gemm_f32".
+/// A compiled C++ routine of the library that loops around an image's microkernel, such as "gemm_f32".
 struct RoutineCall {
   std::string name = {};          // empty: the image's entry is a HostKernelEntry
-  std::uint32_t abi_version = 0;  // of the parameters, and of what the microkernel is passed
+  std::uint32_t abi_version = 0;  // of the parameters and the microkernel's arguments
   std::vector<std::int64_t> parameters = {};
   friend bool operator==(const RoutineCall&, const RoutineCall&) = default;
 };
 
-/// Code for one target, as generators make it and the cache stores it.
-/// Host code is one block: [0, code_bytes) is mapped readable and executable; the rest, constants, is mapped readable.
+/// Code for one target, as generators make it and the cache stores it. Host code is one block: [0, code_bytes) is
+/// mapped readable and executable; the rest, constants, is mapped readable.
 struct ExecutableImage {
   ImageFormat format = ImageFormat::kHostCode;
   std::string target = {};     // TargetSpec::to_text()
   std::string generator = {};  // KernelCompiler::name()
   KernelInfo info = {};
   SharedBytes bytes = {};
-  std::string symbol = {};         // the kernel's name in `bytes`, where it has one
+  std::string symbol = {};         // the kernel's name in `bytes`, if it has one
   std::uint64_t code_bytes = 0;    // a multiple of 4096, or bytes.size()
   std::uint64_t entry_offset = 0;  // of HostKernelEntry, or of the microkernel that `routine` calls
   RoutineCall routine = {};

@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// A function of a range [begin, end), passed without owning it: valid during the call that it is an argument of.
+/// A function of a range [begin, end), passed without owning it: valid only during the call that receives it.
 class RangeBody {
  public:
   template <class F>
@@ -27,43 +27,43 @@ class RangeBody {
   void (*call_)(const void*, std::size_t begin, std::size_t end);
 };
 
-/// Threads that a cpu device works on: a pool of Millrace's (create_thread_pool), or the application's own. Any number
-/// of threads may use one at a time.
+/// The threads on which a cpu device works: a pool of Millrace's (create_thread_pool), or the application's own. Any
+/// number of threads may use one at the same time.
 class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// How many threads work on one loop at most, the calling thread included; at least 1. Never changes.
+  /// The maximum number of threads that work on one loop, including the calling thread; at least 1. Never changes.
   virtual std::uint32_t concurrency() const = 0;
 
-  /// Calls `body` on ranges that together are [0, count), each of at most `chunk` (at least 1) indices and each index
+  /// Calls `body` on ranges that together are [0, count), each with at most `chunk` (at least 1) indices and each index
   /// once. Returns when all calls have returned; what they wrote is then visible to the caller. The calls may come in
   /// any order, on any threads, at the same time or one after another: none waits for another. `body` does not throw,
   /// and neither may this.
   virtual void parallel_for(std::size_t count, std::size_t chunk, RangeBody body) = 0;
 
-  /// Roughly how many threads, beside the calling one, would begin at once, since they are awake. Work that is too
-  /// small to wake a thread for is shared with those only. An executor that cannot tell says 0.
+  /// Roughly the number of threads, besides the calling one, that are awake and would begin at once. Work that is too
+  /// small to wake a thread for is shared with those only. Return 0 if it is unknown.
   virtual std::uint32_t num_awake() const { return 0; }
 
-  /// Roughly how many nanoseconds pass until a thread that sleeps has begun. Threads are woken only for work that takes
-  /// them longer than that.
+  /// Roughly the number of nanoseconds until a sleeping thread has begun. Threads are woken only for work that takes
+  /// longer.
   virtual std::uint32_t wake_ns() const { return 10'000; }
 };
 
 struct ThreadPoolOptions {
   static constexpr std::uint32_t kMaxThreads = 1024;
 
-  std::uint32_t num_threads = 1;  // 1 to kMaxThreads, the calling thread included, so the pool starts one less
-  bool is_pinned = false;         // each thread of the pool to a CPU of its own, as long as there are so many
+  std::uint32_t num_threads = 1;  // 1 to kMaxThreads, including the calling thread: the pool starts one less
+  bool is_pinned = false;         // each pool thread to a CPU of its own, while CPUs last
   friend bool operator==(const ThreadPoolOptions&, const ThreadPoolOptions&) = default;
 };
 
-/// Threads "millrace-1", "millrace-2" ..., which end with the last owner. An idle one polls for work for some time, and
-/// then sleeps. Devices that are given the same pool share its threads. Fails when the system gives no more threads.
+/// Threads "millrace-1", "millrace-2" ..., which end with the last owner. An idle thread polls for work for some time,
+/// and then sleeps. Devices that are given the same pool share its threads. Fails if the system refuses more threads.
 Result<std::shared_ptr<Executor>> create_thread_pool(const ThreadPoolOptions&);
 
-/// How many cores this process may use, those with several hardware threads counted once.
+/// The number of cores that this process may use; cores with several hardware threads count once.
 std::uint32_t num_physical_cores();
 
 }  // namespace millrace

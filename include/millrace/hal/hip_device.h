@@ -15,51 +15,53 @@
 namespace millrace {
 
 struct HipDeviceOptions {
-  /// Path of a HIP runtime. Empty: the one that the process has open already, else the newest that the system has.
+  /// Path of a HIP runtime. Empty: the one that the process has already opened, otherwise the newest one of the system.
   std::string library = {};
   std::uint32_t ordinal = 0;
-  /// When the device has ended nothing for so long, although it could run, it counts as lost. 0: never.
+  /// The device counts as lost if no work on it ends for this long, although it could run. 0: never.
   std::chrono::milliseconds time_limit = std::chrono::minutes(1);
-  /// How many streams independent submissions share; 1 to 16. AMD's runtime has four hardware queues by default.
+  /// The number of streams that independent submissions share, 1 to 16. AMD's runtime has four hardware queues by
+  /// default.
   std::uint32_t num_streams = 4;
-  /// The application's stream (a hipStream_t of this device), which stays its own and must outlive the device's work:
-  /// all work runs there, in the order of submission. The time limit counts the application's work in it, too. Null:
-  /// streams of the device's own.
+  /// The application's stream (a hipStream_t of this device), which it still owns and which must outlive the device's
+  /// work: all work runs in it, in the order of submission. The application's own work in it counts towards the time
+  /// limit too. Null: streams of the device's own.
   void* stream = nullptr;
   /// Transfers between pageable host memory and the device go through two pinned blocks of this size; 4096 at least.
   std::size_t staging_bytes = std::size_t{4} << 20;
 };
 
-/// What a HIP device could not give back to the runtime.
+/// What a HIP device could not return to the runtime.
 struct HipLosses {
-  std::uint64_t num_quarantined = 0;      // objects kept for good because releasing them might never return
-  std::uint64_t num_failed_releases = 0;  // calls that release something and failed
+  std::uint64_t num_quarantined = 0;      // objects that are never released, because the call might not return
+  std::uint64_t num_failed_releases = 0;  // failed calls that should have released something
   friend bool operator==(const HipLosses&, const HipLosses&) = default;
 };
 
 /// An AMD GPU, driven by AMD's HIP runtime. Its work has not ended when submit() returns. Submissions that wait for
 /// each other are ordered on the device, without the host. One that waits for another device's work begins when the
-/// host has seen that end: a wait on the device itself would take it along when the other one hangs. What follows a
-/// failing dispatch runs all the same (DeviceInfo::stops_at_failures). Every method leaves the calling thread's current
+/// host has seen that work end: if it waited on the device itself, a hanging device would hang it too. Commands after a
+/// failing dispatch run all the same (DeviceInfo::stops_at_failures). Every method leaves the calling thread's current
 /// HIP device as it was.
 ///
 /// When HIP reports a fault, or the time limit passes, the device is lost: all of its work and every later call fail
-/// with the same kDeviceLost. Other devices go on. Many versions of AMD's runtime end the process instead when a kernel
-/// touches memory that is not there.
+/// with the same kDeviceLost. Other devices continue. Many versions of AMD's runtime end the process instead when a
+/// kernel touches unmapped memory.
 ///
-/// HIP may let its own calls wait for queued work. While a kernel does not end, and until the time limit has passed,
-/// these may therefore block: allocate(), load() and pin_host(), and dropping the last owner of a buffer, recording,
-/// executable or pin. A pin that work uses is dropped on the device's own thread, which then cannot watch the limit.
+/// HIP's own calls may wait for queued work. While a kernel does not end, these may therefore block until the time
+/// limit has passed: allocate(), load() and pin_host(), and dropping the last owner of a buffer, recording, executable
+/// or pin. A pin that work uses is dropped on the device's own thread, which cannot watch the limit meanwhile.
 ///
-/// A call of HIP that fails sets what hipGetLastError() tells the calling thread, also where the failure is handled.
+/// A HIP call that fails sets the calling thread's hipGetLastError(), even if the failure is handled.
 class HipDevice : public Device {
  public:
   /// Wraps device memory that the application owns; `deleter` (may be empty) runs once, with the last owner.
   virtual Result<std::shared_ptr<Buffer>> import_memory(void* device_address, std::size_t size_bytes,
                                                         Buffer::Deleter deleter = {}) = 0;
-  /// Pins host memory while the result lives: uploads from it and downloads to it then need no staging. Worth its time
-  /// (it locks every page) for memory that is used again and again. When the result is dropped, the memory stays pinned
-  /// until the work submitted before has ended: it must stay in place, and cannot be pinned again, until then.
+  /// Pins host memory while the result lives: uploads from it and downloads to it then need no staging. Pinning locks
+  /// every page, so it is worthwhile only for memory that is used repeatedly. When the result is dropped, the memory
+  /// stays pinned until the work submitted before has ended: until then, it must stay in place and cannot be pinned
+  /// again.
   virtual Result<std::shared_ptr<void>> pin_host(std::span<std::byte> memory) = 0;
   virtual HipLosses losses() const = 0;
 
@@ -70,8 +72,8 @@ class HipDevice : public Device {
 Result<std::shared_ptr<HipDevice>> create_hip_device(const HipDeviceOptions& = {});
 /// Opens a spec of hip_driver().
 Result<std::shared_ptr<HipDevice>> open_hip_device(const DeviceSpec&);
-/// The devices of the HIP runtime at the path; see HipDeviceOptions::library. Also those whose architecture Millrace
-/// generates no code for, which cannot be opened.
+/// The devices of the HIP runtime at the path; see HipDeviceOptions::library. Includes those with an architecture for
+/// which Millrace generates no code; these cannot be opened.
 Result<std::vector<DeviceInfo>> enumerate_hip_devices(std::string_view library = {});
 
 }  // namespace millrace

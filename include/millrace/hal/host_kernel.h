@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// Errors that a running kernel reports, as bits of its status word.
+/// The errors that a running kernel reports, as bits of its status word.
 enum class KernelError : std::uint32_t {
   kNone = 0,
   kIndexOutOfRange = 1,  // a gather index outside its axis
@@ -26,8 +26,8 @@ struct KernelArgs {
   void* workgroup_memory;     // 8: this worker's block, 64-byte aligned, at least the plan's workgroup_bytes
   void* const* buffers;       // 16: one pointer per buffer argument, to its first byte
   const std::int64_t* sizes;  // 24: one value per size argument
-  /// 32: kKeptBytes that the calls of one dispatch share on one worker, which also leave workgroup memory to each
-  /// other. Zero before the first. Null: each call is the first.
+  /// 32: kKeptBytes that the calls of one dispatch on one worker share. Between these calls, workgroup memory keeps its
+  /// content too. Zero before the first call. Null: every call is a first one.
   void* kept = nullptr;
 
   static constexpr std::size_t kKeptBytes = 64;
@@ -38,13 +38,13 @@ static_assert(sizeof(KernelArgs) == 40);
 /// among calls.
 using HostKernelEntry = void (*)(const KernelArgs*, std::uint32_t first_group, std::uint32_t end_group);
 
-/// Compiled C++ around a generated microkernel. `microkernel` is the address of the image's entry; `parameters` come
-/// from the image. An image names the routine (RoutineCall), so that loading it needs no generator.
+/// A compiled C++ routine around a generated microkernel. `microkernel` is the address of the image's entry;
+/// `parameters` come from the image. An image names the routine (RoutineCall), so that loading it needs no generator.
 using HostRoutine = void (*)(const void* microkernel, std::span<const std::int64_t> parameters, const KernelArgs*,
                              std::uint32_t first_group, std::uint32_t end_group);
 
 /// A kernel that the host runs without machine code: the interpreter, behind an interface. Errors do not name the
-/// kernel; the caller adds its name. A device with threads runs several ranges of groups at one time.
+/// kernel; the caller adds its name. A device with threads runs several ranges of groups at the same time.
 class HostKernel {
  public:
   virtual ~HostKernel() = default;

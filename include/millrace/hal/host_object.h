@@ -17,18 +17,18 @@ struct ObjectFunction {
   std::uint64_t offset_bytes = 0, size_bytes = 0;
 };
 
-/// An ELF object for x86-64 with one section of code, and a symbol for each function in it.
+/// An ELF object for x86-64 with one code section, and a symbol for each function in it.
 struct HostObject {
-  std::span<const std::byte> code = {};  // empty: the section has no content, as for a debugger
-  std::uint64_t size_bytes = 0;          // of the section
-  std::uint64_t address = 0;             // where it is loaded; 0: nowhere
+  std::span<const std::byte> code = {};  // empty: a section without content, for a debugger
+  std::uint64_t size_bytes = 0;          // the section's size
+  std::uint64_t address = 0;             // where it is loaded; 0: not loaded
   std::span<const ObjectFunction> functions = {};
 };
 std::vector<std::byte> make_elf_object(const HostObject&);
 
-/// One object of images of host code: their code and constants, each with a symbol of its name. A kernel's function is
-/// a HostKernelEntry; where a routine of the library calls it (ExecutableImage::routine), it is a microkernel. Fails
-/// for images of another format.
+/// One object with the code and constants of host images, and a symbol for each. A kernel's function is a
+/// HostKernelEntry, or a microkernel if a routine of the library calls it (ExecutableImage::routine). Fails for images
+/// of another format.
 Result<std::vector<std::byte>> link_host_images(std::span<const ExecutableImage>);
 
 }  // namespace millrace

@@ -11,21 +11,21 @@
 
 namespace millrace {
 
-/// What the machine code of one dispatch did, summed over its waves. An instruction counts once per wave; bytes are
-/// those that threads request, before caches and coalescing.
+/// The work that the machine code of one dispatch did, summed over its waves. An instruction counts once per wave;
+/// bytes are those that threads request, before caches and coalescing.
 struct IsaCounts {
   std::uint64_t num_groups = 0;
   std::uint64_t num_waves = 0;
-  std::uint64_t vector_instructions = 0;  // VALU; a VOPD is one
+  std::uint64_t vector_instructions = 0;  // VALU; a VOPD counts once
   std::uint64_t scalar_instructions = 0;  // SALU
   std::uint64_t scalar_loads = 0;         // SMEM
   std::uint64_t global_instructions = 0;  // GLOBAL, FLAT and MUBUF
   std::uint64_t local_instructions = 0;   // DS
   std::uint64_t branches = 0;             // taken or not
   std::uint64_t waits = 0;                // S_WAITCNT and its kin
-  std::uint64_t barriers = 0;             // one for each wave that reaches one
+  std::uint64_t barriers = 0;             // once for each wave that reaches one
   std::uint64_t other_instructions = 0;   // S_NOP, S_DELAY_ALU, S_CLAUSE, S_ENDPGM and the like
-  std::uint64_t lane_instructions = 0;    // vector instructions, each times its active lanes
+  std::uint64_t lane_instructions = 0;    // vector instructions times their active lanes
   std::uint64_t global_bytes_read = 0;    // an atomic reads and writes
   std::uint64_t global_bytes_written = 0;
   std::uint64_t local_bytes_read = 0;
@@ -44,10 +44,11 @@ struct IsaCounts {
 /// One count per line: "vector instructions      4096".
 std::string to_text(const IsaCounts&);
 
-/// What each instruction of a kernel did in a dispatch, by its number in MachineCodeKernel::instructions.
+/// The work of each instruction of a kernel in a dispatch, indexed like MachineCodeKernel::instructions.
 struct IsaProfile {
   std::vector<std::uint64_t> executed = {};  // once per wave
-  /// How often it changed what it is for: something had to land at a wait, or EXEC changed. Of others as `executed`.
+  /// How often the instruction had an effect: a wait had to wait for data, or EXEC changed. For other instructions,
+  /// equal to `executed`.
   std::vector<std::uint64_t> effective = {};
 };
 
@@ -60,45 +61,46 @@ struct IsaDispatch {
 
 struct IsaDeviceOptions {
   /// 0 runs workgroups and waves in order, and gives approximate instructions (exp, log, rcp, rsq, sqrt, sin, cos)
-  /// their correctly rounded results. Any other value shuffles the orders and errs these results by up to one unit in
-  /// the last place, differently for each dispatch.
+  /// their correctly rounded results. Any other value shuffles the orders and changes these results by up to one unit
+  /// in the last place, differently for each dispatch.
   std::uint64_t seed = 0;
-  /// Without: only results and counts, and what would harm this process (accesses outside of the buffers).
+  /// If false, finds only results, counts, and what would harm this process (accesses outside the buffers).
   bool finds_mistakes = true;
   bool makes_profiles = false;
-  /// A dispatch that executes more fails: a way out of endless loops.
+  /// A dispatch that executes more instructions fails, which ends endless loops.
   std::uint64_t max_wave_instructions = std::uint64_t{1} << 32;
 };
 
 /// A GPU whose machine code is executed in the host's memory, instruction by instruction. These mistakes end the
 /// submission with kInternal, and the message names the kernel, the address, the instruction, the line of the kernel's
-/// text where the object has a line table, the workgroup, the wave and the lanes:
+/// text if the object has a line table, the workgroup, the wave and the lanes:
 ///  - a register that is used while its load is in flight;
 ///  - undefined data that reaches a store, an address, a branch, EXEC, a scalar register or a barrier;
-///  - a value taken from a lane that is off;
-///  - an access outside of the buffer whose address it was given, or of workgroup memory, or misaligned;
+///  - a value taken from an inactive lane;
+///  - an access that is misaligned, or outside workgroup memory or the buffer to which its address belongs;
 ///  - a barrier that not all waves reach; a race between waves; an endless loop;
-///  - an instruction that has no row in the table of semantics, which loading already finds.
-/// Not modelled, so no mistake there is found:
+///  - an instruction without a row in the table of semantics, which loading already finds.
+/// Mistakes in these are not found, because they are not modelled:
 ///  - time;
-///  - hazards that need S_NOP or other instructions in between, which LLVM's hazard recogniser knows (the manuals,
-///    "Manually Inserted Wait States");
-///  - caches and the scopes of accesses: an access is done at once, for all;
+///  - hazards that need S_NOP or other instructions in between, which LLVM's hazard recogniser handles (the manuals,
+///  "Manually Inserted Wait States");
+///  - caches and the scopes of accesses: an access takes effect at once, for everyone;
 ///  - whether the bytes of a buffer were ever written: all of them count as defined;
-///  - FLAT addresses of the other segments: they are taken for global ones, and are then outside of the buffers.
+///  - FLAT addresses of other segments: they count as global ones, and are then outside the buffers.
 /// MUBUF accesses, loads into half of a register on GFX9, global data share, and barriers other than the workgroup's
-/// have no row: a kernel that has one is not loaded. Reading a lane that is off by DPP, V_PERMLANE* or DS_BPERMUTE is a
-/// mistake here also where the manual defines what is read.
+/// have no row: a kernel that has one is not loaded. Reading an inactive lane by DPP, V_PERMLANE* or DS_BPERMUTE is a
+/// mistake here, even where the manual defines the result.
 class IsaDevice : public Device {
  public:
-  /// The dispatches of the last submission that did not fail, in order. Submissions at one time mix theirs.
+  /// What each dispatch of the last submission did, in order. A failed dispatch is left out. Concurrent submissions mix
+  /// theirs.
   virtual std::vector<IsaDispatch> dispatches() const = 0;
 
  protected:
   using Device::Device;
 };
 
-/// `target` is "amdgpu:<gfx>". Fails for another one.
+/// `target` is "amdgpu:<gfx>". Fails for any other target.
 Result<std::shared_ptr<IsaDevice>> create_isa_device(const TargetSpec& target, MachineCodeDecoder,
                                                      const IsaDeviceOptions& = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A code object's machine code, taken apart: what the isa device executes.
+// The machine code of a code object, disassembled: what the isa device executes.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@
 
 namespace millrace {
 
-/// An instruction as the assembler writes it. The text says all that its bytes do: assembled, it gives them again.
+/// An instruction as the assembler writes it. The text is complete: assembled, it gives the same bytes.
 struct MachineCodeInstruction {
   std::uint64_t address = 0;  // in the object's own addresses
   std::uint32_t size_bytes = 0;
-  std::uint32_t line = 0;  // of the kernel's text; 0 where the object has no line table
-  std::string text = {};   // "v_add_f32_e32 v0, v1, v2"; empty: its bytes are no instruction
+  std::uint32_t line = 0;  // in the kernel's text; 0 if the object has no line table
+  std::string text = {};   // "v_add_f32_e32 v0, v1, v2"; empty: its bytes are not an instruction
   friend bool operator==(const MachineCodeInstruction&, const MachineCodeInstruction&) = default;
 };
 
@@ -33,7 +33,7 @@ struct MachineCodeKernel {
   std::uint32_t workgroup_size = 0;                       // threads
   std::uint32_t subgroup_size = 0;                        // threads of a wave
   std::uint32_t num_vector_registers = 0;                 // per thread, including accumulation registers
-  std::vector<std::string> hidden_arguments = {};         // that a driver would have to fill in
+  std::vector<std::string> hidden_arguments = {};         // which a driver would have to fill in
   std::vector<MachineCodeInstruction> instructions = {};  // in the order of their addresses, without a gap
 };
 
@@ -44,7 +44,7 @@ struct MachineCodeSegment {
   std::vector<std::byte> bytes = {};
 };
 
-/// A word of 64 bits that holds an address: the loader adds where it put the object.
+/// A 64-bit word that holds an address: the loader adds the address at which it put the object.
 struct MachineCodeRelocation {
   std::uint64_t address = 0;
   std::uint64_t target = 0;
@@ -57,7 +57,7 @@ struct MachineCode {
   std::vector<MachineCodeKernel> kernels = {};
 };
 
-/// Takes a linked code object apart. decode_code_object (jit/code_object.h) is the one that there is: hal has no
+/// Disassembles a linked code object. The only one is decode_code_object (jit/code_object.h), because hal has no
 /// disassembler.
 using MachineCodeDecoder = Result<MachineCode> (*)(std::span<const std::byte> code_object);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulator sees of a kernel that runs: every access to memory, and the barriers that order them.
+// What a simulator sees of a running kernel: every access to memory, and the barriers that order them.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct ObservedMemory {
   MemoryKind kind = MemoryKind::kBuffer;
   bool is_written = true;
   std::uint64_t element_bytes = 1;
-  std::uint64_t num_elements = 0;  // of a slot; a buffer's is what was bound
-  std::uint64_t offset_bytes = 0;  // of a slot in its kind's memory
+  std::uint64_t num_elements = 0;  // for a slot; a buffer has the size that was bound
+  std::uint64_t offset_bytes = 0;  // for a slot: where it is in its kind of memory
 };
 
 struct ObservedKernel {
@@ -35,7 +35,7 @@ struct ObservedKernel {
   std::uint32_t workgroup_size = 1;
   std::uint32_t subgroup_size = 1;
   std::uint64_t workgroup_bytes = 0;
-  std::uint64_t private_bytes = 0;       // of a thread
+  std::uint64_t private_bytes = 0;       // per thread
   std::vector<ObservedMemory> memories;  // buffers, then slots
 };
 
@@ -54,8 +54,8 @@ struct MemoryAccess {
   std::span<const ThreadAccess> threads;
 };
 
-/// Is called before each event of a running kernel. If a function fails, the run ends and the instruction has no
-/// effect. Whoever runs the kernel puts its name and the line in front of the message.
+/// Called before each event of a running kernel. If a function fails, the run ends and the instruction has no effect.
+/// Whoever runs the kernel puts its name and the line before the message.
 class MemoryObserver {
  public:
   virtual ~MemoryObserver() = default;
@@ -73,7 +73,7 @@ struct KernelObservation {
   MemoryObserver* observer = nullptr;  // null: none
   /// 0 runs groups and atomics in the order of groups and threads; any other value shuffles that order.
   std::uint64_t order_seed = 0;
-  /// A run with an observer fails if it executes more than this: a way out of endless loops.
+  /// A run with an observer that executes more than this fails, which ends endless loops.
   std::uint64_t max_lane_instructions = UINT64_MAX;
 };
 

@@ -20,14 +20,14 @@ namespace millrace {
 /// Source: Vulkan's timeline semaphores.
 class Semaphore {
  public:
-  /// The greatest value.
+  /// The maximum value.
   static constexpr std::uint64_t kMaxValue = UINT64_MAX - 1;
   using Clock = std::chrono::steady_clock;
-  /// Is given ok, or the failure.
+  /// Receives ok, or the failure.
   using OnReached = Callback<const Status&>;
 
-  /// One of the host's. Every device can wait for it and signal it; a device waits more cheaply for one that it made
-  /// itself (Device::create_semaphore). `initial_value` is at most kMaxValue.
+  /// A semaphore of the host. Every device can wait for it and signal it; a device waits more cheaply for one that it
+  /// made itself (Device::create_semaphore). `initial_value` is at most kMaxValue.
   static std::shared_ptr<Semaphore> create(std::uint64_t initial_value = 0);
 
   Semaphore(const Semaphore&) = delete;
@@ -36,15 +36,16 @@ class Semaphore {
 
   /// The value, or the failure.
   Result<std::uint64_t> query() const;
-  /// Fails, and changes nothing, when `value` is not greater than the present one or is above kMaxValue.
+  /// Fails, and changes nothing, if `value` is not greater than the current one or is above kMaxValue.
   Status signal(std::uint64_t value);
   /// Only the first failure counts.
   void fail(Status status);
-  /// Blocks until the value is at least `value`, also where nobody has submitted that yet. Fails with the semaphore's
-  /// failure, or with kDeadlineExceeded after `timeout`.
+  /// Blocks until the value is at least `value`, even if nobody has submitted that signal yet. Fails with the
+  /// semaphore's failure, or with kDeadlineExceeded after `timeout`.
   Status wait(std::uint64_t value, std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max()) const;
-  /// Calls `callback` once: when the value is at least `value`, or when the semaphore fails. At once where that is so
-  /// already, else later on the thread that signals, which it must not block. It must not throw.
+  /// Calls `callback` once: when the value is at least `value`, or when the semaphore fails. If that has already
+  /// happened, calls it at once; otherwise later, on the thread that signals, which it must not block. It must not
+  /// throw.
   void on_reached(std::uint64_t value, OnReached callback);
 
  protected:
@@ -58,7 +59,7 @@ class Semaphore {
   static constexpr std::uint64_t kFailed = UINT64_MAX;
 
   Status failure() const;
-  /// Takes the callbacks that are due out of `waiters_`. Precondition: the lock is held.
+  /// Removes the callbacks that are due from `waiters_`. Precondition: the lock is held.
   std::vector<Waiter> take_due(std::uint64_t value);
 
   std::atomic<std::uint64_t> value_;  // kFailed: see failure_

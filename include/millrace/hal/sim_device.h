@@ -10,20 +10,20 @@
 
 namespace millrace {
 
-/// What the kernel of one dispatch did, summed over its threads. Bytes are those that threads request, before caches
-/// and coalescing.
+/// The work that the kernel of one dispatch did, summed over its threads. Bytes are those that threads request, before
+/// caches and coalescing.
 struct SimCounts {
   std::uint64_t num_groups = 0;
-  std::uint64_t lane_instructions = 0;  // as MemoryObserver::end_group tells them
+  std::uint64_t lane_instructions = 0;  // see MemoryObserver::end_group
   std::uint64_t buffer_bytes_read = 0;  // an atomic reads and writes
   std::uint64_t buffer_bytes_written = 0;
   std::uint64_t workgroup_bytes_read = 0;
   std::uint64_t workgroup_bytes_written = 0;
   /// Extra cycles of instructions on workgroup memory, compared with accesses spread evenly over the banks. 32 banks of
   /// 4 bytes each serve one word per cycle to the threads of a subgroup. Threads that load or store the same word share
-  /// it; atomics take turns.
+  /// it; atomics on one word run one after another.
   std::uint64_t bank_conflicts = 0;
-  std::uint64_t barriers = 0;  // one for each time a workgroup reaches one
+  std::uint64_t barriers = 0;  // once each time a workgroup reaches one
   SimCounts& operator+=(const SimCounts&);
   friend bool operator==(const SimCounts&, const SimCounts&) = default;
 };
@@ -50,7 +50,8 @@ struct SimDeviceOptions {
 /// barrier or subgroup instruction that not all threads reach, and needing more than the target has.
 class SimDevice : public Device {
  public:
-  /// The dispatches of the last submission that did not fail, in order. Submissions at one time mix theirs.
+  /// What each dispatch of the last submission did, in order. A failed dispatch is left out. Concurrent submissions mix
+  /// theirs.
   virtual std::vector<SimDispatch> dispatches() const = 0;
 
  protected:

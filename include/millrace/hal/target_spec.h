@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-/// The instruction sets that CPU code is generated for. A value of the target rather than an #ifdef, so that a test can
-/// ask for a lower level than the host's.
+/// The instruction sets for which CPU code is generated. A value of the target rather than an #ifdef, so that a test
+/// can ask for a lower level than the host's.
 enum class IsaLevel : std::uint8_t {
   kBaseline,  // x86-64-v2: SSE4.2
   kAvx2,      // x86-64-v3: AVX2, FMA, F16C
@@ -30,16 +30,16 @@ struct CpuFeatures {
   bool vpopcntdq = false;  // AVX-512 VPOPCNTDQ: counts the bits of lanes
 
   bool any() const { return *this != CpuFeatures{}; }
-  /// Whether each of the others is among these.
+  /// Whether these include all of the others.
   bool covers(const CpuFeatures&) const;
   friend bool operator==(const CpuFeatures&, const CpuFeatures&) = default;
 };
 /// "+vbmi2+vpopcntdq", or nothing.
 std::string to_text(const CpuFeatures&);
-/// Those that this host can execute.
+/// The features that this host can execute.
 CpuFeatures host_cpu_features();
 
-/// What code is generated for, as text: "cpu" (the host's best level, with the features it has), "cpu:avx2",
+/// The machine for which code is generated, as text: "cpu" (the host's best level, with its features), "cpu:avx2",
 /// "cpu:avx512+vbmi2", "amdgpu:gfx1100", "sim:gfx1100".
 struct TargetSpec {
   std::string family = "cpu";          // "cpu", "amdgpu", "sim"
@@ -47,22 +47,21 @@ struct TargetSpec {
   std::string gfx = {};                // GPUs only: a name of gfx_targets()
   CpuFeatures features = {};           // cpu only, avx512 only
 
-  /// "cpu" alone means the host's best. Fails naming the part that is unknown (kNotFound for a family) and the known
-  /// ones.
+  /// "cpu" alone means the host's best. Fails naming the unknown part (kNotFound for a family) and the known ones.
   static Result<TargetSpec> parse(std::string_view text);
   std::string to_text() const;
-  /// Whether what executes code for this target executes code for the other one.
+  /// Whether a machine that executes code for this target also executes code for the other one.
   bool covers(const TargetSpec& other) const;
   /// The same level without features beyond it.
   TargetSpec plain() const { return {family, isa, gfx}; }
   bool is_cpu() const { return family == "cpu"; }
-  /// Includes simulated ones: kernels are mapped and planned for both in the same way.
+  /// True for simulated GPUs too: kernels are mapped and planned for both in the same way.
   bool is_gpu() const { return gfx_target() != nullptr; }
   /// Whether kernels are interpreted instead of emitted.
   bool is_simulated() const { return family == "sim"; }
   /// The GPU's row in the table; null if this is not a GPU.
   const GfxTarget* gfx_target() const { return family == "amdgpu" || is_simulated() ? find_gfx_target(gfx) : nullptr; }
-  /// Threads that run in step: 1 on a CPU.
+  /// Threads that run in lockstep: 1 on a CPU.
   std::uint32_t subgroup_size() const { return is_gpu() ? gfx_target()->subgroup_size : 1; }
   bool has_fma() const { return is_gpu() || isa != IsaLevel::kBaseline; }
   /// Bytes of one vector register: 16, 32 or 64. On a GPU, the widest access of one thread.

@@ -10,19 +10,19 @@
 
 namespace millrace {
 
-/// One piece of a buffer to be.
+/// One piece of a buffer that is to be filled.
 struct UploadPart {
   std::size_t offset_bytes = 0;
   std::span<const std::byte> source;
 };
 
-/// Copies the parts, which do not overlap, to `destination`. When one leaves it, fails and copies none; fails with the
-/// device's failure, too.
+/// Copies the parts, which do not overlap, to `destination`. If a part is not inside it, fails and copies none; also
+/// fails if the device fails.
 /// Precondition: no submission uses these bytes.
 Status upload(Device&, const Buffer& destination, std::span<const UploadPart> parts);
 Status upload(Device&, const Buffer& destination, std::span<const std::byte> source);
 
-/// Copies the bytes of `source` from `offset_bytes` on. Fails when they leave it, and with the device's failure.
+/// Copies the bytes of `source` from `offset_bytes` on. Fails if they are not inside it, or if the device fails.
 Status download(Device&, const Buffer& source, std::size_t offset_bytes, std::span<std::byte> destination);
 /// Copies the first bytes.
 Status download(Device&, const Buffer& source, std::span<std::byte> destination);

@@ -15,8 +15,8 @@
 
 namespace millrace {
 
-// Attributes of ops. `visit` names each field once; printing and parsing go through it. A text must give the fields in
-// kRequired; the others have their default values there.
+// Attributes of ops. `visit` names each field once; printing and parsing use it. A text must give the fields in
+// kRequired; the others have default values.
 
 struct NoAttrs {
   template <class V>
@@ -83,8 +83,8 @@ struct Pool2dAttrs {
   std::vector<std::int64_t> strides = {2, 2};
   std::vector<std::int64_t> padding = {0, 0, 0, 0};  // h low, w low, h high, w high
   bool count_include_pad = false;                    // avg_pool2d only
-  /// Adds windows that begin inside of x or of the padding before it, and end after all padding, as PyTorch and ONNX
-  /// do: what is after the padding never counts.
+  /// Adds windows that begin inside x or in the padding before it, and end after all padding, as PyTorch and ONNX do.
+  /// Elements after the padding never count.
   bool ceil_mode = false;
   template <class V>
   void visit(V&& v) {
@@ -232,8 +232,8 @@ using Attributes = std::variant<NoAttrs, CastAttrs, ReduceAttrs, ArgAttrs, DotAt
 std::span<const std::string_view> required_attributes(const Attributes&);
 /// "{axis = 1, keep_dims = false}"; "" for NoAttrs.
 std::string to_text(const Attributes&);
-/// The same with the facts of symbols that are not in `stated` yet, which it then adds there:
-/// "{k = k in 0..64, axis = 1}".
+/// The same, with the facts of each symbol that is not in `stated` yet, and adds that symbol: "{k = k in 0..64, axis =
+/// 1}".
 std::string to_text(const Attributes&, std::map<std::string, Dim>& stated);
 
 }  // namespace millrace

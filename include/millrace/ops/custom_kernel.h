@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// A body for recording into a kernel, and for evaluation on the host. f16 and bf16 operands are passed as f32.
+/// A body that is recorded into a kernel, or evaluated on the host. f16 and bf16 operands are passed as f32.
 using BodyFunction = BodyValue (*)(BodyBuilder&, BodyOperands<BodyBuilder>, const Attributes&);
 using HostFunction = Scalar (*)(HostEval&, BodyOperands<HostEval>, const Attributes&);
 
@@ -22,7 +22,7 @@ using HostFunction = Scalar (*)(HostEval&, BodyOperands<HostEval>, const Attribu
 ///     Tensor y = graph.kernel<Swish>("swish", x);
 ///
 /// `x` is a BodyOperands: reading an operand that was not passed fails with the kernel's name and both numbers. `emit`
-/// gives the same operations each time. All operands have one shape. The result has that shape and the dtype of the
+/// must give the same operations each time. All operands have one shape. The result has that shape and the dtype of the
 /// value that emit returns; b.convert makes it f16 or bf16. Math functions of floats reject integers; emit must convert
 /// them. Within a graph, and within ParseOptions::kernels, a name stands for one kernel.
 struct CustomKernel {

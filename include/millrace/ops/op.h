@@ -20,7 +20,7 @@ inline constexpr Op kAllOps[] = {
 #include "millrace/ops/op_table.inc"
 };
 
-/// What the rest of the library and the tests must know about an op. No other code lists ops.
+/// The properties of an op on which the rest of the library and the tests rely. No other code lists ops.
 enum OpTraits : std::uint32_t {
   kNoTrait = 0,
   // The kind of op.
@@ -38,11 +38,11 @@ enum OpTraits : std::uint32_t {
   kTakesTerm = 1 << 9,      // reads each operand point once, and can apply elementwise ops to it first
   kReadsViews = 1 << 10,    // reads operands through index views; ops with kTakesTerm do too
   // Properties of its values.
-  kCommutative = 1 << 11,   // in its two operands
-  kAccumulates = 1 << 12,   // sums or products of many floats, rounded in an order the kernel chooses
+  kCommutative = 1 << 11,   // its two operands may be exchanged
+  kAccumulates = 1 << 12,   // sums or products of many floats, in an order that the kernel chooses
   kMultiplies = 1 << 13,    // products, not sums
-  kPicks = 1 << 14,         // each result element is an operand's element, as for views and moves
-  kTakesIndices = 1 << 15,  // operand 1 names places along an axis of operand 0
+  kPicks = 1 << 14,         // each result element is an operand's element, as in views and moves
+  kTakesIndices = 1 << 15,  // operand 1 holds indices along an axis of operand 0
   // Another way to take part in a dispatch.
   kTakesLoad = 1 << 16,  // can apply elementwise ops to the elements of its operand as it reads them
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds by interval arithmetic and divisibility by gcd, bottom-up from the symbols' facts.
+// Computes bounds by interval arithmetic and divisors by gcd, bottom-up from the symbols' facts.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -62,8 +62,8 @@ void add_shifted(Polynomial& sum, const Term& term) {
   }
 }
 
-/// Bounds that see what terms with common factors have to do with each other: 8*m*m - 8*m is never below 0 where m is
-/// at least 1, since it is 8*t*t + 8*t with m = 1 + t. Nothing for long sums.
+/// Bounds that see terms with common factors together: 8*m*m - 8*m is never below 0 for m >= 1, because with m = 1 + t
+/// it is 8*t*t + 8*t. Unknown for long sums.
 SizeBounds shifted_bounds(const Sum& sum) {
   constexpr std::size_t kMaxTerms = 16, kMaxFactors = 4;
   const auto is_short = [](const Term& term) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The facts of a symbol: stating them, checking that some value satisfies them, and collecting the symbols of a size.
 #include <algorithm>
 #include <numeric>
 

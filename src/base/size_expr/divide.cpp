@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// floor_div and ceil_div. All rules follow from floor_div(q * b + r, b) == q + floor_div(r, b) for b >= 1: each moves
-// the exactly divisible part into q, so that equal quotients get equal forms.
+// Builds floor_div and ceil_div in canonical form. All rules follow from floor_div(q * b + r, b) == q + floor_div(r, b)
+// for b >= 1: each moves the exactly divisible part into q, so that equal quotients get equal forms.
 #include <algorithm>
 #include <optional>
 
@@ -68,7 +68,7 @@ SizeExpr divide_by_constant(const SizeExpr& dividend, std::int64_t divisor) {
   return quotient + division_atom(finish(std::move(remainder)), divisor);
 }
 
-/// term / by, if it leaves no remainder.
+/// term / by, if the division leaves no remainder.
 std::optional<Term> divide_term(const Term& term, const Term& by) {
   if (saturating::is_end(term.coefficient) || term.coefficient % by.coefficient != 0) return std::nullopt;
   Term quotient{term.coefficient / by.coefficient, term.factors};

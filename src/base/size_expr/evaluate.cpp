@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes a size from the values that a run binds to its symbols, and checks every fact on the way.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,8 +14,8 @@ namespace {
 
 __extension__ typedef __int128 Wide;
 
-/// Evaluates one whole expression, which error messages name together with its bindings. Intermediate values are wide:
-/// the dividend n + 127 may leave int64 when the quotient does not.
+/// Evaluates one whole expression; error messages show it together with its bindings. Intermediate values are wide: the
+/// dividend n + 127 may leave int64 when the quotient does not.
 struct Evaluation {
   const SizeExpr& whole;
   const SymbolValues& values;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds min and max in canonical form: nested ones are flattened, redundant operands dropped, common factors moved
+// out.
 #include <algorithm>
 
 #include "base/size_expr/node.h"
@@ -6,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// Turns min(4 * min(a, b), c) into min(4 * a, 4 * b, c), and the same for max.
+/// Flattens: min(4 * min(a, b), c) becomes min(4 * a, 4 * b, c); the same for max.
 void append_operands(std::vector<SizeExpr>& operands, AtomKind kind, const SizeExpr& expr) {
   const Sum sum = to_sum(expr);
   if (sum.constant == 0 && sum.terms.size() == 1 && sum.terms[0].coefficient >= 1 && sum.terms[0].factors.size() == 1 &&

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Proves that a size with quotients is never negative, for the checks of byte ranges and shapes.
 #include "base/size_expr/never_negative.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// A term such as -8 * floor_div(x, 2): a whole number of times 2 * floor_div(x, 2).
+/// A term such as -8 * floor_div(x, 2): its coefficient is a multiple of the divisor.
 bool is_whole_part(const Term& term) {
   if (term.factors.size() != 1 || term.factors[0]->kind != AtomKind::kFloorDiv) return false;
   const SizeExpr& divisor = term.factors[0]->operands[1];

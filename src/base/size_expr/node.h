@@ -9,7 +9,7 @@
 
 #include "millrace/base/size_expr.h"
 
-/// The parts of a SizeExpr; only for src/base/size_expr/*.cpp.
+/// The parts of a SizeExpr; only src/base/size_expr/*.cpp includes this header.
 namespace millrace {
 
 /// Bounds over all bindings that satisfy the symbols' facts. The ends of int64 stand for infinity.
@@ -20,9 +20,9 @@ struct SizeBounds {
 
 enum class AtomKind : std::uint8_t { kSymbol, kFloorDiv, kMin, kMax };
 
-/// A symbol's atom is the symbol divided by its known multiple, so that `rows` is 128 * atom. Together with dividing
-/// out the common factor of an atom's operands, this makes every known multiple visible as a coefficient, and makes
-/// division exact wherever the facts allow, with no extra rules.
+/// A symbol's atom is the symbol divided by its known multiple, so that `rows` is 128 * atom. An atom's operands are
+/// divided by their common factor too. So every known multiple is visible as a coefficient, and division is exact
+/// wherever the facts allow, without extra rules.
 struct Atom {
   AtomKind kind = AtomKind::kSymbol;
   Dim symbol{""};                  // kSymbol only

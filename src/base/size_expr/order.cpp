@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The total order on forms, which makes sums canonical and lets maps use sizes as keys.
 #include <algorithm>
 
 #include "base/size_expr/node.h"

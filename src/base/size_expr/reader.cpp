@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses sizes and the facts of symbols, alone or inside the text of a graph.
 #include "base/size_expr/reader.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace millrace {
 namespace {
 
 constexpr int kMaxDepth = 64;
-/// Limits short texts with huge forms: a product of n two-term sums expands to 2^n terms.
+/// Bounds the form that a short text can expand to: a product of n two-term sums has 2^n terms.
 constexpr std::size_t kMaxParts = 500;
 
 /// Counts the atoms and constants in an expression, up to `limit`. Nesting deeper than `depth` also returns `limit`.
@@ -95,7 +96,7 @@ class SizeExprReader {
       MILLRACE_TRY(check_parts(begin, sum));
     }
     if (!is_at_facts()) return sum;
-    return text_.unexpected("expected facts beside one symbol only; put the symbol and its facts in parentheses");
+    return text_.unexpected("expected facts next to one symbol only; put the symbol and its facts in parentheses");
   }
 
   Result<SizeExpr> read_product(bool is_negative) {

@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// parse_size_expr inside a longer text: reads as much as belongs to the size.
+/// parse_size_expr inside a longer text: reads to the end of the size, no further.
 Result<SizeExpr> read_size_expr(TextReader&, std::map<std::string, Dim>& symbols);
 
 }  // namespace millrace

@@ -8,8 +8,8 @@
 namespace millrace {
 namespace {
 
-/// Returns x for min(k * x, 1), where x is one atom that is at least 0; otherwise null. k is positive: for any other k
-/// the minimum would be k * x itself.
+/// Returns x for min(k * x, 1), where x is one atom that is at least 0; otherwise null. k is positive: for other k the
+/// minimum would be k * x itself.
 const Atom* indicated_atom(const Atom& atom) {
   if (atom.kind != AtomKind::kMin || atom.operands.size() != 2 || !atom.operands[1].is(1)) return nullptr;
   const Sum* sum = SizeExprAccess::node(atom.operands[0]);
@@ -20,7 +20,7 @@ const Atom* indicated_atom(const Atom& atom) {
 }
 
 /// Sorts the factors and drops those that cannot change the product: x * x is x for x in [0, 1], and x * min(x, 1) is x
-/// for x >= 0. The second rule turns a buffer's extent, which must be 0 for an empty shape, into the plain product.
+/// for x >= 0. By the second rule, a buffer's extent, which must be 0 for an empty shape, becomes the plain product.
 void normalize_factors(Term& term) {
   auto& factors = term.factors;
   if (factors.size() < 2) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text shows symbols, not the atoms that stand for part of them: 128 * (rows / 128) prints as "rows". Parsing the text
-// gives back the same form.
+// Prints sizes. Text shows symbols, not the atoms that stand for part of them: 128 * (rows / 128) prints as "rows".
+// Parsing the text gives back the same form.
 #include <algorithm>
 #include <span>
 
@@ -16,7 +16,7 @@ using Symbols = std::map<std::string, Dim>;
 std::string sum_text(const SizeExpr&, std::int64_t scale, Symbols* stated);
 std::int64_t display_scale(std::span<const SizeExpr> operands);
 
-/// The factor by which an atom must be multiplied to print without a division that its symbols do not need.
+/// The factor that an atom is multiplied by, so that its text needs no division that its symbols do not have.
 std::int64_t display_scale(const Atom& atom) {
   if (atom.kind == AtomKind::kSymbol) return symbol_multiple(atom.symbol);
   return atom.kind == AtomKind::kFloorDiv ? 1 : display_scale(atom.operands);

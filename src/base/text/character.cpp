@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Splits text into UTF-8 characters, so that printable() can escape what a terminal must not see.
 #include "base/text/character.h"
 
 namespace millrace {
@@ -14,7 +15,7 @@ constexpr Sequence kSequences[] = {
     {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
 };
 
-/// Checks the bytes from the third on.
+/// Whether all bytes after the second are continuation bytes.
 bool are_continued(std::string_view bytes) {
   for (const char c : bytes) {
     if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) return false;

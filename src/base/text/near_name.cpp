@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The "did you mean" of messages: finds the known name with the smallest edit distance.
 #include "base/text/near_name.h"
 
 #include <algorithm>

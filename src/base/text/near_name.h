@@ -13,7 +13,7 @@ class NearName {
  public:
   explicit NearName(std::string_view wanted);
   void consider(std::string_view candidate) { consider(candidate, candidate); }
-  /// A word of another language, and ours for the same.
+  /// Adds a candidate in another vocabulary, such as another library's name for an op; the remedy shows `meant`.
   void consider(std::string_view candidate, std::string_view meant);
   /// "did you mean 'topk'?", or `otherwise` when no candidate is near.
   std::string remedy(std::string_view otherwise) const;

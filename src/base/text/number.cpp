@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads and prints numbers of every dtype, so that each value survives the round trip through text bit for bit.
 #include "base/text/number.h"
 
 #include <algorithm>

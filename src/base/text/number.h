@@ -21,11 +21,11 @@ Result<T> read_number(TextReader&);
 /// Exact if it is an integer in [-2^63, 2^64), otherwise a double.
 Result<Number> read_any_number(TextReader&);
 
-/// Reads an element of the dtype, accepting what read_number accepts for it. For a float, keeps the digits that
-/// rounding to the dtype would drop.
+/// Reads an element of the dtype in the syntax of read_number. For a float, keeps the digits that rounding to the dtype
+/// would drop.
 Result<Number> read_element(TextReader&, DType);
 
-/// Text that read_element reads as an element of the same value: "true" for bool, "inf" for 1e300 in f32.
+/// Text that read_element reads back as the same element: "true" for bool, "inf" for 1e300 in f32.
 std::string element_text(const Number&, DType);
 
 #define MILLRACE_DTYPE(name, text, host, size, kind) \

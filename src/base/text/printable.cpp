@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Escapes and shortens text from outside before a message or a table shows it.
 #include "millrace/base/printable.h"
 
 #include <fmt/format.h>
@@ -39,7 +40,7 @@ struct Ends {
   std::string_view front, back;
 };
 
-/// The ends of text that is longer than both together, without parts of characters.
+/// The beginning and the end of text that is longer than both together, cut between characters.
 Ends ends_of(std::string_view text, std::size_t front_bytes, std::size_t back_bytes) {
   const auto is_inside = [&](std::size_t place) { return (static_cast<unsigned char>(text[place]) & 0xc0) == 0x80; };
   std::size_t begin = text.size() - back_bytes;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads dtypes and tensor types, for the parsers of graphs, kernels and command lines.
 #include "base/text/read_type.h"
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@ bool take_cross(TextReader& text) {
   return is_cross;
 }
 
-/// What others call our dtypes.
+/// The names that other libraries give our dtypes.
 constexpr std::pair<std::string_view, DType> kForeignNames[] = {
     {"float16", DType::kF16},  {"float32", DType::kF32}, {"float64", DType::kF64}, {"bfloat16", DType::kBF16},
     {"fp16", DType::kF16},     {"fp32", DType::kF32},    {"fp64", DType::kF64},    {"half", DType::kF16},

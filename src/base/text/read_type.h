@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// The dtype of that name, ours or another library's: "f32", "float32".
+/// The dtype with this name, in our spelling or another library's: "f32", "float32".
 std::optional<DType> find_dtype(std::string_view name);
 
 /// Reads "f32"; the error lists the known names.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The tokenizer that all our parsers share, and the errors that point at a line and column.
 #include "base/text/reader.h"
 
 #include <algorithm>

@@ -37,7 +37,7 @@ class TextReader {
   std::string_view rest() { return text_.substr(position()); }
   void skip(std::size_t bytes) { position_ += bytes; }
 
-  // These take the next token if it matches, otherwise nothing.
+  // Each takes the next token if it matches, otherwise nothing.
   bool take(std::string_view punctuation);
   bool take_word(std::string_view word);
   /// Empty if there is none.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Fills a kernel cache ahead of time for several targets, without a device.
 #include "millrace/graph/cache_kernels.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace millrace {
 namespace {
 
-/// CompileOptions::targets and what they stand for, each once.
+/// The targets that CompileOptions::targets name, expanded and without repetitions.
 Result<std::vector<Target>> find_cached_targets(const CompileOptions& options, const Context& context) {
   std::vector<Target> targets;
   for (const std::string& text : options.targets) {
@@ -28,7 +29,7 @@ Result<std::vector<Target>> find_cached_targets(const CompileOptions& options, c
   return targets;
 }
 
-/// Generates, through the cache, what it lacks.
+/// Generates, through the cache, the code that the cache lacks.
 Status make_all_code(Graph graph, std::span<const Target> targets, const Context& context,
                      const CompileOptions& options) {
   MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> all,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Links a lowered graph's kernels into one GPU code object, for applications that launch them without Millrace.
 #include "millrace/graph/code_object.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ Result<ExecutableImage> emit_kernel(const PlannedKernel& kernel, const Target& t
 Status require_gpu_kernels(const LoweredGraph& lowered, const TargetSpec& target) {
   if (!target.is_gpu()) {
     return invalid_argument(fmt::format(
-        "code object: target {} is no GPU; lower the graph for one, such as amdgpu:gfx1100", target.to_text()));
+        "code object: target {} is not a GPU; lower the graph for one, such as amdgpu:gfx1100", target.to_text()));
   }
   if (target.is_simulated()) {
     return invalid_argument(fmt::format("code object: target {} interprets kernels; lower the graph for amdgpu:{}",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph -> passes -> regions -> kernels -> schedule -> commands -> loaded code.
+// Compiles a graph: passes -> regions -> kernels -> schedule -> commands -> loaded code.
 #include "millrace/graph/compile.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Status require_known_generator(const Context& context, const std::string& forced
                                printable(forced), known.empty() ? "none" : known));
 }
 
-/// A target's message names the target, which is not what the caller asked for.
+/// The status with the device in front: its message names the target, which is not what the caller asked for.
 Status about_device(const Device& device, const Status& status) {
   return {status.code(), fmt::format("compile for device '{}': {}", device.name(), status.message())};
 }
@@ -112,8 +112,8 @@ void add_parts(XXH3_state_t& state, std::span<const UploadPart> parts) {
   }
 }
 
-/// By places and bytes; what is between the parts does not matter. What is prepared depends on the setup, its kernels
-/// and the target's rounding.
+/// The identity of the constants' content: each constant's place and bytes, without the gaps between them. Prepared
+/// constants depend on the setup, its kernels and the target's rounding, which therefore count too.
 ContentId identify(const ProgramVariant& variant, std::size_t size_bytes) {
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
@@ -132,7 +132,7 @@ ContentId identify(const ProgramVariant& variant, std::size_t size_bytes) {
   return {hash.high64, hash.low64, size_bytes};
 }
 
-/// Shortens the graph's large constants, which the device now has: the rest is only printed.
+/// Shortens the graph's large constants, which the device has by now. What is left is only printed.
 void release_constants(LoweredGraph& lowered) {
   shorten_constants(lowered.dispatch.graph);
   for (Resource& resource : lowered.schedule.resources) resource.constant = {};
@@ -142,7 +142,7 @@ void release_constants(LoweredGraph& lowered) {
   if (lowered.setup != nullptr) release_constants(*lowered.setup);
 }
 
-/// Beside so many bytes of constants, mapping the generators' pages again takes no time.
+/// With this many bytes of constants, the time to map the generators' pages again does not matter.
 constexpr std::uint64_t kManyConstantBytes = std::uint64_t{64} << 20;
 
 Status compile_into(Program::State& state, Graph graph, const CompileOptions& options) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the driver and the generators for a device or target that the caller names, or says what is built in.
 #include "millrace/graph/context.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace millrace {
 namespace {
 
-/// The drivers and generators that there are, for a message.
+/// Lists the drivers and generators for a message.
 std::string built_in(const Context& context) {
   std::string drivers, generators;
   for (const Driver& driver : context.drivers) drivers += (drivers.empty() ? "" : ", ") + driver.name;
@@ -36,12 +37,12 @@ Result<const Driver*> find_driver(const Context& context, std::string_view name,
       fmt::format("device '{}' is not known; {}; say 'cpu' for this host", printable(spec), built_in(context)));
 }
 
-/// A message of the layer below, with the device in front.
+/// The status of the layer below, with the device's name in front.
 Status about(std::string_view spec, const Status& status) {
   return {status.code(), fmt::format("device '{}': {}", printable(spec), status.message())};
 }
 
-/// The error for a target that code can be generated for, but that no device here runs.
+/// The error for a target that code can be generated for, but that no driver here can run.
 Status no_driver(const Context& context, std::string_view spec, const TargetSpec& target) {
   const auto advice = [&](std::string_view driver, std::string_view device, std::string_view verb) {
     const bool is_here = std::ranges::find(context.drivers, driver, &Driver::name) != context.drivers.end();
@@ -63,7 +64,8 @@ Result<std::shared_ptr<Device>> open_device(const Context& context, const Device
   MILLRACE_TRY(driver.status());
   Result<std::shared_ptr<Device>> device = (*driver)->open(spec);
   if (device.ok() && *device != nullptr) return device;
-  // A spec may bring what the system lacks, such as a library's path: so the driver is asked only when it gave nothing.
+  // A spec may supply what the system lacks, such as a library's path, so the driver is asked why only after opening
+  // failed.
   if (device.status().code() == StatusCode::kUnavailable) return about(text, device.status());
   if (!device.ok()) return device.status();
   if (const Status available = (*driver)->available(); !available.ok()) return about(text, available);

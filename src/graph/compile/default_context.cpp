@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The context with everything that this build includes: the drivers, the generators and the kernel cache on disk.
 #include "millrace/graph/context.h"
 #include "millrace/hal/sim_device.h"
 #include "millrace/jit/kernel_cache.h"

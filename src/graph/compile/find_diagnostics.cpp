@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Prepares the messages of runs while the graph is still there: who checks which index, and what takes the most memory.
 #include "graph/compile/find_diagnostics.h"
 
 #include <algorithm>
@@ -12,8 +13,8 @@ namespace {
 
 using Place = IndexCheck::Place;
 
-/// The binding of a value. A session binds inputs, then outputs, then one buffer of all constants. What is in a
-/// variable may have been replaced since.
+/// The binding and offset that hold the value, if a later message can read it there: a session binds inputs, then
+/// outputs, then one buffer of all constants. Absent for a variable, which may have changed since.
 std::optional<Place> place_of(const LoweredGraph& lowered, Value storage) {
   const Graph& graph = lowered.dispatch.graph;
   if (const auto* constant = std::get_if<ConstantNode>(&graph.nodes[storage.node].what)) {
@@ -43,7 +44,7 @@ IndexCheck make_check(const LoweredGraph& lowered, NodeId id, const GatherAttrs&
   return {caller_text(graph, id), std::move(explanation), value_text(graph, indices), value_text(graph, from),
           graph.type(indices), from_type,
           static_cast<std::size_t>(attributes.axis < 0 ? attributes.axis + rank : attributes.axis),
-          // What a body reads has another place in each round, or was changed since.
+          // A body's operand is elsewhere in each iteration, or was overwritten since.
           graph.is_body ? std::nullopt : place_of(lowered, lowered.dispatch.storage_of(indices))};
 }
 
@@ -57,7 +58,7 @@ std::vector<IndexCheck> checks_of(const LoweredGraph& lowered, const Region& reg
   return checks;
 }
 
-/// "%y = loop: %z = cond: ", for what is in that condition in that loop.
+/// "%y = loop: %z = cond: ", for a command in that condition in that loop.
 std::string nodes_around(const IdVector<CommandId, CommandOrigin>& origins, CommandId id) {
   std::string text;
   for (auto around = origins[id].around; around; around = origins[*around].around) {

@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-/// Collects what the messages of runs need to know about the graph.
+/// Collects what the error messages of runs need to know about the graph.
 RunDiagnostics find_diagnostics(const LoweredGraph&);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the step that each command comes from, for profiles, traces and messages.
 #include "millrace/graph/lowered_graph.h"
 
 namespace millrace {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Extracts from a schedule what a run needs to place transients whose sizes it binds.
 #include "graph/compile/find_slab_plan.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace millrace {
 std::shared_ptr<const SlabPlan> find_slab_plan(const Schedule& schedule) {
   if (!schedule.is_placed_by_runs()) return nullptr;
   auto plan = std::make_shared<SlabPlan>();
-  std::map<SizeExpr, std::uint32_t, decltype(&form_less)> slots(&form_less);  // by offset
+  std::map<SizeExpr, std::uint32_t, decltype(&form_less)> slots(&form_less);  // keyed by offset
   for (const Resource& resource : schedule.resources) {
     if (resource.lifetime != Lifetime::kTransient) continue;
     SlabPlan::Transient transient{.life = {resource.first_timepoint, resource.last_timepoint}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph -> passes -> regions -> kernels -> schedule -> commands.
+// Lowers a graph for targets, down to commands: passes -> regions -> kernels -> schedule -> commands.
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-/// Also those of the bodies.
+/// Also lowers the regions of the bodies.
 Status lower_regions(LoweredGraph& lowered, const Target& target, const LowerOptions& options) {
   for (std::uint32_t i = 0; i < lowered.dispatch.regions.size(); ++i) {
     const auto where = [&] {
@@ -62,7 +62,8 @@ Status lower_to_kernels(LoweredGraph& lowered, const Target& target, const Lower
   return verify_kernels(lowered, target);
 }
 
-/// One graph for all targets, bodies first. All of them have constants for all, so that these are laid out alike.
+/// Schedules one graph for all targets, bodies first. Each schedule has the constants of all targets, so that all lay
+/// them out alike.
 Status schedule_sequences(std::span<LoweredGraph* const> all, ScheduleOrder order) {
   for (const auto& [region, bodies] : all.front()->bodies) {
     for (std::size_t k = 0; k < bodies.size(); ++k) {
@@ -86,7 +87,8 @@ Status schedule_sequences(std::span<LoweredGraph* const> all, ScheduleOrder orde
       return verify(lowered->schedule);
     };
     const Status status = schedule_by(order);
-    // Symbolic sizes may hide that steps keep apart. The graph's order, with all barriers, does not need that.
+    // With symbolic sizes, a schedule may fail to prove that steps keep apart. The graph's order, with all barriers,
+    // needs no such proof.
     if (!status.ok() && order != ScheduleOrder::kStrict) {
       MILLRACE_TRY(schedule_by(ScheduleOrder::kStrict));
     } else {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Generates or loads from the cache the code of every planned kernel, and links a GPU's kernels into one object.
 #include "graph/compile/make_code.h"
 
 #include <span>
@@ -15,7 +16,7 @@
 namespace millrace {
 namespace {
 
-/// Of a kernel that no generator here can make, the reader of the message wants to know whose it is.
+/// If no generator here can make a kernel, the message also names the node that it computes.
 Status about_node(const LoweredGraph& lowered, std::size_t kernel, Status status) {
   if (status.code() != StatusCode::kUnavailable) return status;
   const auto index = static_cast<KernelIndex>(kernel);
@@ -78,7 +79,7 @@ Result<std::vector<ExecutableImage>> CodeMaker::make_images(LoweredGraph& lowere
   return images;
 }
 
-/// A GPU's driver loads one linked object, which the kernels share.
+/// A GPU's driver loads one linked object, which all kernels share.
 Result<std::vector<ExecutableImage>> CodeMaker::make_code_object(LoweredGraph& lowered, const Target& target) {
   const std::span<const PlannedKernel> kernels = lowered.schedule.kernels;
   std::vector<ExecutableImage> images;
@@ -118,7 +119,8 @@ void CodeMaker::show_progress(const PlannedKernel& kernel) {
 Result<ExecutableImage> CodeMaker::make_image(const PlannedKernel& kernel, const Target& target) const {
   const KernelCompiler* generator = target.find_generator(kernel.generator);
   if (generator == nullptr) {
-    return internal_error(fmt::format("generator '{}' planned a kernel and is not of the target", kernel.generator));
+    return internal_error(
+        fmt::format("generator '{}' planned a kernel, but the target does not have it", kernel.generator));
   }
   if (context_.cache == nullptr) {
     Result<ExecutableImage> image = generator->emit(kernel, target.spec());

@@ -12,17 +12,18 @@
 
 namespace millrace {
 
-/// Generates the code of variants: kernel by kernel, on the threads of `executor` or, where that is null, on its own.
+/// Generates the code of variants, kernel by kernel, on the threads of `executor`, or on its own thread if that is
+/// null.
 class CodeMaker {
  public:
   CodeMaker(const Context& context, const CompileOptions& options, std::shared_ptr<Executor> executor,
             std::size_t num_kernels)
       : context_(context), options_(options), executor_(std::move(executor)), num_kernels_(num_kernels) {}
 
-  /// One image per kernel of the schedule, in its order. Adds a row per kernel to the report. Of several failures it
-  /// returns that of the first kernel, whatever the number of threads.
+  /// Returns one image per kernel of the schedule, in its order, and adds one row per kernel to the report. If several
+  /// kernels fail, returns the failure of the first, whatever the number of threads.
   Result<std::vector<ExecutableImage>> make(LoweredGraph&, const Target&);
-  /// The same of LoweredGraph::setup, which must not be null.
+  /// The same for LoweredGraph::setup, which must not be null.
   Result<std::vector<ExecutableImage>> make_setup(LoweredGraph&, const Target&);
 
  private:
@@ -35,9 +36,9 @@ class CodeMaker {
   const CompileOptions& options_;
   std::shared_ptr<Executor> executor_;
   std::size_t num_kernels_;
-  std::chrono::steady_clock::time_point begin_ = {};  // of the variant's code
+  std::chrono::steady_clock::time_point begin_ = {};  // when the variant's code began
   std::mutex mutex_;
-  std::size_t num_begun_ = 0;  // under the lock
+  std::size_t num_begun_ = 0;  // guarded by the lock
 };
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Derives from a graph what callers bind: arguments, named dims, and the requirements that each run checks.
 #include "graph/compile/make_signature.h"
 
 #include <fmt/format.h>

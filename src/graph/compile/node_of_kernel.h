@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// The last node of the region that the kernel computes, as messages name it: "%y = exp". Of a kernel that several
-/// regions share, that of the first step. O(steps).
+/// The last node of the region that the kernel computes, as messages name it: "%y = exp". If several regions share the
+/// kernel, that of the first step counts. O(steps).
 std::string node_of_kernel(const LoweredGraph&, KernelIndex);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the graph that computes prepared constants, once, when a program is loaded.
 #include "graph/compile/run_setup.h"
 
 namespace millrace {

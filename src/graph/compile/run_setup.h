@@ -10,11 +10,11 @@
 
 namespace millrace {
 
-/// The constants of a schedule that have bytes, where pack_transients has put them.
+/// The constants of a schedule that have bytes, at the offsets that pack_transients gave them.
 std::vector<UploadPart> parts_of_constants(const Schedule&);
 
 /// Computes the prepared constants of `program` on the device, and stores them among its constants. `setup` is
-/// LoweredGraph::setup, `images` its code. What it needs meanwhile is freed at the end.
+/// LoweredGraph::setup, `images` its code. Its temporary memory is freed at the end.
 Status run_setup(Device&, const LoweredGraph& setup, std::span<const ExecutableImage> images, const Schedule& program,
                  const Buffer& constants);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Measures a schedule for `millrace explain`, benchmarks and tests: commands, waits, barriers, memory.
 #include "millrace/graph/schedule_statistics.h"
 
 #include <algorithm>
@@ -10,8 +11,8 @@
 namespace millrace {
 namespace {
 
-/// The steps with a timepoint of 1 or more that touch what an earlier step writes, or write what it touches. Those that
-/// only stand behind a barrier, as in the strict order, do not wait.
+/// The number of steps with a timepoint of 1 or more that touch what an earlier step writes, or write what it touches.
+/// A step that is only behind a barrier, as in the strict order, does not count.
 std::size_t count_waits(const Schedule& schedule) {
   Schedule earliest;
   earliest.resources = schedule.resources;
@@ -23,7 +24,7 @@ std::size_t count_waits(const Schedule& schedule) {
       std::ranges::count_if(earliest.steps, [](const Step& step) { return step.timepoint > 0; }));
 }
 
-/// The sizes of the transients, aligned; nothing if one cannot be counted.
+/// The sizes of the transients, aligned; empty if one cannot be computed.
 std::optional<std::vector<std::int64_t>> transient_sizes(const Schedule& schedule, const SymbolValues& symbols) {
   std::vector<std::int64_t> sizes;
   for (const Resource& resource : schedule.resources) {
@@ -45,7 +46,7 @@ std::int64_t find_lower_bound(const Schedule& schedule, const std::vector<std::i
   return max_live_bytes(transients);
 }
 
-/// The bytes of the slab when a session has placed the transients.
+/// The bytes of the slab after a session has placed the transients.
 std::optional<std::int64_t> find_peak(const Schedule& schedule, const std::vector<std::int64_t>& sizes) {
   const std::shared_ptr<const SlabPlan> plan = find_slab_plan(schedule);
   if (plan == nullptr) return schedule.slab_bytes.constant();
@@ -58,7 +59,7 @@ std::string number_text(const std::optional<std::int64_t>& number) { return numb
 }  // namespace
 
 namespace {
-/// Each command of a body counts once. Its memory is a transient around it.
+/// Adds the commands of a body, each once. Its memory is already counted as a transient of the step around it.
 void add_body(ScheduleStatistics& found, const ScheduleStatistics& body) {
   found.num_dispatches += body.num_dispatches;
   found.num_copies += body.num_copies;

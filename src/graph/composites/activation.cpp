@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Activation functions as composites of elementwise ops.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -27,11 +28,10 @@ Tensor clamp(Tensor x, double low, double high) try {
   const CompositeGuard guard("clamp", {x});
   if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kArithmetic))) return {};
   for (const double bound : {low, high}) {
-    // A bound outside the dtype's range has no effect. A fraction would have to be rounded, which nobody asked for.
+    // A bound outside the dtype's range has no effect. A fraction is refused, because rounding it would be a guess.
     if (is_float(x.dtype()) || std::isinf(bound) || std::trunc(bound) == bound) continue;
-    return refuse(
-        *x.builder(), "clamp",
-        fmt::format("the bound {} beside {}, expected an integer; cast the tensor", bound, x.type().to_text()));
+    return refuse(*x.builder(), "clamp",
+                  fmt::format("the bound {} for {}, expected an integer; cast the tensor", bound, x.type().to_text()));
   }
   const auto all = [&](double value) { return x.builder()->fill(x.dtype(), x.shape(), value); };
   Tensor raised = max(x, all(low));
@@ -63,7 +63,7 @@ Tensor gelu_tanh(Tensor x) try {
 Tensor elu(Tensor x, double alpha) try {
   const CompositeGuard guard("elu", {x});
   if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
-  Tensor below = expm1(min(x, 0.0)) * alpha;  // e^x of large x would be inf, and inf * 0 NaN
+  Tensor below = expm1(min(x, 0.0)) * alpha;  // for large x, e^x would be inf, and inf * 0 NaN
   return select(greater(x, 0.0), x, below);
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({x}), "elu");

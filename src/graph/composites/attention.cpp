@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Attention with masks and grouped heads, and rotary embeddings, as composites of dots and a softmax.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -26,7 +27,7 @@ Tensor causal_mask(GraphBuilder& graph, const SizeExpr& m, const SizeExpr& n) {
   return less_equal(positions(graph, {m, n}, 1), newest);
 }
 
-/// Repeats each head of dim -3 until there are `num_heads`, for groups of neighbouring query heads.
+/// Repeats each head of dim -3 until there are `num_heads`, for groups of adjacent query heads.
 Tensor serve_groups(Tensor x, const SizeExpr& num_heads) {
   const Shape shape = x.shape();
   const std::size_t dim = shape.rank() - 3;
@@ -38,7 +39,7 @@ Tensor serve_groups(Tensor x, const SizeExpr& num_heads) {
   return reshape(broadcast(x, Shape(std::move(dims)), std::move(kept)), Shape(std::move(joined)));
 }
 
-/// Key or value beside the query: one rank, and equal batch dims, but for heads that serve groups.
+/// Checks key or value against the query: equal ranks, and equal batch dims, except for heads that serve groups.
 Status check_beside_query(std::string_view what, const TensorType& x, const TensorType& query) {
   const std::size_t rank = query.shape.rank();
   if (x.dtype != query.dtype && x.dtype != wide_dtype(query.dtype)) {
@@ -69,7 +70,7 @@ Status check_beside_query(std::string_view what, const TensorType& x, const Tens
                   heads.to_text(), rank - 3, what, x.to_text(), all.to_text()));
 }
 
-/// `types`: query, key, value and perhaps the mask.
+/// `types`: query, key, value and, if given, the mask.
 Status check_attention(std::span<const TensorType> types, bool has_scale) {
   const TensorType &query = types[0], &key = types[1], &value = types[2];
   MILLRACE_TRY(ops::expect_dtype(types, 0, ops::kFloats));
@@ -159,17 +160,17 @@ Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved) 
     if (has_dtype && joint_shape(shapes) == Shape(pairs)) continue;
     return refuse(
         *x.builder(), "rotary_embedding",
-        fmt::format("operand is {} and an angle's cosine or sine {}, expected {} or what broadcasts to that; "
+        fmt::format("operand is {} and an angle's cosine or sine {}, expected {} or a shape that broadcasts to it; "
                     "reshape or cast it",
                     x.type().to_text(), angle.type().to_text(), TensorType{x.dtype(), Shape(pairs)}.to_text()));
   }
   const DType dtype = x.dtype();
-  // Halves are [..., 2, d / 2], neighbours [..., d / 2, 2].
+  // Halves are [..., 2, d / 2], adjacent pairs [..., d / 2, 2].
   const std::int64_t pair_axis = interleaved ? -1 : -2;
   std::vector<SizeExpr> dims(shape.dims().begin(), shape.dims().end() - 1);
   dims.push_back(floor_div(shape[rank - 1], 2));
   dims.insert(interleaved ? dims.end() : dims.end() - 1, 2);
-  // a * cosine - b * sine, then b * cosine + a * sine: each number, and the other of its pair, in one pass.
+  // a * cosine - b * sine, then b * cosine + a * sine: each number is read with the other of its pair, in one pass.
   GraphBuilder& graph = *x.builder();
   x = reshape(x, Shape(std::move(dims)));
   const Tensor other = gather(x, graph.constant({2}, std::array<std::int64_t, 2>{1, 0}), pair_axis);

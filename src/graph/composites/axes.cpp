@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks the axes that callers give composites, and counts negative ones from the end.
 #include "graph/composites/axes.h"
 
 #include "graph/composites/composite.h"
@@ -23,7 +24,7 @@ std::optional<std::vector<bool>> find_axes(std::string_view composite, Tensor x,
     }
     const auto dim = static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
     if (is_named[dim]) {
-      refuse(*x.builder(), composite, fmt::format("axis {} is there already; name each axis once", axis));
+      refuse(*x.builder(), composite, fmt::format("axis {} is named twice; name each axis once", axis));
       return std::nullopt;
     }
     is_named[dim] = true;

@@ -11,10 +11,11 @@
 
 namespace millrace {
 
-/// The dim that a composite's axis names, which may count from the end. Without one, the builder gets the mistake.
+/// The dim that a composite's axis names, which may count from the end. If there is no such dim, reports the mistake to
+/// the builder.
 std::optional<std::size_t> find_axis(std::string_view composite, Tensor x, std::int64_t axis);
 
-/// Which of `rank` dims the axes name, each once. Without that, the builder of x gets the mistake.
+/// Marks the dims that the axes name; each may be named once. Otherwise, reports the mistake to the builder of x.
 std::optional<std::vector<bool>> find_axes(std::string_view composite, Tensor x, std::span<const std::int64_t> axes,
                                            std::size_t rank);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Pads with the operand's own elements, mirrored or repeated, by gathering along each padded axis.
 #include "graph/composites/composite.h"
 #include "graph/composites/index.h"
 
@@ -11,12 +12,12 @@ using IndexMap = Tensor (*)(Tensor position, Tensor last);
 Tensor clamp_index(Tensor position, Tensor last) { return max(min(position, last), 0); }
 Tensor mirror_index(Tensor position, Tensor last) {
   Tensor mirrored = last - abs(last - abs(position));
-  // Twice mirrored, before the first element.
+  // Before the first element even after mirroring.
   Tensor is_too_low = less(position, -last);
   return select(is_too_low, position, mirrored);
 }
 
-/// A dim that is padded, of the operand as the caller gave it.
+/// A padded dim, of the operand as the caller gave it.
 struct PaddedDim {
   const TensorType& type;
   std::size_t dim;

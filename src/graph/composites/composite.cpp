@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What all composites share: checks of arguments, and messages that name the composite.
 #include "graph/composites/composite.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// conv1d, and convolutions with a bias, built on the conv2d op.
 #include "graph/composites/composite.h"
 #include "graph/composites/window1d.h"
 #include "ops/infer.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Moves elements between channels and pixels, by reshapes and a transpose.
 #include "graph/composites/composite.h"
 
 namespace millrace {

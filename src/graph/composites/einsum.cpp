@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds an einsum from dots, transposes and sums; einsum_equation.h reads the equation.
 #include <algorithm>
 
 #include "graph/composites/composite.h"
@@ -22,7 +23,7 @@ std::int64_t place_of(const EinsumLabels& labels, EinsumLabel label) {
   return std::ranges::find(labels, label) - labels.begin();
 }
 
-/// The elements of a square matrix, the last two dims of x, that are on its diagonal.
+/// The diagonal of a square matrix, the last two dims of x.
 Tensor last_diagonal(Tensor x) {
   if (!x.is_valid()) return {};
   const SizeExpr n = x.shape().dims().back();
@@ -40,7 +41,7 @@ Tensor last_diagonal(Tensor x) {
   return gather(row, places, -1);
 }
 
-/// Lets a label that is repeated name one dim, in which the dims that had it are equal.
+/// Merges the dims of a repeated label into one, the diagonal.
 LabelledTensor take_diagonals(LabelledTensor term) {
   for (std::size_t second = 1; second < term.labels.size(); ++second) {
     const auto first = static_cast<std::size_t>(place_of(term.labels, term.labels[second]));
@@ -61,8 +62,8 @@ LabelledTensor take_diagonals(LabelledTensor term) {
   return term;
 }
 
-/// Drops dims of "..." of extent 1: another operand may be longer there, and products do without them. Where none is,
-/// the result gets them back.
+/// Drops dims of "..." that have extent 1: another operand may be longer there, and products do not need them. The
+/// result gets such a dim back if no operand has a longer one.
 LabelledTensor drop_ones(const LabelledTensor& term) {
   std::vector<SizeExpr> dims;
   EinsumLabels labels;
@@ -112,7 +113,7 @@ LabelledTensor multiply(const LabelledTensor& x, const LabelledTensor& y, const 
   return {dot(x.tensor, y.tensor, std::move(attributes)), std::move(batch)};
 }
 
-/// The dims in the result's order, with those of extent 1 that were dropped.
+/// Transposes to the result's order and adds the dropped dims of extent 1.
 Tensor put_in_order(const LabelledTensor& term, const EinsumLabels& result) {
   Tensor x = term.tensor;
   if (!x.is_valid()) return {};

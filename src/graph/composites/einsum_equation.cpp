@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses an einsum equation and labels the dims of its operands.
 #include "graph/composites/einsum_equation.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// A term's letters, in which '.' stands for "...".
+/// A term's letters; '.' stands for "...".
 using Term = std::string;
 
 struct Terms {
@@ -80,16 +81,16 @@ class EquationReader {
 
   std::string_view text_;
   std::string without_spaces_;
-  std::string_view rest_;  // of that, not yet read
+  std::string_view rest_;  // the part of text_ that is not read yet
 };
 
-/// "..." where the term has a '.'.
+/// The term as messages show it, with "..." for '.'.
 std::string shown(const Term& term) {
   const std::size_t dots = term.find('.');
   return dots == term.npos ? term : term.substr(0, dots) + "..." + term.substr(dots + 1);
 }
 
-/// Gives each dim its label.
+/// Gives each dim of the operand its label.
 Result<EinsumLabels> label_dims(const Term& term, std::size_t operand, const TensorType& type) {
   const bool has_ellipsis = term.find('.') != term.npos;
   const std::size_t letters = term.size() - (has_ellipsis ? 1 : 0), rank = type.shape.rank();
@@ -108,7 +109,7 @@ Result<EinsumLabels> label_dims(const Term& term, std::size_t operand, const Ten
   return labels;
 }
 
-/// A letter has one extent everywhere; a dim of "..." is 1, or as in the other operands.
+/// Checks that a letter has one extent everywhere, and that a dim of "..." is 1 or equal in all operands.
 Status check_extents(const std::vector<EinsumLabels>& operands, std::span<const TensorType> types) {
   struct Place {
     std::size_t operand, dim;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// gather_nd and scatter_nd, as a gather or scatter along one axis that joins the indexed ones.
 #include "graph/composites/composite.h"
 
 namespace millrace {
@@ -33,15 +34,15 @@ Tensor part_of(Tensor indices, std::int64_t i) {
   return cast(reshape(slice(indices, std::move(start), std::move(stop)), Shape(std::move(dims))), DType::kI64);
 }
 
-/// x with the indexed axes as one, and the indices along it.
+/// x with the indexed axes joined into one, and the indices along that axis.
 struct FlatAccess {
   Tensor x, index;
-  SizeExpr count = 0;        // of that axis
-  std::size_t num_axes = 0;  // that became one
+  SizeExpr count = 0;        // the extent of that axis
+  std::size_t num_axes = 0;  // the number of joined axes
 };
 
-/// An index outside its own axis stays outside the combined axis, so that the reader reports it. Invalid tensors after
-/// a mistake.
+/// An index outside its own axis stays outside the combined axis, so that gather or scatter reports it. Returns invalid
+/// tensors after a mistake.
 FlatAccess flatten(std::string_view composite, Tensor x, Tensor indices) {
   GraphBuilder& graph = *x.builder();
   const Shape shape = x.shape();
@@ -71,7 +72,7 @@ FlatAccess flatten(std::string_view composite, Tensor x, Tensor indices) {
 }
 
 std::string outside_text(Tensor x, Tensor indices) {
-  return fmt::format("an index of operand 1, {}, is outside of operand 0, {}; give indices within its axes",
+  return fmt::format("an index of operand 1, {}, is outside operand 0, {}; give indices within its axes",
                      indices.type().to_text(), x.type().to_text());
 }
 
@@ -99,7 +100,7 @@ Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates) try {
                   shape.dims().end());
   if (updates.type() != TensorType{x.dtype(), Shape(expected)}) {
     return refuse(*x.builder(), "scatter_nd",
-                  fmt::format("updates are {}, expected {}, what gather_nd takes from there; reshape or cast them",
+                  fmt::format("updates are {}, expected {} like the result of gather_nd; reshape or cast them",
                               updates.type().to_text(), TensorType{x.dtype(), Shape(expected)}.to_text()));
   }
   return reshape(scatter(flat.x, flat.index, updates, 0), shape);

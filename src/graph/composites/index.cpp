@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Index tensors that several composites compute before they gather or scatter.
 #include "graph/composites/index.h"
 
 namespace millrace {

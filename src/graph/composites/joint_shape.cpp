@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// NumPy's broadcasting rule, for elementwise functions and composites.
 #include <algorithm>
 
 #include "graph/composites/composite.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composites that compare positions: each element reads a broadcast count along one axis.
+// Composites that compare positions: one_hot and trilu compare an iota with an index or a limit.
 #include <algorithm>
 
 #include "graph/composites/composite.h"
@@ -17,7 +17,7 @@ Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype) try {
   if (depth.upper_bound() < 0) {
     return refuse(graph, "one_hot", fmt::format("depth is {}, expected 0 or more; raise it", depth.to_text()));
   }
-  indices = cast(indices, DType::kI64);  // counts up to the depth would wrap in a narrow dtype
+  indices = cast(indices, DType::kI64);  // in a narrow dtype, counting up to the depth would wrap
   std::vector<SizeExpr> dims = indices.shape().dims();
   std::vector<std::int64_t> kept;
   for (std::size_t d = 0; d < dims.size(); ++d) kept.push_back(static_cast<std::int64_t>(d));
@@ -41,7 +41,7 @@ Tensor trilu(Tensor x, bool upper, std::int64_t diagonal) try {
                   fmt::format("operand is {}, expected rank 2 or more; reshape it", x.type().to_text()));
   }
   Tensor row = positions(graph, shape, rank - 2), column = positions(graph, shape, rank - 1);
-  // Beyond the length of any dim all diagonals are alike.
+  // All diagonals beyond the extent of any dim are alike.
   constexpr std::int64_t kFar = std::int64_t{1} << 49;
   Tensor edge = row + std::clamp(diagonal, -kFar, kFar);
   Tensor is_kept = upper ? greater_equal(column, edge) : less_equal(column, edge);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// NumPy's matmul, as one dot with batch dims.
 #include <numeric>
 
 #include "graph/composites/composite.h"
@@ -39,7 +40,7 @@ Tensor matmul(Tensor x, Tensor y) try {
   DotAttrs attributes;
   attributes.x_contract = {x_rank - 1};
   attributes.y_contract = {std::max<std::int64_t>(y_rank - 2, 0)};
-  // Without batch dims on the right, or rows on the left, one product of two matrices is all there is.
+  // Without batch dims on the right, or rows on the left, a single product of matrices suffices.
   if (y_rank <= 2 || x_rank == 1) return builder->op1(Op::dot, {x, y}, std::move(attributes));
   const Shape batches[] = {batch_of(x.shape()), batch_of(y.shape())};
   const std::optional<Shape> batch = joint_shape(batches);

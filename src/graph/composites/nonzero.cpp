@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// The indices of the elements that are not 0, one row of indices per element.
 #include "graph/composites/true_places.h"
 
 namespace millrace {
 namespace {
 
-/// [bound, rank]: the row-major place as an index per axis, -1 where there is none.
+/// [bound, rank]: each row-major place as one index per axis; -1 where there is no place.
 Tensor split_places(const TruePlaces& found, const Shape& shape, const SizeExpr& bound) {
   GraphBuilder& graph = *found.count.builder();
   const std::size_t rank = shape.rank();

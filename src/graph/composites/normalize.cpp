@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Softmax and norms, as composites of reductions and elementwise ops.
 #include "graph/composites/axes.h"
 #include "graph/composites/composite.h"
 #include "ops/infer.h"
@@ -26,21 +27,21 @@ Tensor median_of_three(Tensor x, std::size_t axis) {
 }
 
 struct Centred {
-  Tensor x;         // less its mean
+  Tensor x;         // minus its mean
   Tensor variance;  // of extent 1 along the axis
 };
 
-/// Subtracts an element of the row before the mean is taken. A mean of x itself is rounded: of a constant row that left
-/// an error instead of 0, which the division by its own deviation made as large as 1, and in rows far from 0 an error
-/// of half an ulp of the mean. Differences from a near element are exact or almost so, and all 0 in a constant row. The
-/// element is the median of three, as the differences from an outlier would lose digits; it costs no pass over x.
-/// A row with an infinity or a NaN is NaN, and so is one whose differences overflow.
+/// Subtracts an element of the row before taking the mean. The mean of x itself is rounded: in a constant row, the
+/// result would not be 0 but an error that the division by the row's own deviation makes as large as 1; in rows far
+/// from 0, it would be off by half an ulp of the mean. Differences from a near element are exact or almost so, and all
+/// 0 in a constant row. The element is the median of three, because the differences from an outlier would lose digits;
+/// it costs no pass over x. A row with an infinity or a NaN is NaN, and so is one whose differences overflow.
 Centred centre(Tensor x, std::size_t axis) {
   const auto along = static_cast<std::int64_t>(axis);
   Tensor near = median_of_three(x, axis);
   if (!near.is_valid()) return {};
-  // x - near three times, each time by another formula of the same value: equal nodes would be merged and stored, but a
-  // node with one reader is computed inside it.
+  // x - near three times, each time by another formula with the same value: equal nodes would be merged and stored, but
+  // a node with one reader is computed inside it.
   Tensor shift = reduce_mean(spread(near, x) - x, {along}, true);  // minus the mean of x - near
   if (!shift.is_valid()) return {};
   Tensor difference = x - spread(near, x);
@@ -50,14 +51,14 @@ Centred centre(Tensor x, std::size_t axis) {
   return {same_difference + spread(shift, x), variance};
 }
 
-/// Floats with a last dim.
+/// Expects floats with a last dim.
 Status expect_rows(std::span<const TensorType> types) {
   MILLRACE_TRY(ops::expect_dtype(types, 0, ops::kFloats));
   if (types[0].shape.rank() > 0) return {};
   return invalid_argument(fmt::format("operand 0 is {}, expected rank 1 or more; reshape it", types[0].to_text()));
 }
 
-/// Floats with channels in dim 1.
+/// Expects floats with channels in dim 1.
 Status expect_channels(std::span<const TensorType> types) {
   MILLRACE_TRY(ops::expect_dtype(types, 0, ops::kFloats));
   if (types[0].shape.rank() >= 2) return {};
@@ -168,7 +169,7 @@ Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims) try {
   const DType dtype = x.dtype();
   x = widen(x, dtype);
   Tensor largest = reduce_max(x, axes, true);
-  // An infinity as the maximum would make x - max NaN; 0 in its place leaves the infinity to the sum.
+  // With an infinite maximum, x - max would be NaN; with 0 in its place, the sum gives the infinity.
   if (!largest.is_valid()) return {};
   Tensor zero = largest.builder()->fill(largest.dtype(), largest.shape(), 0);
   largest = select(is_inf(largest), zero, largest);

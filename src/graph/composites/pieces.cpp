@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composites that cut tensors into pieces, join them, and add or drop axes of extent 1.
+// Composites that cut tensors into pieces, join and repeat them, and add or drop axes of extent 1.
 #include <algorithm>
 
 #include "graph/composites/axes.h"
@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// Elements [start, stop) along `axis`, and all of the other dims.
+/// Elements [start, stop) along `axis`, and everything along the other dims.
 Tensor slice_axis(Tensor x, std::size_t axis, const SizeExpr& start, const SizeExpr& stop) {
   std::vector<SizeExpr> starts(x.shape().rank(), 0), stops = x.shape().dims();
   starts[axis] = start;
@@ -133,7 +133,7 @@ Tensor roll(Tensor x, std::int64_t shift, std::int64_t axis) try {
     Tensor head = slice_axis(x, *dim, first, extent);
     return concat({head, slice_axis(x, *dim, 0, first)}, axis);
   }
-  // Only a run knows where the row is cut.
+  // Only a run knows where to cut the row.
   GraphBuilder& graph = *x.builder();
   Tensor size = size_of(graph, extent);
   Tensor places = rem(size_of(graph, shift), size);
@@ -160,7 +160,7 @@ Tensor flip(Tensor x, std::vector<std::int64_t> axes) try {
   return fail_without_memory(builder_of({x}), "flip");
 }
 
-/// One axis after another, with the dims before and behind it taken together: the rank stays below the limit.
+/// Repeats one axis after another, with the dims before it and those after it joined: the rank stays below the limit.
 Tensor tile(Tensor x, std::vector<SizeExpr> repeats) try {
   const CompositeGuard guard("tile", {x});
   if (!guard.is_open()) return {};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One-dimensional and global pools, built on the two-dimensional pools and reductions.
 #include <numeric>
 
 #include "graph/composites/composite.h"
@@ -44,7 +45,7 @@ Tensor global_pool(const char* name, Tensor (*reduce)(Tensor, std::vector<std::i
   if (!guard.is_open()) return {};
   if (x.shape().rank() < 3) {
     return refuse(*x.builder(), name,
-                  fmt::format("operand is {}, expected dims behind n and c; reshape it", x.type().to_text()));
+                  fmt::format("operand is {}, expected dims after n and c; reshape it", x.type().to_text()));
   }
   std::vector<std::int64_t> axes(x.shape().rank() - 2);
   std::iota(axes.begin(), axes.end(), 2);

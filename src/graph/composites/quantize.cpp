@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Linear quantization and its inverse, with one scale per tensor or per index of an axis.
 #include "graph/composites/composite.h"
 #include "ops/infer.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counter-based random numbers, and samples of a categorical distribution, from iotas and integer ops.
 #include <array>
 
 #include "graph/composites/composite.h"
@@ -70,15 +71,15 @@ Tensor multinomial(Tensor logits, Tensor seed, std::int64_t num_samples) try {
   const Shape shape = logits.shape();
   if (shape.rank() < 1 || num_samples < 0 || !is_float(logits.dtype())) {
     return refuse(*logits.builder(), "multinomial",
-                  fmt::format("logits are {} and {} samples are asked for, expected floats of rank 1 or more and 0 or "
+                  fmt::format("logits are {} and num_samples is {}, expected floats of rank 1 or more and 0 or "
                               "more samples; correct them",
                               logits.type().to_text(), num_samples));
   }
   std::vector<SizeExpr> dims = shape.dims();
   dims.insert(dims.end() - 1, num_samples);
   if (!guard.passes(expect_within_limits({DType::kI64, Shape(dims)}))) return {};
-  // -log(-log(u)) has Gumbel's distribution for u in (0, 1). 23 bits and a half are exact in f32, and never 0 or 1: the
-  // noise of 1 would be infinite, and draw what cannot be.
+  // -log(-log(u)) has Gumbel's distribution for u in (0, 1). u = (i + 1/2) * 2^-23 is exact in f32, and never 0 or 1:
+  // the noise of 1 would be infinite, and draw an index of probability 0.
   Tensor upper = random_bits(seed, Shape(dims)) / std::uint32_t{1 << 9};
   Tensor uniform = cast(upper, DType::kF32) * 0x1p-23 + 0x1p-24;
   Tensor noise = -log(-log(uniform));

@@ -39,14 +39,14 @@ Tensor resize_nearest(Tensor x, std::int64_t axis, const ResizedAxis& resized, R
   return gather_at(x, resized.inside(nearest), axis);
 }
 
-/// Each result point's neighbours in the operand: `below`, and the one after it, of which it takes this share.
+/// For each result point, the operand point `below` it, and the share that the point after that has in the result.
 struct Neighbours {
   Tensor below;  // i64
   Tensor share;  // f64, from 0 to below 1
 };
 
-/// A position is a fraction of integers. What an f64 of it holds behind the point is less the larger it is, so the
-/// share comes from the remainder of the division. Integers wrap in between, but the remainder is small.
+/// The share is a fraction of integers. Computed from an f64 position, it would lose digits as the position grows, so
+/// it comes from the remainder of the division. Intermediate integers may wrap, but the remainder is small.
 Neighbours neighbours_of(const ResizedAxis& resized, ResizeCoordinates mode) {
   GraphBuilder& graph = resized.graph;
   const bool is_half_pixel = mode == ResizeCoordinates::kHalfPixel;
@@ -54,11 +54,11 @@ Neighbours neighbours_of(const ResizedAxis& resized, ResizeCoordinates mode) {
   const auto whole = [&](const SizeExpr& size) { return broadcast_to(size_of(graph, size), {resized.to}); };
   const SizeExpr scaled = has_corners ? resized.from - 1 : resized.from;
   const SizeExpr divisor = has_corners ? max(resized.to - 1, 1) : resized.to;
-  // The same as in coordinates(): (2 i + 1) * from / (2 to) - 1 / 2, or i * scaled / divisor.
+  // The same formulas as in coordinates(): (2 i + 1) * from / (2 to) - 1 / 2, or i * scaled / divisor.
   Tensor i = iota(graph, DType::kI64, {resized.to}, 0);
   Tensor dividend = is_half_pixel ? (i * 2 + 1) * whole(scaled) - whole(divisor) : i * whole(scaled);
   Tensor by = is_half_pixel ? whole(divisor) * 2 : whole(divisor);
-  // Rounded, so one too low or too high where the position is next to an integer.
+  // Rounded, so it may be one too low or too high where the position is close to an integer.
   Tensor below = cast(floor(resized.coordinates(mode)), DType::kI64);
   Tensor rest = dividend - below * by;
   const auto all = [&](std::int64_t value) { return graph.fill(DType::kI64, {resized.to}, value); };
@@ -66,7 +66,7 @@ Neighbours neighbours_of(const ResizedAxis& resized, ResizeCoordinates mode) {
   below = below - cast(is_high, DType::kI64) + cast(is_low, DType::kI64);
   rest = select(is_high, rest + by, select(is_low, rest - by, rest));
   Tensor share = cast(rest, DType::kF64) / cast(by, DType::kF64);
-  // Outside, and at the last point, the nearest one alone.
+  // Outside, and at the last point, only the nearest point counts.
   Tensor last = whole(resized.from - 1), is_inside = logical_and(greater_equal(below, all(0)), less(below, last));
   return {max(min(below, last), all(0)), select(is_inside, share, graph.fill(DType::kF64, {resized.to}, 0))};
 }
@@ -80,7 +80,7 @@ Tensor resize_linear(Tensor x, std::int64_t axis, const ResizedAxis& resized, Re
   Tensor share = broadcast(cast(at.share, x.dtype()), below.shape(), {axis});
   Tensor low_part = below * (1.0 - share);
   Tensor between = low_part + above * share;
-  // At an exact point take only that neighbour: 0 times the other's inf or NaN would be NaN.
+  // At an exact point, take only that point: 0 times the other's inf or NaN would be NaN.
   const auto all = [&](double value) { return resized.graph.fill(share.dtype(), share.shape(), value); };
   Tensor is_above = equal(share, all(1));
   Tensor not_below = select(is_above, above, between);
@@ -92,7 +92,7 @@ Status check_resize(const TensorType& x, std::span<const std::int64_t> axes, std
                     ResizeMode mode) {
   if (axes.size() != sizes.size()) {
     return invalid_argument(
-        fmt::format("{} axes and {} sizes, expected as many; give one size for each", axes.size(), sizes.size()));
+        fmt::format("{} axes and {} sizes, expected equal numbers; give one size per axis", axes.size(), sizes.size()));
   }
   if (mode == ResizeMode::kLinear && !is_float(x.dtype)) {
     return invalid_argument(fmt::format("operand is {}, expected a float; insert a cast", x.to_text()));

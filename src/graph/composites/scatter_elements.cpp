@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// scatter_elements, as a scatter along one axis of x as a vector.
 #include "graph/composites/axes.h"
 #include "graph/composites/composite.h"
 #include "graph/composites/index.h"
 
 namespace millrace {
 
-/// A scatter along one axis of x as a vector.
+/// Computes each element's index in the vector from its position and its index along the axis.
 Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) try {
   CompositeGuard guard("scatter_elements", {x, indices, updates});
   if (!guard.is_open()) return {};
@@ -20,7 +21,7 @@ Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t a
     return refuse(
         graph, "scatter_elements",
         fmt::format("indices are {} and updates {}, expected i32 or i64 and one shape, that of operand 0, {}, "
-                    "but along axis {}; reshape or cast them",
+                    "except along axis {}; reshape or cast them",
                     indices.type().to_text(), updates.type().to_text(), x.type().to_text(), *dim));
   }
   if (updates.dtype() != x.dtype()) {
@@ -28,9 +29,9 @@ Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t a
                   fmt::format("updates are {}, expected {} like operand 0, {}; insert a cast", updates.type().to_text(),
                               to_text(x.dtype()), x.type().to_text()));
   }
-  guard.explain_wrong_index(fmt::format(
-      "an index of operand 1, {}, is outside of axis {} of operand 0, {}; give {} to {}", indices.type().to_text(),
-      *dim, x.type().to_text(), (0 - shape[*dim]).to_text(), (shape[*dim] - 1).to_text()));
+  guard.explain_wrong_index(fmt::format("an index of operand 1, {}, is outside axis {} of operand 0, {}; give {} to {}",
+                                        indices.type().to_text(), *dim, x.type().to_text(), (0 - shape[*dim]).to_text(),
+                                        (shape[*dim] - 1).to_text()));
   Tensor index = cast(indices, DType::kI64), size = size_of(graph, shape[*dim]);
   Tensor is_negative = less(index, 0);
   Tensor wrapped = select(is_negative, index + size, index);

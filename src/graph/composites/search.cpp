@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Binary search in sorted rows, and running argmax.
 #include <limits>
 
 #include "graph/composites/axes.h"
@@ -19,7 +20,7 @@ Tensor comes_before(Tensor x, Tensor y) {
 /// Up to so many elements are compared in less time than found by rounds of a loop.
 constexpr std::int64_t kMaxCounted = 32;
 
-/// Whether an element is before the place of a value.
+/// Whether an element comes before the place of a value.
 Tensor is_before_place(Tensor element, Tensor value, bool right) {
   return right ? logical_not(comes_before(value, element)) : comes_before(element, value);
 }
@@ -27,7 +28,7 @@ Tensor is_before_place(Tensor element, Tensor value, bool right) {
 /// Compares each value with every element.
 Tensor count_before(Tensor sorted, Tensor values, bool right) {
   const std::size_t rank = sorted.shape().rank();
-  // [..., m, n]: each of the values beside each of the elements.
+  // [..., m, n]: each value paired with each element.
   std::vector<SizeExpr> pairs = values.shape().dims();
   pairs.push_back(sorted.shape()[rank - 1]);
   const Shape shape(std::move(pairs));
@@ -37,15 +38,15 @@ Tensor count_before(Tensor sorted, Tensor values, bool right) {
   return reduce_sum(cast(is_before_place(element, value, right), DType::kI64), {last});
 }
 
-/// Binary search without branches on data: the place of each value is among the `length` elements from its base on, or
-/// behind them. A round looks at the one in the middle, after which half of them, rounded down, are left: for every
-/// value as many, so that the rounds do not depend on data.
+/// Branch-free binary search: the place of each value is among the `length` elements from its base on, or after them.
+/// Each iteration compares with the middle one and halves the length, rounded down. That is the same for every value,
+/// so the number of iterations does not depend on data.
 Tensor search_before(Tensor sorted, Tensor values, bool right) {
   GraphBuilder& graph = *sorted.builder();
   const auto to_values = [&](Tensor scalar) { return broadcast_to(scalar, values.shape()); };
   const auto half_of = [](Tensor length) { return (length + 1) / 2; };
   const Tensor length = size_of(graph, sorted.shape().dims().back());
-  // The state has the middle: base + half - 1.
+  // The state holds the middle: base + half - 1.
   const std::vector<Tensor> last = graph.while_loop(
       {to_values(half_of(length) - 1), length}, [&](std::span<const Tensor> state) { return greater(state[1], 0); },
       [&](std::span<const Tensor> state) {
@@ -55,7 +56,7 @@ Tensor search_before(Tensor sorted, Tensor values, bool right) {
         const Tensor middle = state[0] + moves;
         return std::vector{select(is_before_place(element, values, right), middle + to_values(half), middle), left};
       });
-  return last[0] + 1;  // of no elements, the middle is base - 1
+  return last[0] + 1;  // without elements, the middle is base - 1
 }
 
 }  // namespace
@@ -70,7 +71,7 @@ Tensor searchsorted(Tensor sorted, Tensor values, bool right) try {
   if (!fits) {
     return refuse(
         *sorted.builder(), "searchsorted",
-        fmt::format("operands are {} and {}, expected one dtype, and equal dims but the last; reshape or cast "
+        fmt::format("operands are {} and {}, expected one dtype, and equal dims except the last; reshape or cast "
                     "one",
                     sorted.type().to_text(), values.type().to_text()));
   }
@@ -86,7 +87,7 @@ Tensor cumulative_argmax(Tensor x, std::int64_t axis) try {
   const std::optional<std::size_t> dim = find_axis("cumulative_argmax", x, axis);
   if (!dim) return {};
   const auto along = static_cast<std::int64_t>(*dim);
-  // An element is a new maximum if it comes after all before it, and the first one always is.
+  // An element is a new maximum if it comes after all elements before it; the first one always is.
   Tensor before = cumulative_max(x, {.axis = along, .exclusive = true});
   Tensor place = positions(*x.builder(), x.shape(), *dim);
   if (!before.is_valid() || !place.is_valid()) return {};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Greedy non-maximum suppression, as a loop that keeps the best remaining box.
 #include <limits>
 
 #include "graph/composites/composite.h"
@@ -12,7 +13,7 @@ constexpr double kLowest = -std::numeric_limits<double>::infinity();
 /// Rows of corners and areas of boxes: x low, y low, x high, y high, area.
 enum Row : std::int64_t { kXLow, kYLow, kXHigh, kYHigh, kArea, kNumRows };
 
-/// [5, n] of boxes[n, 4], whose corners may be any two opposite ones.
+/// [5, n] from boxes[n, 4], whose corners may be any two opposite ones.
 Tensor rows_of(Tensor boxes) {
   const SizeExpr n = boxes.shape()[0];
   const auto column = [&](std::int64_t i) { return reshape(slice(boxes, {0, i}, {n, i + 1}), {n}); };
@@ -21,7 +22,7 @@ Tensor rows_of(Tensor boxes) {
   return stack({x_low, y_low, x_high, y_high, (x_high - x_low) * (y_high - y_low)}, 0);
 }
 
-/// How much of the union of each box and box `i` both share: [n]; NaN if neither has an area.
+/// [n]: the overlap of each box with box `i`, the shared area divided by that of the union; NaN if neither has an area.
 Tensor overlap_with(Tensor rows, Tensor i) {
   const SizeExpr n = rows.shape()[1];
   const Tensor own_rows = gather(rows, i, 1);
@@ -56,9 +57,9 @@ IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound,
   if (!check_bound(graph, "non_max_suppression", bound)) return {};
   if (!guard.passes(expect_within_limits({DType::kI64, {bound}}))) return {};
   const DType dtype = boxes.dtype();
-  // A box that cannot be chosen, or not any more, has the lowest score; so has a NaN.
+  // A box that cannot be chosen, or no longer, has the lowest score; so has a NaN.
   Tensor rows = rows_of(widen(boxes, dtype)), rated = widen(scores, dtype);
-  if (rated.shape()[0].lower_bound() < 1) {  // there is a best score even of none: that of one more box
+  if (rated.shape()[0].lower_bound() < 1) {  // one more box, so that argmax has an element
     rows = pad(rows, {0, 0}, {0, 1});
     rated = pad(rated, {0}, {1}, kLowest);
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// topk of elements that carry indices, as a topk and a lookup of the indices.
 #include "graph/composites/composite.h"
 
 namespace millrace {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compacts the indices of true elements without a sort, for nonzero and unique.
 #include "graph/composites/true_places.h"
 
 #include <limits>
 
 namespace millrace {
 
-/// Scatters each place to the number of true elements before it. False ones go there, too, but come earlier than the
-/// true one, or are behind the last. So no element needs a test, and the result no place for what is left out, unless
-/// the bound is less than n.
+/// Scatters each index to the number of true elements before it. False elements are scattered too, but to the place of
+/// the next true one, which overwrites them, or past the last. So no element needs a test, and only a bound below n
+/// needs a place for what is left out.
 TruePlaces find_true(Tensor is_true, const SizeExpr& bound) {
   if (!is_true.is_valid()) return {};
   GraphBuilder& graph = *is_true.builder();

@@ -5,20 +5,21 @@
 
 namespace millrace {
 
-/// Where a vector of bools is true. All but the count are of `dtype`, which is i32 where that holds every number.
+/// Where a vector of bools is true. All tensors except the count and is_place have `dtype`: i32 if that holds every
+/// number.
 struct TruePlaces {
   DType dtype = DType::kI64;
-  Tensor count;     // i64 scalar: how many there are
-  Tensor places;    // [bound]: the first `bound` of them in order, then any place, or 0 where there are none
-  Tensor is_place;  // bool [bound]: which of these are such
+  Tensor count;     // i64 scalar: the number of true elements
+  Tensor places;    // [bound]: the indices of the first `bound` of them, then any index, or 0 if there is none
+  Tensor is_place;  // bool [bound]: which of these are indices of true elements
   Tensor ones;      // [n]: 1 where it is true, otherwise 0
-  Tensor before;    // [n]: the sum of those before each
+  Tensor before;    // [n]: the number of true elements before each
 };
 
 /// is_true: bool [n]. O(n + bound).
 TruePlaces find_true(Tensor is_true, const SizeExpr& bound);
 
-/// The bound of a composite's results, or false after telling the builder that it is below 0.
+/// Checks the bound of a composite's results. If it is below 0, reports that to the builder and returns false.
 bool check_bound(GraphBuilder& graph, std::string_view composite, const SizeExpr& bound);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The different values of a vector, by sorting it and marking the first of equal elements.
 #include "graph/composites/true_places.h"
 
 namespace millrace {
@@ -13,7 +14,7 @@ Tensor is_first_of_equals(Tensor sorted) {
   return pad(differs, {n - rest}, {0}, true);
 }
 
-/// x[n] with a 0 if it is empty, so that a place can name something.
+/// x[n], or one 0 if x is empty, so that every index is valid.
 Tensor with_some(Tensor x) {
   const SizeExpr n = x.shape()[0];
   return n.lower_bound() >= 1 ? x : pad(x, {0}, {1 - min(n, 1)});
@@ -34,7 +35,7 @@ UniqueResults unique(Tensor x, SizeExpr bound) try {
   const SizeExpr n = x.shape()[0];
   const auto [sorted, order] = sort(x, 0);
   if (!sorted.is_valid()) return {};
-  // One more than the bound, so that each value has an end.
+  // One more than the bound, so that each value's run of equals has an end.
   const TruePlaces found = find_true(is_first_of_equals(sorted), bound + 1);
   if (!found.count.is_valid()) return {};
   Tensor end_of_all = broadcast_to(cast(size_of(graph, n), found.dtype), {bound + 1});
@@ -42,11 +43,11 @@ UniqueResults unique(Tensor x, SizeExpr bound) try {
   Tensor begin = slice(places, {0}, {bound}), end = slice(places, {1}, {bound + 1});
   Tensor last = cast(size_of(graph, max(n, 1) - 1), found.dtype);
   Tensor place = min(begin, last);
-  const bool is_never_beyond = (bound - n).upper_bound() <= 0;  // then there is nothing to look up if x is empty
+  const bool is_never_beyond = (bound - n).upper_bound() <= 0;  // if x is empty, nothing is looked up then
   const auto at_place = [&](Tensor of) { return gather(is_never_beyond ? of : with_some(of), place, 0); };
   Tensor is_value = slice(found.is_place, {0}, {bound});
   Tensor first = select(is_value, at_place(order), graph.fill(DType::kI64, {bound}, -1));
-  // The order names each element of x once, so that no 0 stays.
+  // The order names each element of x once, so every 0 is overwritten.
   Tensor value_of = scatter(graph.fill(found.dtype, {n}, 0), order, found.before + found.ones - 1, 0);
   return {.values = at_place(sorted),
           .inverse = cast(value_of, DType::kI64),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scatter along the axis, by consecutive indices: the schedule stores its result in x where it can.
+// Writes a slice into a tensor, as a scatter by consecutive indices; the schedule stores the result in x where it can.
 #include "graph/composites/axes.h"
 #include "graph/composites/composite.h"
 
@@ -14,21 +14,21 @@ std::optional<std::size_t> find_updated_axis(Tensor x, Tensor update, std::int64
   if (update.shape().rank() == expected.shape.rank()) expected.shape[*dim] = update.shape()[*dim];
   if (update.type() != expected) {
     refuse(*x.builder(), "update_slice",
-           fmt::format("update is {}, expected the type of operand 0, {}, but along axis {}; reshape or cast it",
+           fmt::format("update is {}, expected the type of operand 0, {}, except along axis {}; reshape or cast it",
                        update.type().to_text(), x.type().to_text(), *dim));
     return std::nullopt;
   }
   const SizeExpr extent = x.shape()[*dim];
   if ((update.shape()[*dim] - extent).lower_bound() > 0) {
     refuse(*x.builder(), "update_slice",
-           fmt::format("update is {}, expected at most {} elements along axis {}, as operand 0, {}, has; slice it",
+           fmt::format("update is {}, expected at most {} elements along axis {}, like operand 0, {}; slice it",
                        update.type().to_text(), extent.to_text(), *dim, x.type().to_text()));
     return std::nullopt;
   }
   return dim;
 }
 
-/// Where the update may start.
+/// A message that says where the update may start.
 std::string outside_text(std::string_view found, Tensor x, Tensor update, std::size_t dim) {
   const SizeExpr extent = x.shape()[dim], rest = extent - update.shape()[dim];
   return fmt::format(
@@ -38,7 +38,7 @@ std::string outside_text(std::string_view found, Tensor x, Tensor update, std::s
       (rest - extent).to_text());
 }
 
-/// A negative index counts from the end. One below -extent stays, for scatter to refuse.
+/// A negative index counts from the end. One below -extent stays, and scatter refuses it.
 Tensor from_beginning(Tensor index, const SizeExpr& extent) {
   if (!index.is_valid()) return {};
   Tensor from_end = index + size_of(*index.builder(), extent);
@@ -47,7 +47,7 @@ Tensor from_beginning(Tensor index, const SizeExpr& extent) {
   return select(is_from_end, from_end, index);
 }
 
-/// The start once per index, so that one kernel computes them all.
+/// The start, once per index, so that one kernel computes all indices.
 Tensor spread(Tensor start, Tensor update, std::size_t dim) { return broadcast_to(start, {update.shape()[dim]}); }
 
 Tensor scatter_from(Tensor x, Tensor update, std::size_t dim, Tensor first) {

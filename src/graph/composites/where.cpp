@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// select with NumPy's broadcasting.
 #include "graph/composites/composite.h"
 #include "ops/infer.h"
 

@@ -28,7 +28,7 @@ BodyValue round_to(BodyBuilder& b, DType dtype, BodyValue value) {
   return value;
 }
 
-/// Whether the operand is stored in the pad's result by another region.
+/// Whether another region stores the operand inside the pad's result.
 bool is_pad_in_place(const DispatchGraph& dispatch, const Region& region, const Node& node) {
   const auto* op = std::get_if<OpNode>(&node.what);
   if (op == nullptr || op->op != Op::pad || region.nodes.size() != 1) return false;
@@ -64,7 +64,7 @@ class Composer {
         region_(region),
         members_(region.nodes.begin(), region.nodes.end()) {}
 
-  /// For regions of only elementwise nodes and views: a map over the points of the outputs.
+  /// For regions of elementwise nodes and views only: a map over the points of the outputs.
   ComposedRequest compose_map() {
     const Indices point = set_domain(graph_.type(region_.outputs[0]).shape);
     BodyBuilder epilogue;
@@ -218,13 +218,13 @@ ComposedRequest with_load(const DispatchGraph& dispatch, const Region& region, N
   return {std::move(request), std::move(operands), region.outputs};
 }
 
-/// Whether the region stores its only result in the memory of the operand.
+/// Whether the region stores its only result in the operand's memory.
 bool replaces(const DispatchGraph& dispatch, const Region& region, Value operand) {
   return dispatch.in_place.contains(region.outputs[0]) &&
          dispatch.memory_of(region.outputs[0]) == dispatch.memory_of(operand);
 }
 
-/// The request of a root with nothing fused to it: a sort, say.
+/// The request of a root without fused nodes, such as a sort.
 Result<std::vector<ComposedRequest>> alone(const DispatchGraph& dispatch, const Region& region, NodeId root,
                                            KernelRequest request) {
   const Graph& graph = dispatch.graph;
@@ -239,7 +239,7 @@ Result<std::vector<ComposedRequest>> alone(const DispatchGraph& dispatch, const 
   return std::vector<ComposedRequest>{{std::move(request), graph.nodes[root].operands, region.outputs}};
 }
 
-/// Lets the loops store where they read, if the region does.
+/// If the region stores where it reads, lets the loops do so.
 std::vector<ComposedRequest> placed(const DispatchGraph& dispatch, const Region& region, ComposedRequest composed) {
   for (std::uint32_t i = 0; i < composed.operands.size(); ++i) {
     if (replaces(dispatch, region, composed.operands[i])) std::get<LoopKernel>(composed.request).in_place = i;
@@ -259,7 +259,7 @@ std::vector<ComposedRequest> copies(const Graph& graph, const Region& region, No
   return result;
 }
 
-/// The requests of a pad that store all but its operand.
+/// The requests of a pad that store everything except its operand.
 std::vector<ComposedRequest> borders(const Region& region, std::vector<KernelRequest> requests) {
   std::vector<ComposedRequest> result;
   for (KernelRequest& request : requests) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify and to_text of a DispatchGraph; dispatch.h lists the invariants.
+// Checks and prints a DispatchGraph; dispatch.h lists the invariants.
 #include <algorithm>
 #include <set>
 
@@ -15,8 +15,8 @@
 namespace millrace {
 namespace {
 
-/// The values in memory so far: what regions store, and concats without a region of which all operands are stored as
-/// parts.
+/// The values in memory so far: those that regions store, and concats without a region once all their operands are
+/// stored as parts.
 class StoredValues {
  public:
   explicit StoredValues(const DispatchGraph& dispatch) : dispatch_(dispatch) {
@@ -33,7 +33,7 @@ class StoredValues {
 
   bool contains(Value value) const { return stored_.contains(dispatch_.storage_of(value)); }
 
-  /// False if it is stored already.
+  /// Returns false if it is stored already.
   bool add(Value value) {
     if (!stored_.insert(value).second) return false;
     for (auto part = dispatch_.parts.find(value); part != dispatch_.parts.end();) {
@@ -49,7 +49,7 @@ class StoredValues {
  private:
   const DispatchGraph& dispatch_;
   std::set<Value> stored_;
-  std::map<Value, std::size_t> missing_;  // operands that are not stored, of concats without a region
+  std::map<Value, std::size_t> missing_;  // concat without a region -> operands that are not stored yet
 };
 
 }  // namespace
@@ -75,7 +75,7 @@ void check_update(const DispatchGraph& dispatch, const StoredValues& ready, cons
 
 namespace {
 
-/// Whether another value is in the memory of this one, or of what it is a part of, by now.
+/// Whether another value has overwritten this one, or the value that it is a part of.
 bool is_replaced(const DispatchGraph& dispatch, const std::set<Value>& replaced, Value value) {
   value = dispatch.storage_of(value);
   while (!replaced.contains(value)) {
@@ -111,7 +111,7 @@ Status verify(const DispatchGraph& dispatch) try {
   const auto problem = [&](const std::string& text) { problems += (problems.empty() ? "" : "\n") + text; };
   StoredValues ready(dispatch);
   const IdVector<NodeId, std::uint32_t> used = used_results(dispatch.graph);
-  std::set<Value> replaced;  // by storage
+  std::set<Value> replaced;  // keyed by storage
   for (const Region& region : dispatch.regions) {
     if (region.outputs.empty()) problem(fmt::format("region {}: stores nothing", region.name));
     for (const auto& body : region.bodies) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a graph into regions: groups of nodes (node_groups.h), with what they read and store.
+// Cuts a graph into regions: forms groups of nodes (node_groups.h), and finds what each group reads and stores.
 #include <set>
 #include <utility>
 
@@ -64,7 +64,7 @@ std::vector<std::uint32_t> Former::ordered_groups() {
   return order;
 }
 
-/// Follows views, which the region gets its own copies of, to the values in memory.
+/// Follows views to the values in memory. The region gets its own copies of the views.
 void Former::collect_inputs(Value operand, std::uint32_t group, Region& region, std::set<Value>& inputs,
                             std::set<NodeId>& nodes) {
   const std::uint32_t i = index_of(operand.node);

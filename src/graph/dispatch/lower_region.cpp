@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Turns one region into kernel requests and lowers them for a target, and checks all regions before scheduling.
 #include <algorithm>
 #include <map>
 
@@ -29,7 +30,7 @@ Result<std::uint32_t> find_position(const Region& region, const Positions& posit
                   value.result, index_of(value.node)));
 }
 
-/// "region exp_0 (%y = exp)", with the region's first nodes.
+/// "region exp_0 (%y = exp)": the region with its first nodes.
 std::string region_text(const DispatchGraph& dispatch, const Region& region) {
   constexpr std::size_t kMaxShown = 3;
   std::string nodes;

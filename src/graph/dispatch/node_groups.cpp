@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each computing node starts in its own group; then groups that fit into one kernel are joined along the edges between
-// them:
+// Groups the nodes that become one kernel. Each computing node starts in its own group; then groups that fit into one
+// kernel are joined along the edges between them:
 //   - an elementwise node joins the epilogue of a producer that writes the same points;
 //   - an elementwise node joins the term of a reduction, or the load of a sort or scan, that is its only reader;
-//   - an iota joins the term of a reduction likewise;
+//   - an iota joins the term of a reduction in the same way;
 //   - index views (transpose, broadcast, slice) join every reader, as index maps;
 //   - reshapes join nothing: they share storage.
 // The rule that keeps two neighbours apart is noted with the edge between them (Separation).
@@ -24,12 +24,12 @@
 namespace millrace {
 namespace {
 
-/// Joining costs time linear in the region, and generating code grows faster than the kernel. Chosen because forming
-/// and code generation were quadratic without a limit.
+/// Joining takes time linear in the region, and code generation more than linear in the kernel: without a limit, both
+/// were quadratic.
 constexpr std::int64_t kMaxRegionNodes = 128;
-/// The instruction limit for a body with a root; kMaxMapInstructions is the limit for a map. A reduction or contraction
-/// has four copies of the body, for full and remainder rows and columns. A separate pass over memory costs little next
-/// to so many instructions.
+/// The maximum number of instructions of a body with a root; kMaxMapInstructions is the limit for a map. A reduction or
+/// contraction has four copies of the body, for full and remainder rows and columns. Next to that many instructions,
+/// one more pass over memory costs little.
 constexpr std::int64_t kMaxRootInstructions = kMaxKernelInstructions / 4 - 50;
 
 bool has_trait(const Node& node, OpTraits trait) {
@@ -45,7 +45,7 @@ bool looks_through_views(const Node& node) {
   return is_elementwise(node) || is_index_view(node) || takes_term_producers(node) || has_trait(node, kReadsViews);
 }
 
-/// Whether the node reads each element once, so that an iota costs less there than in memory.
+/// Whether the node reads each element once, so that computing an iota there is cheaper than reading it from memory.
 bool is_reduction(const Node& node) {
   const auto* op = std::get_if<OpNode>(&node.what);
   return op != nullptr && std::holds_alternative<ReduceAttrs>(op->attributes);
@@ -76,7 +76,7 @@ std::uint32_t NodeGroups::find(std::uint32_t i) {
   return i;
 }
 
-/// Creates one group per computing node. An index view gets a group only if somebody needs its elements in memory.
+/// Creates one group per computing node. An index view gets a group only if some node needs its elements in memory.
 void NodeGroups::prepare() {
   const std::size_t count = graph_.nodes.size();
   users_.resize(count);
@@ -106,7 +106,7 @@ void NodeGroups::prepare() {
   for (const Value& value : required_values(graph_)) is_output_[index_of(value.node)] = true;
 }
 
-/// The value in memory behind `operand`, looking through views and reshapes.
+/// The value in memory from which `operand` is read, looking through views and reshapes.
 Value NodeGroups::stored_value(Value operand) {
   while (group_of(index_of(operand.node)) == kNone) {
     const Node& view = graph_.nodes[operand.node];
@@ -121,7 +121,7 @@ std::uint32_t NodeGroups::group_of(std::uint32_t i) {
   return groups_[g].empty() ? kNone : g;
 }
 
-/// `reader` needs other points than its own, or other elements in one row, so what it reads must be in memory.
+/// `reader` needs points other than its own, or elements of several rows in one, so its operand must be in memory.
 Separation NodeGroups::obstacle_behind(std::uint32_t view, std::uint32_t reader) const {
   return obstacle(is_storage_view(node(view)) ? JoinRule::kBehindReshape : JoinRule::kBehindView, view, reader);
 }
@@ -132,7 +132,7 @@ std::uint32_t NodeGroups::reader_in(std::uint32_t group, std::uint32_t view) {
   return reader == users_[view].end() ? view : *reader;
 }
 
-/// What `to` needs of `from` through a third group, or behind a view: joining the two would create a cycle.
+/// The reason why `to` needs `from` through a third group or behind a view; joining the two would then create a cycle.
 std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::uint32_t to) {
   std::set<std::uint32_t> seen;
   std::vector<std::uint32_t> open = {to};
@@ -149,7 +149,7 @@ std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::u
           if (!is_start) return obstacle(JoinRule::kReadAround, member);
           const std::uint32_t read = index_of(operand.node);
           if (group_of(read) != from) return obstacle_behind(read, member);
-          // A view that `to` stores reads at other points, too; a kernel has its root's result at one point only.
+          // A view that `to` stores also reads at other points; a kernel has its root's result at one point only.
           if (root_[from] != kNone && is_index_view(node(member))) {
             return obstacle_behind(member, reader_in(to, member));
           }
@@ -202,13 +202,13 @@ std::uint32_t NodeGroups::points_of(std::uint32_t group) const {
   return root_[group] != kNone ? root_[group] : groups_[group].front();
 }
 
-/// What keeps an elementwise node's group from the one that computes its operand.
+/// What keeps an elementwise node from joining the epilogue of the group that computes its operand.
 std::optional<Separation> NodeGroups::obstacle_to_epilogue(std::uint32_t i, Value operand) {
   const std::uint32_t consumer = find(i), producer = group_of(index_of(operand.node));
   const std::uint32_t root = root_[producer];
   if (root != kNone && root_[consumer] != kNone) return obstacle(JoinRule::kTwoRoots, root, root_[consumer]);
   if (root != kNone && !takes_epilogue(node(root))) return obstacle(JoinRule::kNoEpilogue, root);
-  // The term nodes of a fused reduction have other points; only values at the result's points can be extended.
+  // A fused reduction's term nodes have other points; only values at the result's points can be extended.
   const Shape& shape = node(i).results[0].shape;
   const std::uint32_t points = points_of(producer);
   if (!(node(points).results[0].shape == shape) || !(graph_.type(operand).shape == shape)) {
@@ -221,7 +221,7 @@ std::optional<Separation> NodeGroups::obstacle_to_epilogue(std::uint32_t i, Valu
   return obstacle_around(consumer, producer);
 }
 
-/// What keeps the group of the node's operand from being what its kernel does to each element of that first.
+/// What keeps the group of the node's operand from becoming the load that the node's kernel applies to each element.
 std::optional<Separation> NodeGroups::obstacle_to_operand(std::uint32_t i, Value operand) {
   const std::uint32_t producer = group_of(index_of(operand.node));
   const std::uint32_t root = root_[producer];
@@ -237,7 +237,7 @@ std::optional<Separation> NodeGroups::obstacle_to_operand(std::uint32_t i, Value
   return obstacle_around(producer, find(i));
 }
 
-/// What keeps the node's group from the one that produces its operand `k`.
+/// What keeps the node's group apart from the one that produces its operand `k`.
 std::optional<Separation> NodeGroups::find_obstacle(std::uint32_t i, std::size_t k) {
   const Node& reader = node(i);
   const Value operand = reader.operands[k];
@@ -249,12 +249,12 @@ std::optional<Separation> NodeGroups::find_obstacle(std::uint32_t i, std::size_t
   if (!is_elementwise(reader) && !(takes_first && k == 0)) return obstacle(JoinRule::kReadsMemory, i);
   if (group_of(read) == kNone) return obstacle_behind(read, i);
   if (is_elementwise(reader)) return obstacle_to_epilogue(i, operand);
-  // A view alone is no work to do while reading, and its elements may be apart.
+  // Loading through a view alone saves no work, and its elements may be far apart in memory.
   if (takes_load(reader) && is_index_view(node(read))) return obstacle(JoinRule::kViewAlone, read);
   return obstacle_to_operand(i, operand);
 }
 
-/// Joins the node's group to those that produce its operands, or notes what is in the way.
+/// Joins the node's group to those that produce its operands, or notes the obstacle.
 void NodeGroups::consider_operands(std::uint32_t i) {
   for (std::size_t k = 0; k < node(i).operands.size(); ++k) {
     const Value operand = node(i).operands[k];
@@ -286,7 +286,7 @@ std::vector<Separation> NodeGroups::take_separations() {
   std::erase_if(separations_, [&](const Separation& each) {
     return group_of(index_of(each.value.node)) == group_of(index_of(each.reader));
   });
-  // What was noted first of an edge stays.
+  // Only the first note per edge stays.
   std::map<std::pair<NodeId, Value>, Separation> by_edge;
   for (const Separation& each : separations_) by_edge.try_emplace({each.reader, each.value}, each);
   std::vector<Separation> kept;

@@ -11,23 +11,23 @@
 
 namespace millrace {
 
-/// The nodes of a graph in groups, each of which becomes a region: every computing node is in one. An index view is in
-/// one only if somebody needs its elements in memory.
+/// The nodes of a graph in groups, each of which becomes a region. Every computing node is in one group. An index view
+/// is in a group only if some node needs its elements in memory.
 class NodeGroups {
  public:
   static constexpr std::uint32_t kNone = ~0u;
 
-  /// Refers to the graph. O(nodes * operands), except for searches for cycles.
+  /// Keeps a reference to the graph. O(nodes * operands), except for searches for cycles.
   explicit NodeGroups(const Graph&);
 
-  /// The node's group; kNone for sources, reshapes and index views that nobody needs in memory.
+  /// The node's group; kNone for sources, reshapes, and index views whose elements no node needs in memory.
   std::uint32_t group_of(std::uint32_t node);
-  /// The group that produces what is in memory behind `operand`, looking through views and reshapes; kNone for inputs
-  /// and constants.
+  /// The group that stores the memory from which `operand` is read, looking through views and reshapes; kNone for
+  /// inputs and constants.
   std::uint32_t producer_group(Value operand) { return group_of(index_of(stored_value(operand).node)); }
-  /// In graph order.
+  /// The group's nodes, in graph order.
   const std::vector<std::uint32_t>& members(std::uint32_t group) const { return groups_[group]; }
-  /// Why they are together.
+  /// Why the group's nodes are together.
   const std::vector<std::string>& reasons(std::uint32_t group) const { return reasons_[group]; }
   /// Whether a node reads it, or it is an output or a variable's new value.
   bool is_read(std::uint32_t node) const { return !users_[node].empty() || is_output_[node]; }
@@ -56,13 +56,13 @@ class NodeGroups {
 
   const Graph& graph_;
   std::vector<std::set<std::uint32_t>> users_;
-  std::vector<std::vector<std::uint32_t>> groups_;  // by representative
-  std::vector<std::int64_t> instructions_;          // by group, of its bodies
+  std::vector<std::vector<std::uint32_t>> groups_;  // keyed by representative
+  std::vector<std::int64_t> instructions_;          // per group: the instructions of its bodies
   std::vector<std::uint32_t> parent_;
-  std::vector<std::uint32_t> root_;  // by group: the one node that is neither elementwise nor a view
+  std::vector<std::uint32_t> root_;  // per group: the one node that is neither elementwise nor a view
   std::vector<std::vector<std::string>> reasons_;
-  std::vector<Separation> separations_;  // also of groups that another edge has joined since
-  std::vector<bool> is_output_;          // or a variable's new value
+  std::vector<Separation> separations_;  // may include groups that another edge has joined since
+  std::vector<bool> is_output_;          // including variables' new values
 };
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Records the bodies of elementwise nodes, and estimates their size for the limits on regions.
 #include "graph/dispatch/node_instructions.h"
 
 #include "graph/dispatch/views.h"
@@ -9,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// Whether elements that are neighbours in the view's last dim are not neighbours in memory.
+/// Whether adjacent elements of the view's last dim are apart in memory.
 bool stands_apart(const Graph& graph, const Node& node) {
   const std::size_t rank = node.results[0].shape.rank();
   if (!is_index_view(node) || rank == 0) return false;
@@ -23,8 +24,8 @@ bool stands_apart(const Graph& graph, const Node& node) {
   return false;
 }
 
-/// The cost of loading an operand that no node accounts for: widening it, and one address per lane if the elements of a
-/// view are not adjacent.
+/// The cost of loading an operand that no node accounts for: widening it, and one address per SIMD lane if the elements
+/// of a view are not adjacent.
 std::int64_t load_instructions(const Graph& graph, Value operand) {
   constexpr std::int64_t kApart = 26;  // instructions for the addresses of lanes that are apart
   const Node& node = graph.nodes[operand.node];

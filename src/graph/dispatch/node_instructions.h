@@ -9,14 +9,14 @@
 
 namespace millrace {
 
-/// Whether the node computes each element of its results from those of its operands at the same place.
+/// Whether each element of the node's results depends only on the elements of its operands at the same place.
 bool is_elementwise(const Node&);
 
 /// Records the body of an elementwise node.
 BodyValue record_body(BodyBuilder&, const Node&, std::span<const BodyValue> operands);
 
-/// About how many instructions an elementwise node adds to the body that it is fused into, with loads of what no other
-/// node accounts for; 0 for others.
+/// An estimate of the instructions that an elementwise node adds to the body into which it is fused, including loads
+/// that no other node accounts for; 0 for other nodes.
 std::int64_t body_instructions(const Graph&, const Node&);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decides which operands of concats and pads are computed directly in the result, so that no copy remains.
 #include "graph/dispatch/place_parts.h"
 
 #include <algorithm>
@@ -28,11 +29,11 @@ SizeExpr product(const Shape& shape, std::size_t first, std::size_t end) {
   return result;
 }
 
-/// Where an operand belongs in the result of a concat or pad.
+/// The place of an operand in the result of a concat or pad.
 struct Place {
   Value whole;
-  std::vector<SizeExpr> begins;  // along each axis
-  bool has_border = false;       // of a pad, which other kernels store
+  std::vector<SizeExpr> begins;  // its offset along each axis
+  bool has_border = false;       // whether it is a pad's, whose border other kernels store
 };
 
 class PartPlacer {
@@ -65,10 +66,10 @@ class PartPlacer {
   }
 
  private:
-  /// What stores a value by one nest of loops, in any layout.
+  /// The loop nest that stores a value in any layout.
   struct Nest {
     bool is_product = false, is_map = true;
-    std::int64_t instructions = 0;  // of its elementwise nodes
+    std::int64_t instructions = 0;  // in its elementwise nodes
   };
 
   const Node& node_of(Value value) const { return graph_.nodes[value.node]; }
@@ -117,14 +118,14 @@ class PartPlacer {
     }
   }
 
-  /// Says why the operand cannot be stored there; empty if it can, and then it is.
+  /// Places the operand, and returns an empty text; if it cannot be stored there, returns the reason.
   std::string place_operand(Value operand, const Place& place) {
     std::string reason = find_obstacle(operand);
     if (!reason.empty()) return reason;
     const Shape &shape = graph_.type(operand).shape, &whole = graph_.type(place.whole).shape;
     const std::vector<SizeExpr> strides = Layout::row_major(whole).strides;
     StoragePart part{place.whole, 0};
-    SizeExpr length = 1;  // from the first element to the last
+    SizeExpr length = 1;  // the span from the first element to the last
     for (std::size_t d = shape.rank(); d-- > 0;) {
       part.offset_elements = place.begins[d] * strides[d] + part.offset_elements;
       length = (shape[d] - 1) * strides[d] + length;
@@ -140,8 +141,8 @@ class PartPlacer {
     return "";
   }
 
-  /// Adds the rows that the operand has there, from the outermost on; none if its elements are side by side. Says why
-  /// it cannot be stored in them.
+  /// Adds the rows in which the operand is stored there, from the outermost on; none if its elements are adjacent.
+  /// Returns the reason if it cannot be stored in rows.
   std::string find_rows(Value operand, const Place& place, const std::vector<SizeExpr>& strides,
                         std::vector<StoragePart::Rows>& rows) const {
     const Shape &shape = graph_.type(operand).shape, &whole = graph_.type(place.whole).shape;
@@ -164,11 +165,11 @@ class PartPlacer {
     return reason;
   }
 
-  /// Whether it shows in the sizes that rows of the operand, and what is before and behind them, are no longer than the
-  /// pitch. What writes the result could not be told from what does not, else.
+  /// Whether the sizes show that the operand's rows, and what is before and after them, are no longer than the pitch.
+  /// Otherwise nobody could tell what writes the result from what does not.
   static bool are_known_to_fit(const Shape& shape, const Place& place, const Shape& whole,
                                const std::vector<SizeExpr>& strides) {
-    SizeExpr row = 1;  // from its first element to its last
+    SizeExpr row = 1;  // the span from its first element to its last
     for (std::size_t d = shape.rank(); d-- > 0;) {
       const SizeExpr &begin = place.begins[d], behind = whole[d] - shape[d] - begin;
       row = (shape[d] - 1) * strides[d] + row;
@@ -193,7 +194,7 @@ class PartPlacer {
     return "";
   }
 
-  /// Why the operand cannot be stored in rows with gaps between them.
+  /// Why the operand cannot be stored in rows with gaps between them; empty if it can.
   std::string find_row_obstacle(Value operand, const SizeExpr& num_rows, const SizeExpr& row, bool has_border) const {
     const Value storage = dispatch_.storage_of(operand);
     const std::string name = value_text(graph_, operand);
@@ -207,7 +208,7 @@ class PartPlacer {
       return fmt::format("rows of {} are short, and it takes less time to compute them side by side", name);
     }
     if (num_rows.lower_bound() < 1) {
-      return fmt::format("{} may have no rows; say so of its dims, if they have: at_least(1)", name);
+      return fmt::format("{} may have no rows; if its dims are never 0, promise it: at_least(1)", name);
     }
     return "";
   }
@@ -244,9 +245,9 @@ class PartPlacer {
   DispatchGraph& dispatch_;
   const Graph& graph_;
   std::set<Value> outputs_;                // the values that own their storage
-  std::map<Value, std::size_t> num_uses_;  // by storage
-  std::map<Value, Nest> nests_;            // by what they store
-  std::set<Value> wholes_;                 // results whose memory has operands in it
+  std::map<Value, std::size_t> num_uses_;  // keyed by storage
+  std::map<Value, Nest> nests_;            // keyed by the value that they store
+  std::set<Value> wholes_;                 // results whose memory holds operands
 };
 
 }  // namespace

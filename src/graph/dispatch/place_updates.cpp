@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decides which results overwrite an operand or a variable in place, so that no copy remains.
 #include "graph/dispatch/place_updates.h"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ class UpdatePlacer {
       if (region.copy_reason.empty()) dispatch_.in_place[region.outputs[0]] = operand;
     }
     for (const GraphUpdate& update : graph_.updates) {
-      if (dispatch_.storage_of(update.value) == Value{update.variable, 0}) continue;  // keeps its value
+      if (dispatch_.storage_of(update.value) == Value{update.variable, 0}) continue;  // the value stays as it is
       std::string reason = place(update);
       if (!reason.empty()) dispatch_.copied_updates.push_back({update, std::move(reason)});
     }
@@ -54,7 +55,7 @@ class UpdatePlacer {
   bool is_variable(Value value) const { return std::holds_alternative<VariableNode>(graph_.nodes[value.node].what); }
   std::string name(Value value) const { return value_text(graph_, value); }
 
-  /// The scatter that is the region; null if it is none.
+  /// The region's scatter; null if it is another region.
   const Node* scattered(const Region& region) const {
     const Node& node = graph_.nodes[region.nodes[0]];
     return region.nodes.size() == 1 && is_scatter(node) ? &node : nullptr;
@@ -64,7 +65,7 @@ class UpdatePlacer {
     return std::holds_alternative<LoopNode>(graph_.nodes[region.nodes[0]].what);
   }
 
-  /// A loop's condition and states begin in the memory of its operands, or with a copy of them.
+  /// Places a loop's condition and states: each begins in the memory of the loop's operand, or with a copy of it.
   void place_state(RegionId id) {
     Region& region = dispatch_.regions[id];
     const Node& loop = graph_.nodes[region.nodes[0]];
@@ -84,14 +85,14 @@ class UpdatePlacer {
     }
   }
 
-  /// Whether the value is a loop's state that begins as the variable, which the loop reads only there.
+  /// Whether the value is a loop's state that begins with the variable's memory, which the loop reads only there.
   bool continues(const Region& region, Value state, Value variable) const {
     if (!is_loop(region)) return false;
     const Value first = graph_.nodes[region.nodes[0]].operands[state.result + 1];
     return dispatch_.storage_of(first) == variable && reads_once(region, variable);
   }
 
-  /// Why no region may store something else in the memory of `old`, an operand of this one; empty if this one may.
+  /// Why no other result may be stored in the memory of `old`, an operand of this region; empty if it may.
   std::string find_obstacle(RegionId id, Value old, std::optional<Value> stored) const {
     const Node& node = graph_.nodes[old.node];
     if (std::holds_alternative<InputNode>(node.what)) return name(old) + " is an input";
@@ -111,7 +112,7 @@ class UpdatePlacer {
     return reads_once(dispatch_.regions[id], old) ? "" : fmt::format("{} is another operand, too", name(old));
   }
 
-  /// Values that are stored in the memory of this one.
+  /// Values that are stored in this value's memory.
   std::vector<Value> parts_of(Value whole) const {
     std::vector<Value> all, open = {whole};
     while (!open.empty()) {
@@ -159,8 +160,8 @@ class UpdatePlacer {
     return found;
   }
 
-  /// Lets an elementwise region store its result in the memory of an operand that it reads last, in every order:
-  /// otherwise it would have to wait for who else reads that.
+  /// Lets an elementwise region overwrite an operand, if the region is the operand's last reader in every order:
+  /// otherwise it would have to wait for the other readers.
   void replace_operand(RegionId id) {
     const Region& region = dispatch_.regions[id];
     if (region.outputs.size() != 1 || dispatch_.in_place.contains(region.outputs[0])) return;
@@ -174,7 +175,7 @@ class UpdatePlacer {
     }
   }
 
-  /// Who needs the value after the region has begun.
+  /// Who needs the value after the region has begun; empty if nobody does.
   std::string find_later_need(RegionId id, Value old) const {
     if (outputs_.contains(old) && !is_variable(old)) return name(old) + " is an output, too";
     for (const auto& [variable, value] : graph_.updates) {
@@ -186,7 +187,7 @@ class UpdatePlacer {
     return fmt::format("{} is read later by {}", name(old), dispatch_.regions[readers->second.back()].name);
   }
 
-  /// Whether one operand, and only one, is in the memory of `old`: of a scatter, the one that it changes.
+  /// Whether exactly one operand is in the memory of `old`; for a scatter, it must be the one that the scatter changes.
   bool reads_once(const Region& region, Value old) const {
     const auto is_old = [&](Value operand) { return dispatch_.storage_of(operand) == old; };
     if (const Node* scatter = scattered(region)) {
@@ -196,8 +197,8 @@ class UpdatePlacer {
     return std::ranges::count_if(region.inputs, is_old) == 1;
   }
 
-  /// Whether the region reads `old` only at the point that it stores: elementwise ops and an iota, nothing behind a
-  /// view. An application's own kernel may be cut into several, each of which reads.
+  /// Whether the region reads `old` only at the point that it stores: elementwise ops and an iota, without views. An
+  /// application's own kernel may be split into several kernels, and each of them reads.
   bool is_pointwise(const Region& region, Value old) const {
     return region.outputs.size() == 1 && std::ranges::all_of(region.nodes, [&](NodeId id) {
              const Node& node = graph_.nodes[id];
@@ -207,13 +208,13 @@ class UpdatePlacer {
            });
   }
 
-  /// Stores the variable's new value in the variable, or says why that cannot be.
+  /// Stores the variable's new value in the variable, or returns the reason why that is not possible.
   std::string place(const GraphUpdate& update) {
     const Value variable{update.variable, 0}, stored = dispatch_.storage_of(update.value);
     const Node& node = graph_.nodes[stored.node];
     if (std::holds_alternative<InputNode>(node.what)) return name(update.value) + " is an input";
     if (std::holds_alternative<ConstantNode>(node.what)) return name(update.value) + " is a constant";
-    // The first value in the memory of the new one, which scatters have changed since.
+    // The first value in the memory of the new one, before scatters changed it.
     const Value first = dispatch_.memory_of(stored);
     if (is_variable(first)) {
       return first == stored ? name(update.value) + " is a variable"
@@ -242,7 +243,7 @@ class UpdatePlacer {
     return "";
   }
 
-  /// Says why a scatter of a variable copies it, if it does.
+  /// If the scatter of a variable is a copy, notes why.
   void explain_copy(Region& region) const {
     const Node* scatter = scattered(region);
     if (scatter == nullptr || !region.copy_reason.empty()) return;
@@ -259,10 +260,10 @@ class UpdatePlacer {
 
   DispatchGraph& dispatch_;
   const Graph& graph_;
-  std::map<Value, std::vector<RegionId>> readers_;  // by storage, in order
+  std::map<Value, std::vector<RegionId>> readers_;  // keyed by storage, in order
   std::map<Value, RegionId> writers_;
-  std::map<Value, std::vector<Value>> parts_;  // of concats and pads: the operands in their memory
-  std::set<Value> outputs_;                    // by storage
+  std::map<Value, std::vector<Value>> parts_;  // concat or pad -> the operands in its memory
+  std::set<Value> outputs_;                    // keyed by storage
 };
 
 }  // namespace

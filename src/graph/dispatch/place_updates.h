@@ -6,8 +6,9 @@
 namespace millrace {
 
 /// Lets scatters and elementwise regions change their operands in place, and regions store the new values of variables
-/// in these. Says why for what stays a copy. Why here: after place_parts, as what is a part of a concat has its memory
-/// already. O(regions * operands * log), and for an elementwise region the regions between the readers of its operand.
+/// in the variables. Each copy that remains gets a reason. Why here: after place_parts, because a part of a concat has
+/// its memory by then. O(regions * operands * log), plus, per elementwise region, the regions between the readers of
+/// its operand.
 void place_updates(DispatchGraph&);
 
 }  // namespace millrace

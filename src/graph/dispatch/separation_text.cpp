@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Explains to people why two neighbours are two kernels, and what would join them.
 #include <fmt/format.h>
 
 #include "millrace/graph/dispatch.h"
@@ -12,7 +13,7 @@ bool is_broadcast(const Node& node) {
   return op != nullptr && op->op == Op::broadcast;
 }
 
-/// The rule as it applies to an edge, and what would help.
+/// The rule applied to an edge, and a remedy.
 std::string rule_text(const Graph& graph, const Separation& edge) {
   const auto node = [&] { return node_text(graph, edge.node); };
   const auto other = [&] { return node_text(graph, edge.other); };
@@ -28,7 +29,7 @@ std::string rule_text(const Graph& graph, const Separation& edge) {
     case JoinRule::kBehindView:
       if (is_broadcast(graph.nodes[edge.node])) {
         return fmt::format(
-            "{} needs each element at several points, by {}; nothing helps where it is a reduction's result, else "
+            "{} needs each element at several points, by {}; nothing helps if it is a reduction's result, otherwise "
             "broadcast before {}",
             other(), node(), value());
       }
@@ -70,12 +71,12 @@ std::string rule_text(const Graph& graph, const Separation& edge) {
     case JoinRule::kTooManyNodes:
       return fmt::format(
           "they have {} nodes together, a dispatch has at most {}; fewer nodes would help, but one more "
-          "pass over memory is cheap next to so many",
+          "pass over memory is cheap by comparison",
           edge.found, edge.limit);
     case JoinRule::kTooManyInstructions:
       return fmt::format(
           "they take about {} instructions together, a kernel at most {}; simpler functions would help, "
-          "but one more pass over memory is cheap next to so many",
+          "but one more pass over memory is cheap by comparison",
           edge.found, edge.limit);
   }
   return {};

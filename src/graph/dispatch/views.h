@@ -8,12 +8,12 @@
 
 namespace millrace {
 
-/// Whether reading kernels can look through the node by composing index maps: transpose, broadcast, slice.
+/// Whether kernels can read through the node by composing index maps: transpose, broadcast, slice.
 bool is_index_view(const Node&);
 /// Whether the node is a view that shares its operand's storage: reshape.
 bool is_storage_view(const Node&);
 
-/// The attributes of an iota; null for other nodes. Its elements follow from their indices, so that a kernel can
+/// The attributes of an iota; null for other nodes. Its elements depend only on their indices, so that a kernel can
 /// compute them where it reads them.
 const IotaAttrs* iota_attributes(const Node&);
 

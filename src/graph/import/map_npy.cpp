@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Maps a NumPy file's elements instead of copying them, where their order in the file allows it.
 #include <cstdint>
 #include <optional>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file is "\x93NUMPY", two bytes of version, the header's length (2 bytes in version 1, otherwise 4), the header, and
-// the elements. The header is a Python dict: "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n".
+// Reads and writes NumPy files. A file is "\x93NUMPY", two bytes of version, the header's length (2 bytes in version 1,
+// otherwise 4), the header, and the elements. The header is a Python dict: "{'descr': '<f4', 'fortran_order': False,
+// 'shape': (2, 3), }
+// ".
 #include "millrace/graph/npy.h"
 
 #include <algorithm>
@@ -38,7 +40,7 @@ struct Header {
   std::vector<std::uint64_t> shape;
 };
 
-/// What is wrong with a header, or nothing.
+/// The problem with a header; empty if there is none.
 using Problem = std::string;
 
 Problem problem(std::string_view field, TextReader& text, std::string_view expected) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads and writes safetensors files, and checks that every byte of the data belongs to one tensor.
 #include "millrace/graph/safetensors.h"
 
 #include <algorithm>
@@ -48,24 +49,24 @@ Result<TensorType> read_type(const std::string& where, const HeaderEntry& entry)
     return unimplemented(
         fmt::format("{}: dtype '{}' is not known; convert the tensor", where, printable(*entry.dtype)));
   }
-  if (!entry.shape) return data_loss(fmt::format("{}: shape is no list of sizes", where));
+  if (!entry.shape) return data_loss(fmt::format("{}: shape is not a list of sizes", where));
   TensorType type{*known, {}};
   MILLRACE_TRY_ASSIGN(type.shape, shape_of(where, *entry.shape));
   return type;
 }
 
-/// A tensor as the header states it, occupying bytes [begin, end) of the data.
+/// A tensor as the header describes it, in bytes [begin, end) of the data.
 struct Stated {
   TensorType type;
   std::uint64_t begin = 0, end = 0;
 };
 
-/// `data_bytes` is the size of the data, or empty if a pipe does not tell.
+/// `data_bytes` is the size of the data; empty if it is unknown (a pipe).
 Result<Stated> read_entry(const std::string& where, const HeaderEntry& entry, std::optional<std::uint64_t> data_bytes) {
-  if (!entry.is_object) return data_loss(fmt::format("{}: the entry is no JSON object", where));
+  if (!entry.is_object) return data_loss(fmt::format("{}: the entry is not a JSON object", where));
   MILLRACE_TRY_ASSIGN(TensorType type, read_type(where, entry));
   const auto& range = entry.data_offsets;
-  if (!range || range->size() != 2) return data_loss(fmt::format("{}: data_offsets is no pair of offsets", where));
+  if (!range || range->size() != 2) return data_loss(fmt::format("{}: data_offsets is not a pair of offsets", where));
   const std::uint64_t begin = (*range)[0], end = (*range)[1];
   if (begin > end || end > data_bytes.value_or(end)) {
     const std::string place = data_bytes ? fmt::format("within the {} data bytes", *data_bytes) : "in order";
@@ -95,7 +96,7 @@ Status check_coverage(const std::string& where, const Front& front) {
   std::uint64_t end = 0;
   for (const auto& [begin, next] : ranges) {
     if (begin != end) {
-      return data_loss(fmt::format("{}: bytes [{}, {}) are of {}, expected each byte in one; write the file anew",
+      return data_loss(fmt::format("{}: bytes [{}, {}) belong to {}, expected each byte in one; write the file anew",
                                    where, std::min(begin, end), std::max(begin, end),
                                    begin < end ? "two tensors" : "no tensor"));
     }
@@ -107,7 +108,7 @@ Status check_coverage(const std::string& where, const Front& front) {
 Result<Front> read_header(const std::string& where, std::span<const std::byte> text,
                           std::optional<std::uint64_t> data_bytes) {
   const std::optional<SafetensorsHeader> header = parse_safetensors_header(text);
-  if (!header) return data_loss(fmt::format("{}: the header is no JSON object", where));
+  if (!header) return data_loss(fmt::format("{}: the header is not a JSON object", where));
   if (header->repeated) {
     return data_loss(fmt::format("{}: the header has '{}' twice", where, printable(*header->repeated)));
   }
@@ -251,7 +252,7 @@ static Status write_file_of(const std::string& path, const std::map<std::string,
     offset += entry.bytes.size();
   }
   text += text.empty() ? "{}" : "}";
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns what follows
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns the data
   const std::uint64_t length = text.size();
   text.insert(0, reinterpret_cast<const char*>(&length), sizeof length);
   parts[0] = std::as_bytes(std::span<const char>(text));

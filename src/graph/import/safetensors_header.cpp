@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the JSON header through the parser's events, without building a tree of values.
 #include "graph/import/safetensors_header.h"
 
 #include <utility>
@@ -71,7 +72,7 @@ class HeaderReader final : public Json::json_sax_t {
     member_.clear();
   }
 
-  /// A value that is not used where it appears. The last of duplicate members counts.
+  /// Ignores a value that has no meaning here. The last of duplicate members counts.
   bool other() {
     if (entry_ == nullptr) return true;
     if (depth_ == 2 && member_ == "dtype") entry_->dtype.reset();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks that readers of tensor files share: shapes, sizes and bools that come from outside.
 #include "graph/import/tensor_file.h"
 
 #include <algorithm>

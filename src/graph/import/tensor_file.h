@@ -13,12 +13,12 @@
 
 namespace millrace {
 
-/// The shape stated by a file. Fails above kMaxRank dims, or at 2^48 elements. `where` begins the message.
+/// The shape that a file gives. Fails above kMaxRank dims, or at 2^48 elements. `where` begins the message.
 Result<Shape> shape_of(const std::string& where, std::span<const std::uint64_t> dims);
 
-/// Tells that a file holds `found`, such as "3 bytes", for elements of that type.
+/// The error for a file that holds `found`, such as "3 bytes", in place of the elements of that type.
 Status wrong_file_size(const std::string& where, const TensorType&, std::string_view found);
-/// Checks that a file holds as many bytes as the type has.
+/// Checks that a file holds exactly the bytes of the type.
 Status check_file_size(const std::string& where, const TensorType&, std::uint64_t found);
 
 /// Whether every byte is a valid bool, 0 or 1.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Saves a session's variables to a safetensors file, and restores them.
 #include "millrace/graph/variable_file.h"
 
 #include <fmt/format.h>
@@ -40,8 +41,8 @@ Status restore_variables(Session& session, const std::string& path) {
       const TensorType& found = entries[name].type;
       if (found == type) continue;
       return invalid_argument(
-          fmt::format("restore variables: '{}' in '{}' is {}, expected {}; give what was saved of "
-                      "this program",
+          fmt::format("restore variables: '{}' in '{}' is {}, expected {}; give a file that was saved "
+                      "by this program",
                       printable(name), printable(path), found.to_text(), type.to_text()));
     }
     for (const auto& [name, entry] : entries) MILLRACE_TRY(session.set(name, bind(entry.bytes)));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Loads and stores single elements of constants while a pass computes them on the host.
 #include "graph/passes/constant_elements.h"
 
 #include <cstring>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The last pass: removes the nodes that other passes left without a reader.
 #include "base/guard_allocations.h"
 #include "graph/passes/rewriter.h"
 #include "millrace/graph/passes.h"

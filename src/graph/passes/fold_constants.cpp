@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes small nodes of constants on the host while compiling.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -17,7 +18,7 @@
 namespace millrace {
 namespace {
 
-/// The folder computes element by element; for more elements, a kernel is much faster.
+/// Folding computes element by element; for more elements, a kernel is much faster.
 constexpr std::int64_t kMaxFoldedElements = 64 * 1024;
 
 using Bytes = std::vector<std::byte>;
@@ -90,7 +91,7 @@ class Folder {
     return {};
   }
 
-  /// transpose and slice: copies each element from the place that the view gives it.
+  /// Copies each element of a transpose or slice from its place in the operand.
   void fold_view(const Node& node, Bytes& result) const {
     const auto& op = std::get<OpNode>(node.what);
     const SharedBytes& from = constant(node.operands[0])->data;
@@ -106,7 +107,7 @@ class Folder {
     }
   }
 
-  /// The first source element, and the source stride of each result dim.
+  /// The index of the first source element, and the source stride of each result dim.
   std::pair<std::int64_t, std::vector<std::int64_t>> source_walk(const Node& node, const OpNode& op) const {
     const Layout layout = Layout::row_major(graph_.type(node.operands[0]).shape);
     std::vector<std::int64_t> strides;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Common subexpression elimination: equal nodes become one.
 #include <map>
 #include <xxhash.h>
 
@@ -11,7 +12,7 @@
 namespace millrace {
 namespace {
 
-/// Equal nodes have equal keys. Unequal nodes may share a key; `equal` tells them apart.
+/// Equal nodes have equal keys. Unequal nodes may share a key; then `equal` compares them.
 std::string key_of(const Node& node) {
   std::string key = kind_name(node);
   if (const auto* op = std::get_if<OpNode>(&node.what)) key += to_text(op->attributes);

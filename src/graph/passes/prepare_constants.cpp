@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Splits off the part of a graph that depends on constants alone and is costly, for the setup that loading runs once.
 #include "graph/passes/prepare_constants.h"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ bool is_elementwise_op(const Node& node) { return as_op(node) != nullptr && has_
 bool is_view(const Node& node) { return is_index_view(node) || is_storage_view(node); }
 bool is_iota(const Node& node) { return as_op(node) != nullptr && as_op(node)->op == Op::iota; }
 
-/// About as much as exp takes; fewer instructions are cheaper than a load that misses the caches.
+/// About the cost of exp; fewer instructions are cheaper than a load that misses the caches.
 constexpr std::int64_t kCostlyInstructions = 16;
 
 bool is_costly(const Graph& graph, const Node& node) {
@@ -39,7 +40,7 @@ bool is_costly(const Graph& graph, const Node& node) {
   return estimate_instructions(b.finish()) >= kCostlyInstructions;
 }
 
-/// Whether all indices of a gather or scatter are known, and name elements of the axis.
+/// Whether all indices of a gather or scatter are known, and within the axis.
 bool are_indices_known(const Graph& graph, const Node& node, const GatherAttrs& attributes) {
   const auto* indices = std::get_if<ConstantNode>(&graph.nodes[node.operands[1].node].what);
   if (indices == nullptr || indices->prepared) return false;
@@ -78,12 +79,12 @@ class ConstantTaker {
   }
 
  private:
-  /// What is known of a node's results.
+  /// What is known about a node's results.
   struct Kind {
     bool is_constant = false;
-    bool is_work = false;         // to compute it takes more than to read it
-    bool is_cheap = true;         // a reader that is elementwise can compute it on the way
-    std::int64_t read_bytes = 0;  // of the constants of many elements that it depends on
+    bool is_work = false;         // computing it costs more than reading it
+    bool is_cheap = true;         // an elementwise reader can compute it while it loads
+    std::int64_t read_bytes = 0;  // the bytes of the large constants that it depends on
   };
 
   Kind kind_of(const Node& node) const {
@@ -113,8 +114,8 @@ class ConstantTaker {
     return kind;
   }
 
-  /// A value that something else than constants needs. Views of it stay where they are. A reader that computes it on
-  /// the way, from fewer bytes than it has, is better off so.
+  /// Notes that a node which does not depend on constants alone reads the value. Views of the value stay in the graph.
+  /// So does a value that its reader can compute while it loads, from fewer bytes than the value has: that is cheaper.
   void note_read(Value value, const Node* reader) {
     while (kinds_[value.node].is_work && is_view(graph_.nodes[value.node]))
       value = graph_.nodes[value.node].operands[0];
@@ -163,7 +164,7 @@ class ConstantTaker {
     return setup;
   }
 
-  /// Constants without bytes stand for the chosen values. What nobody reads any more is left behind.
+  /// Replaces the chosen values with constants without bytes. Nodes without a reader are left behind.
   void replace_chosen() {
     GraphRewriter rewriter(graph_);
     std::map<Value, std::uint32_t> numbers;
@@ -189,7 +190,8 @@ class ConstantTaker {
   std::vector<Value> chosen_;
 };
 
-/// Lets an outer graph compute what a body's constants give: it becomes an operand of the loop or the condition.
+/// Moves what a body computes from constants into the graph around it; the value becomes an operand of the loop or
+/// condition.
 class BodyHoister {
  public:
   BodyHoister(Graph& graph, std::uint64_t max_bytes, std::vector<UnpreparedConstant>& unprepared)

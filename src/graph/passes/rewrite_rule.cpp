@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the rows of simplify_rules.inc and matches them against a graph.
 #include "graph/passes/rewrite_rule.h"
 
 #include <bit>
@@ -74,7 +75,7 @@ class TermParser {
   std::size_t at_ = 0;
 };
 
-/// Equality that distinguishes -0 from 0.
+/// Equality of numbers that distinguishes -0 from 0.
 bool same_number(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
 bool match_term(const Graph& graph, const RuleTerm& term, Value value, RuleBindings& bindings);

@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// A term of a rewrite rule: an op of terms, a variable, or a number.
+/// A term of a rewrite rule: an op applied to terms, a variable, or a number.
 struct RuleTerm {
   enum class Kind { kOp, kVariable, kNumber } kind = Kind::kNumber;
   Op op{};
@@ -40,7 +40,7 @@ using RuleBindings = std::map<char, Value>;
 /// Matches the pattern at node `id`, trying both operand orders of commutative ops.
 std::optional<RuleBindings> match(const Graph&, const RewriteRule&, NodeId id);
 
-/// The one value of all elements, if `value` is a constant, or a broadcast of one, whose elements are equal.
+/// The common value of all elements, if `value` is a constant with equal elements, or a broadcast of one.
 std::optional<double> splat_value(const Graph&, Value value);
 
 }  // namespace millrace

@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-/// Rebuilds a graph node by node. The pass visits each old node, whose operands are already new, and says what replaces
-/// its results. Nodes that it does not copy are dropped.
+/// Rebuilds a graph node by node. The pass visits each old node, whose operands are already new, and decides what
+/// replaces its results. Nodes that it does not copy are dropped.
 class GraphRewriter {
  public:
   explicit GraphRewriter(const Graph& old) : old_(old) {
@@ -22,7 +22,7 @@ class GraphRewriter {
   }
 
   const Graph& graph() const { return new_; }
-  /// The new value for an old one that has been kept or replaced.
+  /// The new value for an old one that was kept or replaced.
   Value map(Value value) const { return values_[value.node][value.result]; }
   /// Node `id` with its operands mapped.
   Node mapped(NodeId id) const {
@@ -30,20 +30,21 @@ class GraphRewriter {
     for (Value& operand : node.operands) operand = map(operand);
     return node;
   }
-  /// The new graph's scopes, those of the old one and what the pass adds.
+  /// The new graph's scopes: those of the old graph and those that the pass adds.
   ScopeTable& scopes() { return new_.scopes; }
-  /// Appends the node without names; it gets names when it replaces an old node, and then a scope if it has none.
+  /// Appends the node without names. When it replaces an old node, it gets that node's names, and its scope if it has
+  /// none.
   NodeId append(Node node) {
     node.names.clear();
     return new_.nodes.push_back(std::move(node));
   }
-  /// Lets the results of `as` stand for the results of old node `id`.
+  /// Replaces the results of old node `id` with those of `as`.
   void keep(NodeId id, NodeId as) {
     for (std::uint32_t i = 0; i < old_.nodes[id].results.size(); ++i) values_[id].push_back({as, i});
     hand_names(id, as);
   }
   void copy(NodeId id) { keep(id, append(mapped(id))); }
-  /// Lets the value stand for one result of old node `id`, which has been kept, and gives it that result's name.
+  /// Replaces one result of old node `id`, which was kept, with the value, and gives the value that result's name.
   void replace_result(NodeId id, std::uint32_t result, Value value) {
     give_scope(old_.nodes[id]);
     const Value kept = std::exchange(values_[id][result], value);
@@ -54,7 +55,7 @@ class GraphRewriter {
     std::swap(node.names[value.result], names[kept.result]);
     node.scope = new_.nodes[kept.node].scope;
   }
-  /// Lets the value stand for old node `id`, which has one result.
+  /// Replaces old node `id`, which has one result, with the value.
   void replace(NodeId id, Value value) {
     values_[id] = {value};
     hand_names(id, value.node);
@@ -80,7 +81,7 @@ class GraphRewriter {
     node.scope = old.scope;  // a name is unique within its scope
   }
 
-  /// Gives nodes that were appended for an old one its scope and its origin.
+  /// Gives the nodes that were appended for an old node its scope and its origin.
   void give_scope(const Node& old) {
     for (; num_with_scope_ < new_.nodes.size(); ++num_with_scope_) {
       Node& node = new_.nodes[NodeId(num_with_scope_)];

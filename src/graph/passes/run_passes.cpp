@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs a list of passes, and verifies, times and dumps the graph after each.
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
@@ -9,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// Bodies first: what a body does not need, its graph may not need either.
+/// Bodies first: what a body no longer needs, its graph may not need either.
 Status run_on_all(const GraphPass& pass, Graph& graph) {
   for (Node& node : graph.nodes) {
     for (std::shared_ptr<const Graph>* body : bodies_of(node)) {

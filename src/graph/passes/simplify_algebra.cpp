@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Applies the algebraic rules of simplify_rules.inc and the rules on views until nothing changes.
 #include <cstring>
 
 #include "base/guard_allocations.h"
@@ -55,7 +56,7 @@ class Simplifier {
     return std::nullopt;
   }
 
-  /// Builds the replacement's nodes. Every op in a replacement has the type of the whole.
+  /// Builds the replacement's nodes. Every op in a replacement has the type of the whole term.
   Value make(const RuleTerm& term, const RuleBindings& bindings, const TensorType& type) {
     if (term.kind == RuleTerm::Kind::kVariable) return bindings.at(term.variable);
     if (term.kind == RuleTerm::Kind::kNumber) return make_splat(term.number, type);

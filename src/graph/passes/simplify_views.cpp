@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rules that drop views and casts without effect, and join two views into one; simplify_algebra applies them.
 #include "graph/passes/simplify_views.h"
 
 #include "millrace/ops/op_def.h"
@@ -42,7 +43,7 @@ Rewrite join_reshapes(const Graph& graph, NodeId id) {
   if (!op_at(graph, id, Op::reshape) || !op_at(graph, node.operands[0].node, Op::reshape)) return std::nullopt;
   Node joined = node;
   joined.operands = graph.nodes[node.operands[0].node].operands;
-  // The step between may prove sizes equal that cannot be proven equal without it.
+  // The inner reshape may prove sizes equal whose equality cannot be proven without it.
   if (!infer_types(Op::reshape, std::array{graph.type(joined.operands[0])}, op_at(graph, id, Op::reshape)->attributes)
            .ok()) {
     return std::nullopt;

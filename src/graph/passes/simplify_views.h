@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// The result of a rule on views and casts: the value or the node that replaces node `id`. Such rules depend on
-/// attributes.
+/// The result of a rule on views and casts: the value or the node that replaces node `id`. Unlike the rules of
+/// simplify_rules.inc, these depend on attributes.
 struct ViewRewrite {
   std::optional<Value> value;
   std::optional<Node> node;

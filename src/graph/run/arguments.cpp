@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks what a caller binds to a run: names, dtypes, extents, sizes and overlaps.
 #include "graph/run/arguments.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace millrace {
 namespace {
 
-/// The type as it is bound, for a message.
+/// The type with the sizes that are bound, for a message.
 std::string bound_text(const TensorType& type, const SymbolValues& values) {
   const Result<TensorType> bound = bind_type(type, values);
   return bound.ok() ? bound->to_text() : type.to_text();
@@ -45,7 +46,7 @@ std::size_t ArgumentOrder::find(std::string_view name) const {
   return found != by_name_.end() && name_of(*found) == name ? *found : arguments_.size();
 }
 
-/// ": 'w' is missing": the arguments without a binding, by name, or by place where bindings have no names.
+/// ": 'w' is missing": the arguments without a binding, by name, or by position if the bindings have no names.
 std::string ArgumentOrder::missing_text(std::span<const TensorBinding> given) const {
   constexpr std::size_t kMaxShown = 8;
   std::vector<bool> is_given(arguments_.size());
@@ -166,7 +167,7 @@ inline OverlapCheck::ByteSpan OverlapCheck::span_of(const BufferBinding& memory,
   return {is_opaque ? memory.buffer : nullptr, begin, begin + memory.size_bytes, is_output};
 }
 
-/// O(arguments * log(arguments)), and quadratic for a few, where that is faster.
+/// O(arguments * log(arguments)); for few arguments it is quadratic, because that is faster.
 bool OverlapCheck::have_overlaps(std::span<const BufferBinding> memory, std::size_t num_inputs) {
   constexpr std::size_t kFew = 16;
   const bool are_few = memory.size() <= kFew;

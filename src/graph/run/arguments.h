@@ -9,65 +9,64 @@
 #include "graph/run/symbols.h"
 #include "millrace/graph/binding.h"
 
-// What a run checks of each argument before anything executes. Messages begin with "run: ", except those of
-// extents_of.
+// The checks of a run's arguments before anything executes. Messages begin with "run: ", except those of extents_of.
 
 namespace millrace {
 
-/// "a, b"; "none" if there are none.
+/// "a, b"; "none" without arguments.
 std::string names_text(std::span<const Argument> arguments);
 
-/// Whether memory of elements `given` may hold elements of a dtype: 16-bit floats may come as u16, and bools as any
-/// byte.
+/// Whether memory with elements of `given` may hold elements of `expected`: 16-bit floats may be passed as u16, and
+/// bools as any one-byte type.
 bool holds_elements(DType given, DType expected);
 
-/// Brings the bindings of each run into the order of a program's inputs, or of its outputs.
+/// Puts the bindings of each run into the order of a program's inputs, or of its outputs.
 class ArgumentOrder {
  public:
   /// `arguments` must outlive this. `what`: "input" or "output", for messages.
   ArgumentOrder(std::span<const Argument> arguments, const char* what);
-  /// The bindings as they are, or by their names; then the result lasts until the next call. Checks their number.
-  /// O(arguments * log(arguments)), and allocates nothing unless it fails.
+  /// Returns the bindings unchanged, or ordered by their names; the ordered ones last until the next call. Checks their
+  /// number. O(arguments * log(arguments)), and allocates nothing unless it fails.
   Result<std::span<const TensorBinding>> apply(std::span<const TensorBinding> given);
 
  private:
   std::string missing_text(std::span<const TensorBinding> given) const;
-  /// The number of arguments where there is none of that name.
+  /// Returns the number of arguments if none has the name.
   std::size_t find(std::string_view name) const;
 
   std::span<const Argument> arguments_;
   const char* what_;
-  std::vector<std::size_t> by_name_;  // the arguments' numbers, in the order of their names
+  std::vector<std::size_t> by_name_;  // the arguments' indices, sorted by name
   std::vector<TensorBinding> named_;
 };
 
-/// The extents that the caller gave; without any, those of a type that has no symbols.
+/// The extents that the caller gave; without any, those of the type, which then must have no symbols.
 Result<Extents> extents_of(const TensorBinding&, const Argument& input);
 
-/// Checks the dtype. The bits of 16-bit floats may also come as u16, and bools as any byte.
+/// Checks the dtype. 16-bit floats may be passed as u16, and bools as any one-byte type.
 Status check_dtype(const TensorBinding&, const Argument&, const char* what);
 
-/// Checks that the C++ type of what is bound to an output is not const.
+/// Checks that the C++ type bound to an output is not const.
 Status check_writable(const TensorBinding&, const Argument& output);
 
 /// Checks the number of bytes, the alignment, and that the address is not null.
 Status check_memory(const BufferBinding&, std::int64_t expected_bytes, const Argument&, const char* what,
                     const SymbolValues&);
 
-/// Checks that the extents which the caller gave are those of the output's type. Precondition: given.has_extents.
+/// Checks the extents that the caller gave against those of the output's type. Precondition: given.has_extents.
 Status check_output_extents(const TensorBinding&, const Argument& output, const SymbolValues&);
 
-/// Whether arguments share memory: inputs are only read and every output is written, so no output may share bytes with
-/// another argument.
+/// Checks that arguments do not share memory: inputs are only read and every output is written, so no output may share
+/// bytes with another argument.
 class OverlapCheck {
  public:
   explicit OverlapCheck(std::size_t num_arguments) : spans_(num_arguments) {}
-  /// `memory` is the inputs', then the outputs'. Allocates nothing when they are apart.
+  /// `memory` lists the inputs, then the outputs. Allocates nothing if they are disjoint.
   Status check(std::span<const BufferBinding> memory, std::span<const Argument> inputs,
                std::span<const Argument> outputs);
 
  private:
-  /// Bytes [begin, end): addresses of the host, or places in a buffer that the host cannot address.
+  /// Bytes [begin, end): host addresses, or offsets in a buffer that the host cannot address.
   struct ByteSpan {
     const Buffer* opaque = nullptr;
     std::uintptr_t begin = 0, end = 0;

@@ -10,20 +10,20 @@
 
 namespace millrace {
 
-/// A gather or a scatter, whose kernel reports that an index was wrong, but not which.
+/// A gather or a scatter. Its kernel reports that an index was out of range, but not which one.
 struct IndexCheck {
   /// Where the indices can be read after a run.
   struct Place {
-    std::size_t binding = 0;  // of the session
+    std::size_t binding = 0;  // index among the session's bindings
     std::size_t offset_bytes = 0;
     std::optional<std::size_t> size_bytes = {};  // absent: to the binding's end
   };
 
   std::string node;           // "%y = gather"
-  std::string explanation;    // of a function's node: what is told instead of the rest
+  std::string explanation;    // for a node that a function built: replaces the rest
   std::string indices, from;  // the operands: "%i", "%x"
   TensorType indices_type, from_type;
-  std::size_t axis = 0;             // of `from`
+  std::size_t axis = 0;             // the axis of `from`
   std::optional<Place> place = {};  // absent: in the slab, or not in memory
 };
 
@@ -33,9 +33,9 @@ struct NamedBytes {
   SizeExpr size_bytes = 0;
 };
 
-/// What the error messages of a run need to know about the graph. One per variant.
+/// What the error messages of a run need to know about the graph. Each variant has its own.
 struct RunDiagnostics {
-  IdVector<CommandId, std::vector<IndexCheck>> index_checks;  // those that a command's kernel may report
+  IdVector<CommandId, std::vector<IndexCheck>> index_checks;  // the checks that each command's kernel may report
   std::vector<NamedBytes> constants, transients, variables;   // the candidates for the largest one
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// After a failed run, finds the index that was out of range, and says where it came from.
 #include "graph/run/index_checks.h"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ std::string position_text(const Shape& shape, std::size_t position) {
   return "[" + text + "]";
 }
 
-/// One check for one run: types have numbers for symbols.
+/// One check in one run, with numbers in place of symbols.
 class BoundCheck {
  public:
   BoundCheck(const IndexCheck& check, const SymbolValues& values)
@@ -51,7 +52,7 @@ class BoundCheck {
                                               : find_wrong<std::int64_t>(bytes, extent());
   }
 
-  /// The message when the indices cannot be read: one of them is wrong.
+  /// The message. Without `wrong`, because the indices cannot be read, it says only that one of them is wrong.
   std::string text(const std::optional<WrongIndex>& wrong) const {
     if (!check_.explanation.empty()) return fmt::format("{}: {}", check_.node, explanation());
     const std::string which =
@@ -59,7 +60,7 @@ class BoundCheck {
               : "an index";
     const std::string remedy = extent() == 0 ? "the axis is empty, so no index is valid"
                                              : fmt::format("give {} to {}", -extent(), extent() - 1);
-    return fmt::format("{}: {} of operand 1, {} of {}, is outside of axis {} of operand 0, {} of {}; {}", check_.node,
+    return fmt::format("{}: {} of operand 1, {} of {}, is outside axis {} of operand 0, {} of {}; {}", check_.node,
                        which, check_.indices, indices_type_.to_text(), check_.axis, check_.from, from_type_.to_text(),
                        remedy);
   }
@@ -67,7 +68,7 @@ class BoundCheck {
  private:
   std::int64_t extent() const { return from_type_.shape[check_.axis].constant(); }
 
-  /// With the values of the symbols that it may speak of, in front of what to do.
+  /// The explanation, with the values of the symbols that it may mention before its remedy.
   std::string explanation() const {
     std::vector<SizeExpr> sizes = check_.from_type.shape.dims();
     sizes.insert(sizes.end(), check_.indices_type.shape.dims().begin(), check_.indices_type.shape.dims().end());
@@ -80,7 +81,7 @@ class BoundCheck {
   TensorType indices_type_, from_type_;
 };
 
-/// The bytes at a place: in the host's memory, or copied to `copy`; empty when the device cannot read them.
+/// The bytes at a place: in the host's memory, or copied to `copy`; empty if the device cannot read them.
 std::optional<std::span<const std::byte>> bytes_at(const IndexCheck::Place& place,
                                                    std::span<const BufferBinding> bindings, Device& device,
                                                    std::vector<std::byte>& copy) {

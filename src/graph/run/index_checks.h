@@ -10,9 +10,9 @@
 
 namespace millrace {
 
-/// What was wrong, for a dispatch that reported it: "%y = gather: index 7 at [2] of operand 1, %i of i32[3], is outside
-/// of axis 0 of operand 0, %x of f32[5]; give -5 to 4".
-/// Reads the bindings, with the device's help.
+/// Describes the wrong index that a dispatch reported: "%y = gather: index 7 at [2] of operand 1, %i of i32[3], is
+/// outside axis 0 of operand 0, %x of f32[5]; give -5 to 4". Reads the indices from the bindings, with the device's
+/// help.
 std::string describe_wrong_index(const std::vector<IndexCheck>&, const SymbolValues&,
                                  std::span<const BufferBinding> bindings, Device&);
 

@@ -16,7 +16,7 @@ namespace {
 /// The size of the host's copy while constants move from one device to another.
 constexpr std::size_t kCopyBytes = std::size_t{64} << 20;
 
-/// Between buffers of one size.
+/// Needs: both buffers have one size.
 Status copy_bytes(Device& from_device, const Buffer& from, Device& to_device, const Buffer& to) {
   const std::size_t size = from.size_bytes();
   if (from.host_address() != nullptr) return upload(to_device, to, from.bytes());
@@ -48,8 +48,8 @@ Status name_largest(const Status& status, std::string_view what, std::span<const
 }
 
 Result<std::size_t> find_target(const Device& device, std::span<const TargetSpec> targets) {
-  // A device does not name each set of the features that it has. The target that covers the others that it runs is
-  // taken, or the first of those that no other covers.
+  // A device has one target per set of features that it distinguishes, not per subset. Takes the program's target that
+  // covers the others which the device runs, or the first one that no other covers.
   for (const TargetSpec& runs : device.targets()) {
     auto best = targets.end();
     for (auto target = targets.begin(); target != targets.end(); ++target) {

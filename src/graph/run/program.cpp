@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Program: a handle to the shared state that sessions run.
 #include "millrace/graph/program.h"
 
 #include "base/guard_allocations.h"

@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-/// A variable in the memory that each session has for all of them.
+/// The place of a variable in the buffer of variables that each session has.
 struct VariablePart {
   std::size_t offset_bytes = 0;
   SharedBytes initial;  // VariableNode::initial
@@ -27,23 +27,24 @@ struct Program::State : Signature::State {
   const ProgramVariant* variant = nullptr;  // one of `variants`
   const CommandList* commands = nullptr;    // the variant's
   std::shared_ptr<Executable> executable;
-  std::shared_ptr<Recording> recording;  // which all sessions replay
-  ContentId constants_id;                // the same on every device: all variants lay their constants out alike
+  std::shared_ptr<Recording> recording;  // replayed by all sessions
+  ContentId constants_id;                // equal on every device: all variants lay constants out alike
   std::shared_ptr<Buffer> constants;
   CompileReport report;
 
   /// Loads the device's variant.
   Status load(std::shared_ptr<Device>);
-  /// Takes the device's buffer of the constants; where it has none yet, a new one, which `fill` fills.
+  /// Takes the device's buffer of these constants. If the device has none yet, allocates one, which `fill` fills.
   Status place_constants(const std::function<Status(const Buffer&)>& fill);
-  /// From the same program on another device.
+  /// Copies the constants from the same program on another device.
   Status copy_constants(const State& from);
 };
 
-/// The number of the best target that the device runs. Fails when it runs none of these.
+/// The index of the best target that the device runs. Fails if it runs none of these.
 Result<std::size_t> find_target(const Device&, std::span<const TargetSpec>);
 
-/// The error for memory that the device does not have; it names the largest of `parts`. `what` is "constants", say.
+/// The error for memory that the device does not have; it names the largest of `parts`. `what` is a word such as
+/// "constants".
 Status name_largest(const Status&, std::string_view what, std::span<const NamedBytes>, const SymbolValues&);
 
 }  // namespace millrace

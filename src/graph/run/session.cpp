@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs a loaded program: binds arguments and sizes, places transients, and submits commands to the device.
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -16,7 +17,7 @@
 namespace millrace {
 namespace {
 
-/// A device reports which dispatch failed. This finds the node, which is what the user knows.
+/// Names the node for a dispatch that the device reports as failed, because users do not know dispatches.
 class NodeNamer final : public FailureExplainer {
  public:
   NodeNamer(const Program::State& program, const SymbolValues& values, std::span<const BufferBinding> bindings)
@@ -34,7 +35,7 @@ class NodeNamer final : public FailureExplainer {
   std::span<const BufferBinding> bindings_;
 };
 
-/// A run that was submitted and may not have ended: what it needs until then.
+/// A submitted run that may not have ended, and everything that it needs until then.
 struct RunInFlight {
   RunInFlight(const Program::State& program, const SymbolValues& run_values, std::vector<BufferBinding> as_given,
               std::span<const BufferBinding> on_device)
@@ -46,18 +47,18 @@ struct RunInFlight {
   }
 
   SymbolValues values;
-  /// With the caller's memory, where the namer looks: the next run may have replaced what was staged.
+  /// The bindings with the caller's memory, which the namer reads: the next run may overwrite what was staged.
   std::vector<BufferBinding> given;
   std::vector<BufferBinding> bindings;
   NodeNamer namer;
-  std::vector<std::shared_ptr<Buffer>> retired;  // freed with it
-  /// Upload, run, download. Each has its own timeline, so that a refused one does not fail the others.
+  std::vector<std::shared_ptr<Buffer>> retired;  // freed with the run
+  /// Upload, run, download. Each has its own timeline, so that a refused part does not fail the others.
   std::vector<Timepoint> parts;
 
   void wait() const {
     for (const Timepoint& part : parts) (void)part.wait();
   }
-  /// A run that was stopped may settle its last part before the others, which then end at once: it waits for them.
+  /// The last part of a stopped run may settle before the others, which then end at once. So this waits for all parts.
   bool has_ended() const {
     const Result<std::uint64_t> value = parts.back().semaphore->query();
     if (value.ok() && *value < parts.back().value) return false;
@@ -83,9 +84,8 @@ struct Session::State {
   std::atomic<bool> is_busy = false;  // a thread is in run() or submit()
   std::shared_ptr<Buffer> slab;       // as large as the largest binding so far needs
   std::unique_ptr<SessionVariables> variables;
-  std::vector<BufferBinding> bindings;  // like record_commands: inputs, outputs, constants, variables if there are any,
-                                        // slab or transients
-  std::vector<std::int64_t> sizes;      // as CommandList::sizes
+  std::vector<BufferBinding> bindings;  // in the order of record_commands()
+  std::vector<std::int64_t> sizes;      // the values of CommandList::sizes
   OverlapCheck overlaps;
   ArgumentOrder input_order, output_order;
   std::unique_ptr<Staging> staging;          // null where the device addresses caller memory
@@ -113,11 +113,11 @@ struct Session::State {
     return sizes[index_of(program->commands->bindings[BindingIndex(binding)].size_bytes)];
   }
   std::size_t num_arguments() const { return program->inputs.size() + program->outputs.size(); }
-  /// The number of the slab's binding, or of the first transient's.
+  /// The index of the slab's binding, or of the first transient's.
   std::size_t first_transient() const { return num_arguments() + (program->variables.empty() ? 1 : 2); }
 };
 
-/// A replay with the sizes of the last run needs no evaluation.
+/// If true, the run replays with the sizes of the last run and evaluates nothing.
 bool Session::State::is_bound_to(std::span<const TensorBinding> inputs, std::span<const DimBinding> given) const {
   if (!is_bound || given.size() != program->named_dims.size()) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -169,7 +169,7 @@ Status Session::State::bind_slab() {
   return {};
 }
 
-/// Takes a slab of so many bytes, and no more, if the session's is smaller.
+/// Makes sure that the session's slab has this many bytes; it never shrinks.
 Status Session::State::require_slab(std::size_t bytes) {
   if (slab != nullptr && slab->size_bytes() >= bytes) return {};
   // The old slab is freed first, so that both exist at once only if a run in flight uses the old one.
@@ -244,7 +244,7 @@ Result<Timepoint> Session::State::submit(std::span<const Timepoint> wait, const 
   return status;
 }
 
-/// Each part waits for the one before it. A part that was refused is not in `run.parts`.
+/// Each part waits for the one before it. A refused part is not in `run.parts`.
 Status Session::State::submit_parts(RunInFlight& run, std::vector<Timepoint> wait, const std::stop_token& stop) {
   const auto add = [&](auto&& submit_part) -> Status {
     Timepoint end{.value = 1};
@@ -333,7 +333,7 @@ Status moved_from(std::string_view who) {
   return failed_precondition(fmt::format("{}: the session was moved from; create another", who));
 }
 
-/// Calls the action with the session's variables when the runs in flight have ended.
+/// Calls the action with the session's variables once the runs in flight have ended.
 template <class State, class Action>
 Status between_runs(State* state, const char* who, Action&& action) {
   return guard_allocations(who, [&]() -> Status {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads, writes and resets a session's variables between runs.
 #include "graph/run/session_variables.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ Status check_given(std::string_view who, const Argument& variable, const TensorB
   const std::string where = fmt::format("{}: variable '{}'", who, printable(variable.name));
   if (given.buffer != nullptr) {
     return invalid_argument(
-        fmt::format("{} is bound to a buffer of a device, expected memory of the caller's; bind that", where));
+        fmt::format("{} is bound to a buffer of a device, expected caller memory; bind that", where));
   }
   if (given.dtype && !holds_elements(*given.dtype, variable.type.dtype)) {
     return invalid_argument(fmt::format("{} is bound to elements of {}, expected {} for {}; bind those", where,
@@ -93,7 +94,7 @@ Status SessionVariables::set(std::string_view name, const TensorBinding& from) {
   return upload(*program_->device, *buffer_, std::span(&part, 1));
 }
 
-/// The number of the variable, if `given` fits it.
+/// The index of the variable. Fails if there is none of that name, or `given` does not fit it.
 Result<std::size_t> SessionVariables::find(std::string_view who, std::string_view name,
                                            const TensorBinding& given) const {
   const auto variable = std::ranges::find(program_->variables, name, &Argument::name);

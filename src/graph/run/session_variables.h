@@ -8,10 +8,10 @@
 
 namespace millrace {
 
-/// The variables of one session, in one buffer of the device. Between runs only.
+/// The variables of one session, in one buffer of the device. Use it between runs only.
 class SessionVariables {
  public:
-  /// With their initial values.
+  /// Gives the variables their initial values.
   static Result<std::unique_ptr<SessionVariables>> create(std::shared_ptr<const Program::State> program);
 
   /// Precondition: the program has variables.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What callers of a program see of it: its arguments, and the types of its outputs for given inputs.
 #include "millrace/graph/signature.h"
 
 #include <fmt/format.h>

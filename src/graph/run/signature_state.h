@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-/// What a signature tells, and a program's runs check.
+/// The data of a Signature, against which a program's runs are checked.
 struct Signature::State {
   std::vector<Argument> inputs, outputs, variables;
   SymbolTable symbols;

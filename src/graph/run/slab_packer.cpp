@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Packs transients into the slab, while compiling and, if sizes depend on the run, in each session.
 #include "graph/run/slab_packer.h"
 
 #include <numeric>
@@ -14,7 +15,7 @@ std::int64_t length_of(const PackedTransient& transient) {
   return std::int64_t{transient.life.last} - transient.life.first + 1;
 }
 
-/// What is compared first: the greatest is placed first.
+/// The first sort key: the largest comes first.
 std::int64_t weight_of(PackOrder order, const PackedTransient& transient) {
   switch (order) {
     case PackOrder::kLargest:
@@ -67,7 +68,7 @@ std::optional<SlabPacker> SlabPacker::create(std::span<const Lifespan> lives) {
     packer.transients_.push_back({0, lives[i], i});
     num_timepoints = std::max(num_timepoints, lives[i].last + 1);
   }
-  // Those that begin later while one lives are neighbours: a sweep in the order of beginnings finds each pair once.
+  // Two transients are neighbours if one begins while the other lives; a sweep by beginnings finds each pair once.
   std::ranges::sort(packer.transients_, {}, [](const PackedTransient& t) { return t.life.first; });
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
   std::vector<std::uint32_t> living;

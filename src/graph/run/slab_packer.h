@@ -9,30 +9,30 @@
 
 namespace millrace {
 
-/// The timepoints from which to which a transient lives, both included.
+/// The first and the last timepoint at which a transient lives, both included.
 struct Lifespan {
   std::uint32_t first = 0, last = 0;
 
   bool meets(const Lifespan& other) const { return first <= other.last && other.first <= last; }
 };
 
-/// What a packing places: a transient of a known size, which is a multiple of Buffer::kAlignment.
+/// A transient to be packed; its size is known, and a multiple of Buffer::kAlignment.
 struct PackedTransient {
   std::int64_t bytes = 0;
   Lifespan life;
   std::uint32_t number = 0;
 };
 
-/// The orders in which transients are placed, each at the lowest offset where nothing placed before it lives at the
-/// same time. None is best for all schedules, so a packing tries them and keeps the smallest result.
+/// The orders in which transients are placed, each at the lowest offset that is free while it lives. No order is best
+/// for all schedules, so a packing tries them and keeps the smallest result.
 enum class PackOrder : std::uint8_t { kLargest, kLargestArea, kLongest, kEarliest };
 inline constexpr PackOrder kPackOrders[] = {PackOrder::kLargest, PackOrder::kLargestArea, PackOrder::kLongest,
                                             PackOrder::kEarliest};
 bool is_packed_before(PackOrder, const PackedTransient&, const PackedTransient&);
 
-/// How often a packing is repaired: the transient that ends last is placed first instead.
+/// How often a packing is repaired: the transient that ends highest is then placed first instead.
 inline constexpr int kMaxRepairs = 24;
-/// Beyond so many transients, one result in the best order must do.
+/// With more transients than this, a packing uses only the order that is best on average.
 inline constexpr std::size_t kMaxRepaired = 2000;
 
 /// Orders `transients` in one way after another. `place()` packs them in their present order and returns the end of
@@ -72,16 +72,16 @@ std::int64_t find_best_packing(std::vector<PackedTransient>& transients, std::in
 /// The largest sum of sizes that live at one timepoint. No packing needs less.
 std::int64_t max_live_bytes(std::span<const PackedTransient>);
 
-/// Packs the same transients again and again, for sizes that are known only when a run binds them.
+/// Packs the same transients repeatedly, for sizes that each run binds.
 class SlabPacker {
  public:
-  /// Nothing for more than a million pairs that live together: their memory would cost more than it saves.
+  /// Empty if more than a million pairs live together: their memory would cost more than it saves.
   static std::optional<SlabPacker> create(std::span<const Lifespan>);
 
-  /// `bytes` has one size per life, a multiple of Buffer::kAlignment. Returns the bytes that the slab needs, at once if
-  /// they are no more than `enough_bytes`. Allocates nothing.
+  /// `bytes` has one size per life, a multiple of Buffer::kAlignment. Returns the bytes that the slab needs; stops
+  /// early once they are no more than `enough_bytes`. Allocates nothing.
   std::int64_t pack(std::span<const std::int64_t> bytes, std::int64_t enough_bytes = 0);
-  /// Where pack() has placed each.
+  /// The offset that pack() gave each transient.
   std::span<const std::int64_t> offsets() const { return offsets_; }
 
  private:
@@ -93,12 +93,12 @@ class SlabPacker {
   std::int64_t lowest_place(const PackedTransient&);
 
   std::vector<PackedTransient> transients_;   // in the order in which they are placed
-  std::vector<std::uint32_t> neighbours_;     // for each number, the numbers that live at the same time
-  std::vector<std::size_t> first_neighbour_;  // per number, and the end
+  std::vector<std::uint32_t> neighbours_;     // for each transient, those that live at the same time
+  std::vector<std::size_t> first_neighbour_;  // per transient, and the end
   std::vector<std::int64_t> bytes_, offsets_, trial_;
   std::vector<bool> is_placed_;
   std::vector<Interval> taken_;
-  std::vector<std::int64_t> changes_;  // of what lives, per timepoint
+  std::vector<std::int64_t> changes_;  // of the live bytes, per timepoint
 };
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Places transients whose sizes a run binds, and checks that no two that live together overlap.
 #include "graph/run/slab_plan.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ std::vector<Lifespan> lives_of(const SlabPlan& plan) {
 
 std::int64_t align_slab_bytes(std::int64_t bytes) {
   constexpr std::int64_t kAlignment = Buffer::kAlignment;
-  // What is too large to align is too large for any slab.
+  // A size that is too large to align is too large for any slab.
   return std::max(saturating::add(std::max(bytes, std::int64_t{0}), kAlignment - 1) / kAlignment * kAlignment, bytes);
 }
 
@@ -38,8 +39,8 @@ Status PlacementCheck::run(std::span<const std::int64_t> bytes, std::span<const 
     std::erase_if(living_, [&](const Numbered& other) { return other.life.last < next.life.first; });
     const std::int64_t begin = offsets[next.number], end = saturating::add(begin, bytes[next.number]);
     if (begin < 0 || end > slab_bytes) {
-      return internal_error(fmt::format("slab: transient {} has bytes [{}, {}), expected them inside of {}",
-                                        next.number, begin, end, slab_bytes));
+      return internal_error(fmt::format("slab: transient {} has bytes [{}, {}), expected them inside {}", next.number,
+                                        begin, end, slab_bytes));
     }
     for (const Numbered& other : living_) {
       const std::int64_t other_begin = offsets[other.number];
@@ -72,7 +73,7 @@ Result<std::int64_t> SlabPlacement::place(std::span<const std::int64_t> bytes, s
   return slab_bytes;
 }
 
-/// A slot is as large as its largest user; slots stand side by side, as pack_transients() has them.
+/// A slot is as large as its largest user; slots are adjacent, as pack_transients() arranges them.
 std::int64_t SlabPlacement::place_in_slots() {
   std::ranges::fill(slot_begins_, 0);
   for (std::size_t i = 0; i < bytes_.size(); ++i) {

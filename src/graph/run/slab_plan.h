@@ -11,28 +11,28 @@
 
 namespace millrace {
 
-/// What a transient of this size takes of the slab. A negative size, which no run accepts, takes nothing.
+/// The bytes of the slab that a transient of this size takes. A negative size, which every run refuses, takes none.
 std::int64_t align_slab_bytes(std::int64_t bytes);
 
 /// How a program with transients of symbolic size uses its slab. Each transient is a binding of its own, which a run
-/// places when it has bound the sizes.
+/// places once it has bound the sizes.
 struct SlabPlan {
   struct Transient {
     Lifespan life;
-    std::optional<std::uint32_t> slot = {};  // of symbolic size; absent: at `offset_bytes`
+    std::optional<std::uint32_t> slot = {};  // if its size is symbolic; absent: at `offset_bytes`
     std::int64_t offset_bytes = 0;
   };
-  std::vector<Transient> transients;  // as the command list's last bindings
+  std::vector<Transient> transients;  // in the order of the command list's last bindings
   std::int64_t fixed_bytes = 0;       // where the slots begin
   std::uint32_t num_slots = 0;
 };
 
-/// Checks placements of the same transients, without relying on who made them. A check allocates nothing.
+/// Checks placements of the same transients, independently of the code that made them. A check allocates nothing.
 class PlacementCheck {
  public:
   explicit PlacementCheck(std::span<const Lifespan>);
 
-  /// Fails with kInternal and the transients' numbers if two that live at the same time share bytes, or if one leaves
+  /// Fails with kInternal and the transients' indices if two that live at the same time share bytes, or if one leaves
   /// the slab. O(transients + pairs that live together).
   Status run(std::span<const std::int64_t> bytes, std::span<const std::int64_t> offsets, std::int64_t slab_bytes);
 
@@ -41,20 +41,20 @@ class PlacementCheck {
     Lifespan life;
     std::uint32_t number = 0;
   };
-  std::vector<Numbered> transients_;  // by first timepoint
+  std::vector<Numbered> transients_;  // sorted by first timepoint
   std::vector<Numbered> living_;
 };
 
-/// Places a session's transients for the sizes of one binding: packed, or in the schedule's slots where these need
-/// less. Allocates nothing after its construction.
+/// Places a session's transients for the sizes of one run: packed, or in the schedule's slots if those need less.
+/// Allocates nothing after its construction.
 class SlabPlacement {
  public:
   explicit SlabPlacement(const SlabPlan&);
 
   /// `bytes` has one size per transient. Returns the bytes that the slab needs: never more than Schedule::slab_bytes.
-  /// Looks for no better place than one within `available_bytes`, which there are already.
+  /// Stops at the first placement within `available_bytes`, which the session already has.
   Result<std::int64_t> place(std::span<const std::int64_t> bytes, std::int64_t available_bytes = 0);
-  /// A multiple of Buffer::kAlignment per transient.
+  /// One offset per transient, a multiple of Buffer::kAlignment.
   std::span<const std::int64_t> offsets() const { return offsets_; }
 
  private:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Records and submits the copies between caller memory and a device that cannot address it.
 #include "graph/run/staging.h"
 
 #include <fmt/format.h>

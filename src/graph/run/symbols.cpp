@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Symbols get their values from the extents of inputs, or by name; then every promise is checked.
+// Binds symbols from the extents of inputs, or by name, and checks every promise about them.
 #include "graph/run/symbols.h"
 
 #include <algorithm>
@@ -28,18 +28,18 @@ Status check_fact(const Dim& dim, std::int64_t value, const std::string& who) {
                                       value, promise_text(dim)));
 }
 
-/// Looks up the dims that a run binds by name. Allocates only if there are many.
+/// Finds the dims that a run binds by name. Allocates only if there are many.
 class GivenDims {
  public:
   explicit GivenDims(std::span<const DimBinding> dims) : dims_(dims) {
     constexpr std::size_t kFew = 16;
     if (dims.size() <= kFew) return;
     for (const DimBinding& dim : dims) by_name_.push_back(&dim);
-    // Bindings of one name stay in order: the first is found.
+    // Bindings with the same name stay in order: the first one is found.
     std::ranges::sort(by_name_, {}, [](const DimBinding* dim) { return std::pair(dim->name, dim); });
   }
 
-  /// The first of that name; null if there is none.
+  /// The first binding with that name; null if there is none.
   const DimBinding* find(std::string_view name) const {
     if (by_name_.empty()) {
       const auto found = std::ranges::find(dims_, name, &DimBinding::name);
@@ -51,7 +51,7 @@ class GivenDims {
 
  private:
   std::span<const DimBinding> dims_;
-  std::vector<const DimBinding*> by_name_;  // empty for a few
+  std::vector<const DimBinding*> by_name_;  // empty if there are few
 };
 
 Status bind_by_name(const SymbolTable& table, const GivenDims& dims, SymbolValues& values) {
@@ -84,7 +84,7 @@ Status check_names(const SymbolTable& table, std::span<const Argument> inputs, s
     }
     if (symbol->input) {
       return invalid_argument(
-          fmt::format("dim '{}' is bound by name, and input '{}' tells it by its dim {}; leave it out", dim.name,
+          fmt::format("dim '{}' is bound by name, and input '{}' determines it by its dim {}; leave it out", dim.name,
                       printable(inputs[*symbol->input].name), symbol->axis));
     }
     if (dims.find(dim.name) != &dim) {

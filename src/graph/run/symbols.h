@@ -11,7 +11,8 @@
 
 namespace millrace {
 
-/// A symbol of a program, and the input whose extent along `axis` is its value; without an input it is bound by name.
+/// A symbol of a program, and the input whose extent along `axis` is its value; without an input, a run binds it by
+/// name.
 struct ProgramSymbol {
   Dim dim;
   std::optional<std::size_t> input;
@@ -23,24 +24,24 @@ struct NodeRequirement {
   SizeRequirement requirement;
 };
 
-/// What a run must be told, and must check before anything executes.
+/// The symbols that a run binds, and what it checks before anything executes.
 struct SymbolTable {
-  std::vector<ProgramSymbol> symbols;  // by name
+  std::vector<ProgramSymbol> symbols;  // sorted by name
   std::vector<NodeRequirement> requirements;
 };
 
-/// Whether its facts allow only one value, so that a run need not give it.
+/// Whether the facts allow only one value, so that a run need not bind it.
 inline bool is_pinned(const Dim& dim) { return dim.min() == dim.max(); }
 
 /// The values of the symbols in the sizes: " with n = 3, m = 4"; empty if there are none.
 std::string values_text(std::span<const SizeExpr> sizes, const SymbolValues&);
 
-/// Writes each symbol's value to `values` and checks facts, extents and requirements. Allocates nothing when it
-/// succeeds, `values` has the table's keys and few dims are bound by name. Messages do not say who binds.
+/// Writes each symbol's value to `values` and checks facts, extents and requirements. Allocates nothing if it succeeds,
+/// `values` has the table's keys, and few dims are bound by name. Messages do not name the caller.
 Status bind_symbols(const SymbolTable&, std::span<const Argument> inputs, std::span<const Extents> extents,
                     std::span<const DimBinding> dims, SymbolValues& values);
 
-/// The type with numbers for symbols. Precondition: the values keep the table's facts.
+/// The type with numbers in place of symbols. Precondition: the values keep the table's facts.
 Result<TensorType> bind_type(const TensorType&, const SymbolValues&);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Remembers who touched which bytes when, so that place_barriers finds each step's earliest timepoint.
 #include "graph/stream/access_times.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// The limits on symbolic ranges, and on rows, that are kept apart: each access is compared with all of them.
+/// The maximum number of symbolic ranges, and of rows, that are kept apart: each access is compared with all of them.
 constexpr std::size_t kMaxSymbolic = 64, kMaxRows = 64;
 
 bool is_constant(const ByteRange& range) {
@@ -62,14 +63,14 @@ void AccessTimes::add(const ByteRange& range, const Times& times, bool writes) {
   }
 }
 
-/// Joins columns side by side that were touched at the same times.
+/// Joins adjacent columns that were touched at the same times.
 void AccessTimes::add_rows(TimedRows added) {
   for (TimedRows& other : rows_) {
     if (other.bytes == added.bytes) return other.times.add(added.times);
   }
   const auto range_of = [&](const TimedRows& other) { return other.times == added.times ? other.bytes : ByteRange(); };
   added.bytes = take_joined(std::move(added.bytes), rows_, range_of);
-  // Added like a read: a write would drop the other times that were noted of those bytes.
+  // Added as a read: adding a write would drop the other times noted for these bytes.
   if (!added.bytes.has_rows()) return add(added.bytes, added.times, false);
   rows_.push_back(std::move(added));
   if (rows_.size() <= kMaxRows) return;
@@ -86,9 +87,9 @@ void AccessTimes::split(std::int64_t at) {
   around->second.end = at;
 }
 
-/// The intervals that it covers become one, with the last of their times, so that there are few. A write loses nothing
-/// by that: whoever waits for it also waits for them. A read lets later readers of one interval wait for the writes of
-/// the others, too.
+/// Merges the intervals that the range covers into one, with the last of their times, so that there are few. After a
+/// write, this loses nothing: whoever waits for the write also waits for the others. After a read, later readers of one
+/// interval also wait for the writes of the others.
 void AccessTimes::add_constant(std::int64_t begin, std::int64_t end, const Times& times, bool writes) {
   const bool is_first = constant_.empty();
   auto& [around, all_times] = around_constant_;
@@ -104,7 +105,7 @@ void AccessTimes::add_constant(std::int64_t begin, std::int64_t end, const Times
     if (!writes) merged.times.add(last->second.times);
   }
   auto at = constant_.erase(first, last);
-  // Neighbours that were touched at the same times become one interval, as the parts of a concat do.
+  // Adjacent intervals that were touched at the same times become one, as for the parts of a concat.
   if (at != constant_.end() && at->first == end && at->second.times == merged.times) {
     merged.end = at->second.end;
     at = constant_.erase(at);
@@ -116,7 +117,7 @@ void AccessTimes::add_constant(std::int64_t begin, std::int64_t end, const Times
   }
 }
 
-/// Joins neighbours that were touched at the same times.
+/// Joins adjacent spans that were touched at the same times.
 void AccessTimes::add_symbolic(TimedSpan added) {
   const auto& [bytes, times] = added;
   const bool may_join = (bytes.end - bytes.begin).lower_bound() >= 0;

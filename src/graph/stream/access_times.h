@@ -10,12 +10,12 @@
 
 namespace millrace {
 
-/// When each byte of one resource was last written and last read, so far in the schedule. An access of a constant range
-/// costs O(log n), amortised. A limited number of symbolic ranges, and of rows with gaps between them, is kept apart;
+/// The timepoint at which each byte of one resource was last written and last read, so far in the schedule. An access
+/// to a constant range takes O(log n), amortised. Up to a limit, symbolic ranges and rows with gaps are kept apart;
 /// beyond it, they count as the whole resource.
 class AccessTimes {
  public:
-  /// The last timepoint that an access to these bytes must come after; -1 if there is none.
+  /// The last timepoint that an access to these bytes must follow; -1 if there is none.
   std::int64_t last_conflict(const ByteRange&, bool writes) const;
   void add(const ByteRange&, bool writes, std::uint32_t timepoint);
 
@@ -38,18 +38,18 @@ class AccessTimes {
     ByteRange bytes;
     Times times;
   };
-  /// Divides the interval around `at`, if one contains it and does not begin there.
+  /// Splits the interval that contains `at`, unless it begins there.
   void split(std::int64_t at);
   void add(const ByteRange&, const Times&, bool writes);
   void add_rows(TimedRows);
   void add_constant(std::int64_t begin, std::int64_t end, const Times&, bool writes);
   void add_symbolic(TimedSpan);
 
-  std::map<std::int64_t, Interval> constant_;  // by begin; disjoint
-  TimedSpan around_constant_;                  // from the first to the last of them
+  std::map<std::int64_t, Interval> constant_;  // keyed by begin; disjoint
+  TimedSpan around_constant_;                  // from the first of these intervals to the last
   std::vector<TimedSpan> symbolic_;
   std::vector<TimedRows> rows_;
-  Times anywhere_;  // of ranges that are no longer kept apart
+  Times anywhere_;  // for ranges that are no longer kept apart
 };
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Orders the steps of a schedule for low memory or for concurrency, then packs the transients.
 #include <utility>
 
 #include "base/guard_allocations.h"
@@ -9,7 +10,8 @@
 namespace millrace {
 namespace {
 
-/// Whether the first needs less: by its slab if that is a number, else by what lives at once in the samples.
+/// Whether the first schedule needs less memory: compares the slabs if both are numbers, otherwise the live bytes in
+/// the samples.
 bool needs_less(const Schedule& a, const Schedule& b, const SampleSizes& sizes) {
   if (a.slab_bytes.is_constant() && b.slab_bytes.is_constant())
     return a.slab_bytes.constant() < b.slab_bytes.constant();
@@ -19,7 +21,7 @@ bool needs_less(const Schedule& a, const Schedule& b, const SampleSizes& sizes) 
 
 Status take_min_peak(Schedule& schedule) {
   const SampleSizes sizes(schedule);
-  auto kernels = std::exchange(schedule.kernels, {});  // large, and all candidates have the same
+  auto kernels = std::exchange(schedule.kernels, {});  // large, and shared by all candidates
   Schedule strict = schedule;
   place_strictly(strict);
   MILLRACE_TRY(pack_transients(strict));
@@ -29,7 +31,8 @@ Status take_min_peak(Schedule& schedule) {
     Schedule candidate = schedule;
     place_in_order(candidate, order, sizes);
     MILLRACE_TRY(pack_transients(candidate));
-    // With fewer barriers the present order is as good as with all of them, unless it happens to pack worse.
+    // The first candidate is the present order with fewer barriers: it wins a tie with the strict one, and loses only
+    // if it happens to pack worse.
     const bool is_better = is_first ? !needs_less(best, candidate, sizes) : needs_less(candidate, best, sizes);
     if (is_better) best = std::move(candidate);
     is_first = false;

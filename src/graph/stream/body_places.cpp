@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Maps the memory of loop and branch bodies into the schedule around them.
 #include "graph/stream/body_places.h"
 
 namespace millrace {
 namespace {
 
-/// Numbers the slots of a body's slab: 0 has all transients of constant size.
+/// Numbers the slots of a body's slab: slot 0 has all transients of constant size.
 class BodySlots {
  public:
   std::size_t number(const Resource& transient) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Delays steps to shorten the lives of their results, without making any step wait longer.
 #include "graph/stream/delay_steps.h"
 
 #include <algorithm>
@@ -10,14 +11,14 @@
 namespace millrace {
 namespace {
 
-/// Which steps are worth moving.
+/// The steps that are worth moving.
 enum class Gain {
-  kAnyBytes,      // those that write more than they keep alive
-  kNothingTaken,  // those that keep nothing alive
+  kAnyBytes,      // steps that write more bytes than they keep alive
+  kNothingTaken,  // steps that keep nothing alive
 };
 
-/// Walks through the steps from the last to the first. Times are counted backwards, so that a step's latest timepoint
-/// is found like its earliest one in place_barriers().
+/// Visits the steps from the last to the first. Times are counted backwards, so that a step's latest timepoint is found
+/// as place_barriers() finds its earliest one.
 class Delayer {
  public:
   Delayer(const Schedule& schedule, const SampleSizes& sizes)
@@ -35,7 +36,7 @@ class Delayer {
     }
   }
 
-  /// A timepoint per step.
+  /// Returns one timepoint per step.
   std::vector<std::uint32_t> run(Gain gain) {
     std::vector<std::uint32_t> timepoints(schedule_.steps.size());
     for (std::uint32_t i = static_cast<std::uint32_t>(timepoints.size()); i-- > 0;) {
@@ -83,14 +84,14 @@ class Delayer {
   const SampleSizes& sizes_;
   std::uint32_t end_;
   IdVector<ResourceId, std::optional<std::uint32_t>> first_users_;
-  IdVector<ResourceId, std::uint32_t> last_timepoints_;  // of the steps behind
+  IdVector<ResourceId, std::uint32_t> last_timepoints_;  // of the later steps
   IdVector<ResourceId, AccessTimes> times_;
 };
 
 }  // namespace
 
 void order_by_timepoint(Schedule& schedule) {
-  std::vector<std::size_t> place;  // of the next step at each timepoint
+  std::vector<std::size_t> place;  // where the next step of each timepoint goes
   for (const Step& step : schedule.steps) {
     if (place.size() < step.timepoint + std::size_t{2}) place.resize(step.timepoint + std::size_t{2});
     ++place[step.timepoint + std::size_t{1}];

@@ -5,12 +5,12 @@
 
 namespace millrace {
 
-/// Moves steps to later timepoints, where their results then need memory for a shorter time: what prepares an operand
-/// stands right before its reader. Adds no timepoint, and never raises the largest live set of any sample.
-/// Precondition: place_barriers. Leaves the steps ordered by timepoint. O(n log n) in uses.
+/// Moves steps to later timepoints if their results then need memory for a shorter time: an operand is then prepared
+/// right before its reader. Adds no timepoint, and never raises the largest live set of any sample. Precondition:
+/// place_barriers. Leaves the steps ordered by timepoint. O(n log n) in uses.
 void delay_steps(Schedule&, const SampleSizes&);
 
-/// Orders the steps by timepoint; equal ones keep their order. O(steps).
+/// Sorts the steps by timepoint; equal ones keep their order. O(steps).
 void order_by_timepoint(Schedule&);
 
 }  // namespace millrace

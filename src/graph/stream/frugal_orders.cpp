@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding the order that needs the least memory is NP-hard. Two searches that are good on graphs which are nearly trees
-// or chains give candidates, of which the best one is chosen by counting.
+// Proposes orders of the steps that may need little memory. Finding the best one is NP-hard; two searches that do well
+// on graphs that are nearly trees or chains give candidates, and the caller measures which is best.
 #include <algorithm>
 #include <numeric>
 
@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// The sample that the searches look at: middle sizes.
+/// The sample whose sizes the searches use: the middle ones.
 constexpr std::size_t kSample = 1;
 
 /// The bytes that a unit begins to use, and those that it is the last to use.
@@ -37,7 +37,7 @@ class UnitBytes {
     }
   }
 
-  /// What stays alive through the unit, less what was before it: negative if it frees more than it begins.
+  /// How the unit changes the number of live bytes: negative if it frees more than it adds.
   std::int64_t growth(std::uint32_t unit) const {
     std::int64_t bytes = 0;
     for (const std::uint32_t resource : resources_of_[unit]) {
@@ -47,7 +47,7 @@ class UnitBytes {
     }
     return bytes;
   }
-  /// What the unit begins to use and leaves to others, and what only it uses.
+  /// The bytes that the unit begins to use and leaves to others, and those that only it uses.
   std::int64_t result_bytes(std::uint32_t unit) const { return sum(unit, false); }
   std::int64_t scratch_bytes(std::uint32_t unit) const { return sum(unit, true); }
   void run(std::uint32_t unit) {
@@ -58,7 +58,7 @@ class UnitBytes {
   }
 
  private:
-  /// Before any unit runs. A resource with several writers counts for each of them.
+  /// The state before any unit runs. A resource with several writers counts for each of them.
   std::int64_t sum(std::uint32_t unit, bool of_its_own) const {
     std::int64_t bytes = 0;
     for (const std::uint32_t resource : resources_of_[unit]) {
@@ -79,8 +79,8 @@ class UnitBytes {
 
 using UnitOrder = std::vector<std::uint32_t>;
 
-/// Depth first from the last units: of a unit's operands, the one whose own work needs most beyond its result comes
-/// first. The best order if the graph is a tree. Source: Liu, "On the storage requirement in the out-of-core
+/// Depth first from the last units: of a unit's operands, the one whose own work needs the most memory beyond its
+/// result comes first. Optimal if the graph is a tree. Source: Liu, "On the storage requirement in the out-of-core
 /// multifrontal method", ACM TOMS 12(3), 1986.
 UnitOrder order_depth_first(std::vector<WorkUnit> units, const UnitBytes& bytes) {
   std::vector<std::int64_t> result(units.size()), peak(units.size());
@@ -123,7 +123,7 @@ UnitOrder order_depth_first(std::vector<WorkUnit> units, const UnitBytes& bytes)
   return order;
 }
 
-/// Always the unit that makes the live set grow least, of those that became ready last.
+/// Always takes the unit that makes the live set grow least, among those that became ready last.
 UnitOrder order_by_growth(const std::vector<WorkUnit>& units, UnitBytes bytes) {
   constexpr std::size_t kMaxCompared = 64;  // ready units, which bounds the time of a step
   std::vector<std::size_t> missing;

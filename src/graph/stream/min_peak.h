@@ -7,14 +7,14 @@
 
 namespace millrace {
 
-/// Orders of the steps that may need little memory, by their present numbers. The first is the present order.
+/// Orders of the steps that may need little memory, as lists of current step indices. The first is the current order.
 std::vector<std::vector<std::uint32_t>> find_frugal_orders(const Schedule&, const SampleSizes&);
 
-/// Puts the steps into this order. Neighbours that need no barrier share a timepoint if the largest live set of no
-/// sample grows by it.
+/// Puts the steps into this order. Neighbours that need no barrier share a timepoint if that does not raise the largest
+/// live set of any sample.
 void place_in_order(Schedule&, const std::vector<std::uint32_t>& order, const SampleSizes&);
 
-/// Gives each step a timepoint of its own, in the present order.
+/// Gives each step a timepoint of its own, in the current order.
 void place_strictly(Schedule&);
 
 }  // namespace millrace

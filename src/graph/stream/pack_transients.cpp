@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Places the transients of a schedule in the slab: packs constant sizes, and shares slots among symbolic ones.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -17,19 +18,19 @@ SizeExpr aligned(const SizeExpr& bytes) {
   return ceil_div(bytes, kAlignment) * kAlignment;
 }
 
-/// Bytes that transients of symbolic sizes use one after another.
+/// A part of the slab that transients of symbolic size use one after another.
 struct Slot {
   SizeExpr bytes = 0;
-  std::vector<Resource*> users;  // by first timepoint; no two live at the same time
+  std::vector<Resource*> users;  // sorted by first timepoint; no two live at the same time
 };
 
-/// The slots that no transient uses at the timepoint that placement has reached, by size.
+/// The slots that no transient uses at the timepoint that placement has reached, sorted by size.
 class FreeSlots {
  public:
   void add(Slot* slot) { slots_[slot->bytes].push_back(slot); }
 
-  /// The slot that grows least: one of this size, else one that is large enough for every binding, else one that may
-  /// have to grow. Null if none is free.
+  /// The free slot that grows least: one of this size; otherwise one that is large enough for every binding; otherwise
+  /// one that may have to grow. Null if none is free.
   Slot* take(const SizeExpr& bytes) {
     auto found = slots_.find(bytes);
     if (found == slots_.end()) {
@@ -48,19 +49,19 @@ class FreeSlots {
   }
 
  private:
-  static constexpr std::size_t kMaxSizes = 64;  // how many sizes one resource is compared with
+  static constexpr std::size_t kMaxSizes = 64;  // compared with one resource at most
   std::map<SizeExpr, std::vector<Slot*>, decltype(&form_less)> slots_{&form_less};
 };
 
-/// Places transients of symbolic size behind those of constant size. They are placed in the order of their lives, so
-/// there are never more slots than transients that live at once. O(n log n).
+/// Places transients of symbolic size after those of constant size. Placing them in the order of their lives needs no
+/// more slots than the number of transients that live at once. O(n log n).
 void place_symbolic(Schedule& schedule, std::vector<Resource*> symbolic) {
   std::sort(symbolic.begin(), symbolic.end(), [](const Resource* a, const Resource* b) {
     return a->first_timepoint != b->first_timepoint ? a->first_timepoint < b->first_timepoint : a < b;
   });
   std::deque<Slot> slots;
   FreeSlots free;
-  std::multimap<std::uint32_t, Slot*> in_use;  // by the last timepoint of the user
+  std::multimap<std::uint32_t, Slot*> in_use;  // keyed by the last timepoint of the user
   for (Resource* resource : symbolic) {
     const SizeExpr bytes = aligned(resource->size_bytes);
     for (; !in_use.empty() && in_use.begin()->first < resource->first_timepoint; in_use.erase(in_use.begin())) {
@@ -81,8 +82,7 @@ void place_symbolic(Schedule& schedule, std::vector<Resource*> symbolic) {
   }
 }
 
-/// Places transients in this order, each at the lowest offset where none placed before it lives at the same time.
-/// Returns the end of all.
+/// Places transients in this order, each at the lowest offset that is free while it lives. Returns the highest end.
 std::int64_t place_in_order(const std::vector<PackedTransient>& transients, std::uint32_t num_timepoints,
                             std::vector<std::int64_t>& offsets) {
   SlabSpace space(num_timepoints);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Gives each step its earliest timepoint, from the bytes that earlier steps read and write.
 #include <algorithm>
 
 #include "base/guard_allocations.h"
@@ -8,8 +9,8 @@
 
 namespace millrace {
 
-// A step's timepoint is one after the last step that it must see finished: the last writer of the bytes that it reads,
-// and the last writer and readers of those that it writes. Steps are then ordered by timepoint; equal ones keep their
+// A step's timepoint is one after the last step that must have finished: the last writer of the bytes that it reads,
+// and the last writer and readers of those that it writes. Steps are then sorted by timepoint; equal ones keep their
 // order.
 Status place_barriers(Schedule& schedule) try {
   const InsideGuard inside;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Applies a given order of steps, with as few barriers as its memory allows.
 #include <algorithm>
 
 #include "graph/stream/access_times.h"
@@ -8,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// Walks through the steps in their final order and decides where a barrier stands.
+/// Visits the steps in their final order and decides where to put barriers.
 class Placer {
  public:
   Placer(Schedule& schedule, const SampleSizes& sizes, const SampleBytes& limit)
@@ -89,7 +90,7 @@ class Placer {
   IdVector<ResourceId, AccessTimes> times_;
   std::vector<std::uint32_t> last_users_;
   std::vector<bool> is_begun_;
-  std::vector<ResourceId> ended_;  // at this timepoint
+  std::vector<ResourceId> ended_;  // whose lives end at this timepoint
   SampleBytes live_{};
   std::uint32_t timepoint_ = 0;
 };

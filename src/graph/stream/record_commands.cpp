@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Turns the steps of a schedule into a command list, with a binding per argument and for each kind of memory.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -9,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// The binding of a resource, and its offset there.
+/// The binding of a resource, and its offset in it.
 struct Place {
   BindingIndex binding{};
   SizeExpr offset_bytes;
@@ -40,7 +41,7 @@ class Recorder {
   }
 
  private:
-  /// A schedule: the whole one, or that of a body in a step of another.
+  /// A schedule: the outermost one, or that of a body in a step of another.
   struct Scope {
     const Schedule& schedule;
     IdVector<ResourceId, Place> places;
@@ -78,7 +79,7 @@ class Recorder {
     return list_.bindings.push_back({std::move(name), kind, add_size(bytes)});
   }
 
-  /// In the order of the caller's arguments.
+  /// Adds the bindings in the order of the caller's arguments.
   void bind_arguments(BindingKind kind) {
     std::map<std::uint32_t, ResourceId> ordered;
     for (std::uint32_t i = 0; i < schedule_.resources.size(); ++i) {

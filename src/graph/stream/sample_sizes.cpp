@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Binds symbols to sample values, so that orders can be compared by the memory that they need.
 #include "graph/stream/sample_sizes.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// A value that the facts allow, near `wanted`.
+/// The allowed value nearest to `wanted`.
 std::int64_t value_near(const Dim& dim, std::int64_t wanted) {
   const std::int64_t multiple = std::max<std::int64_t>(dim.multiple(), 1);
   const std::int64_t value = std::clamp(wanted, dim.min(), dim.max()) / multiple * multiple;
@@ -20,7 +21,7 @@ std::array<SymbolValues, kNumSamples> sample_bindings(const Schedule& schedule) 
   constexpr std::int64_t kSmall = 1, kMiddle = 64, kLarge = 4096;
   std::map<std::string, Dim> symbols;
   for (const Resource& resource : schedule.resources) {
-    // A symbol with two sets of facts was refused when the graph was built.
+    // Cannot fail: a symbol with two sets of facts was refused when the graph was built.
     if (resource.lifetime == Lifetime::kTransient) (void)resource.size_bytes.collect_symbols(symbols);
   }
   std::array<SymbolValues, kNumSamples> bindings;
@@ -51,7 +52,7 @@ SampleSizes::SampleSizes(const Schedule& schedule) {
     if (resource.lifetime != Lifetime::kTransient) continue;
     for (std::size_t sample = 0; sample < kNumSamples; ++sample) {
       const Result<std::int64_t> bytes = resource.size_bytes.evaluate(bindings[sample]);
-      // Sizes that no run can have, as a divisor of 0 would give, count as nothing.
+      // A size that no run can have, such as one with a divisor of 0, counts as nothing.
       if (bytes.ok()) bytes_[ResourceId{i}][sample] = align_slab_bytes(*bytes);
     }
   }

@@ -14,8 +14,8 @@ using SampleBytes = std::array<std::int64_t, kNumSamples>;
 
 bool is_at_most(const SampleBytes& a, const SampleBytes& b);
 
-/// What transients take of the slab under some bindings of the symbols: small, middle and large sizes, and mixtures.
-/// Decisions between orders need numbers where sizes are expressions. Resources that are no transients take nothing.
+/// The slab bytes that each transient takes for some bindings of the symbols: small, middle and large sizes, and
+/// mixtures. Orders are compared by these numbers if sizes are expressions. Resources other than transients take none.
 class SampleSizes {
  public:
   explicit SampleSizes(const Schedule&);
@@ -25,7 +25,7 @@ class SampleSizes {
   IdVector<ResourceId, SampleBytes> bytes_;
 };
 
-/// The first and the last timepoint of every resource.
+/// Sets the first and the last timepoint of every resource.
 void find_lives(Schedule&);
 /// The largest sum of sizes that live at one timepoint. Precondition: find_lives.
 SampleBytes max_live_bytes(const Schedule&, const SampleSizes&);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Byte ranges of a schedule's uses, in terms of the resources that hold them.
 #include "millrace/graph/schedule.h"
 
 #include <algorithm>

@@ -18,13 +18,13 @@
 namespace millrace {
 namespace {
 
-/// True if the range is less than the whole and lies inside for every binding.
+/// Whether the range is less than the whole, and inside it for every binding.
 bool is_part_of(const SizeExpr& size, const ByteRange& range) {
   const SizeExpr after = size - range.offset_bytes - range.length_bytes;
   return range != ByteRange{0, size} && is_never_negative(after) && !has_lost_value(after);
 }
 
-/// The bytes of the whole that its part has.
+/// The bytes of the whole that belong to the part.
 ByteRange bytes_of(const StoragePart& part, const TensorType& type) {
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(type.dtype));
   std::size_t end = type.shape.rank();
@@ -88,7 +88,7 @@ class Scheduler {
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       const auto region = RegionId(i);
       for (const Value& output : dispatch_.regions[region].outputs) use_of(output);
-      // A concat has a sequence per operand that is copied.
+      // A concat has one sequence per operand that is copied.
       const std::vector<CopiedOperand>& copies = dispatch_.regions[region].copies;
       for (std::size_t k = 0; k < sequences[i].size(); ++k) {
         add_sequence(region, sequences[i][k], k < copies.size() ? copies[k].reason : "");
@@ -107,11 +107,11 @@ class Scheduler {
  private:
   struct OutputCopy {
     std::size_t output = 0;
-    bool is_first = false;  // of a variable's old value, before a region or an update can replace it
+    bool is_first = false;  // copies a variable's old value before it can be overwritten
   };
   struct Move {
     ResourceId from{}, to{};
-    std::optional<PartId> part;  // of `from`
+    std::optional<PartId> part;  // the part of `from`
     std::string name, reason;
     SizeExpr bytes;
   };
@@ -134,9 +134,9 @@ class Scheduler {
     }
   }
 
-  /// The first output of a value that a region stores is written by the region itself, unless the value is stored in a
-  /// variable. Returns the outputs that need a copy: those, those of an input, a constant or a variable, and further
-  /// outputs of the same value.
+  /// If a value that a region stores is an output, the region writes directly to the first such output, unless the
+  /// value is stored in a variable. Returns the outputs that need a copy: values stored in variables, inputs, constants
+  /// and variables themselves, and further outputs of the same value.
   std::vector<OutputCopy> add_outputs() {
     std::vector<OutputCopy> copied;
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
@@ -168,7 +168,7 @@ class Scheduler {
     return resources_[storage] = schedule_.resources.push_back(std::move(resource));
   }
 
-  /// The resource that the value is in, and which part of it the value is.
+  /// The resource that holds the value, and the part of it that is the value.
   ResourceUse use_of(Value value) {
     std::vector<Value> chain = {dispatch_.memory_of(value)};  // from the part to the whole
     for (auto part = dispatch_.parts.find(chain[0]); part != dispatch_.parts.end();
@@ -232,7 +232,7 @@ class Scheduler {
       it->second = schedule_.kernels.push_back(kernel);
       return it->second;
     }
-    // The same code may need more memory for longer rows; the largest serves all.
+    // The same code may need more memory for longer rows; the largest plan serves all.
     PlannedKernel& known = schedule_.kernels[it->second];
     if (known.info.workgroup_bytes < kernel.info.workgroup_bytes) {
       known.info.workgroup_bytes = kernel.info.workgroup_bytes;
@@ -248,7 +248,7 @@ class Scheduler {
     if (!schedule_.resources[id].prepared) constants_.emplace(std::pair(bytes.data(), bytes.size()), id);
   }
 
-  /// The constants of bodies are in one memory with all others.
+  /// Adds the constants of bodies, which are in one memory with all others.
   void add_constants(const std::vector<std::shared_ptr<const Schedule>>& bodies) {
     for (const auto& body : bodies) {
       for (const Resource& resource : body->resources) {
@@ -296,7 +296,7 @@ class Scheduler {
     schedule_.steps.push_back(std::move(step));
   }
 
-  /// Copies what a loop's states and condition begin with, where they are not in place. Returns the condition's memory.
+  /// Copies the first states and the condition of a loop, unless they are in place. Returns the condition's memory.
   ResourceUse add_first_values(RegionId id) {
     const Region& region = dispatch_.regions[id];
     const Node& node = graph_.nodes[region.nodes[0]];
@@ -346,8 +346,8 @@ class Scheduler {
     schedule_.steps.push_back(std::move(step));
   }
 
-  /// Copies new values to their variables, each when nothing needs the old one any more. Where variables exchange their
-  /// values, one of them is set aside first.
+  /// Copies new values to their variables, each as soon as nothing needs the old one. If variables exchange their
+  /// values, one of them is first set aside.
   void add_updates() {
     std::vector<Move> moves;
     for (const auto& [update, reason] : dispatch_.copied_updates) {
@@ -372,7 +372,7 @@ class Scheduler {
     }
   }
 
-  /// Copies the value that the move replaces, and lets the other moves read it there.
+  /// Copies the value that the move overwrites, and makes the other moves read the copy.
   void set_aside(const Move& move, std::vector<Move>& moves) {
     const std::string name = move.name + ".old";
     const ResourceId aside = schedule_.resources.push_back({name, Lifetime::kTransient, move.bytes});
@@ -390,7 +390,7 @@ class Scheduler {
   std::unordered_map<Value, ResourceId, HashValue> resources_;
   std::unordered_map<Value, PartId, HashValue> parts_;
   std::vector<ResourceId> output_resources_;
-  std::unordered_map<KernelKey, KernelIndex, HashKernelKey> kernels_;  // by texts of the sequences
+  std::unordered_map<KernelKey, KernelIndex, HashKernelKey> kernels_;  // the keys point into the sequences
   const ScheduledBodies& bodies_;
   ConstantPlaces constants_;
 };

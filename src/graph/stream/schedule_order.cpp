@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The names of the orders that a user can choose.
 #include "millrace/graph/schedule_order.h"
 
 #include <fmt/format.h>

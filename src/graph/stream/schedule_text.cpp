@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Prints a schedule and its memory plan, for `millrace dump` and golden tests.
 #include <fmt/format.h>
 
 #include "base/byte_rows.h"

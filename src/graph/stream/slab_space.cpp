@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds free places in the slab quickly, for schedules with thousands of transients.
 #include "graph/stream/slab_space.h"
 
 #include "millrace/base/saturating.h"
 
 namespace millrace {
 
-/// What is taken at some timepoint of the lifespan.
+/// Collects the intervals that are taken at some timepoint of the lifespan.
 void SlabSpace::collect(const Part& part, Lifespan life, std::vector<const IntervalSet*>& taken) const {
   if (!part.meets(life)) return;
   const Node& node = nodes_[part.node];

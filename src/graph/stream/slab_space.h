@@ -8,24 +8,24 @@
 
 namespace millrace {
 
-/// Which bytes of a slab are taken, and when: a tree over the timepoints, halved again and again, whose nodes hold what
-/// is taken in all of their timepoints, and what is in any.
+/// Which bytes of a slab are taken, and when. A binary tree over the timepoints: each node stores the bytes that are
+/// taken in all of its timepoints, and those taken in any of them.
 class SlabSpace {
  public:
   explicit SlabSpace(std::uint32_t num_timepoints) : num_timepoints_(num_timepoints), nodes_(2 * num_timepoints) {}
 
-  /// The lowest offset at which `bytes` bytes are free in the whole of the lifespan. O(log timepoints * log intervals)
-  /// for each gap that is too small.
+  /// The lowest offset at which `bytes` bytes are free for the whole lifespan. O(log timepoints * log intervals) for
+  /// each gap that is too small.
   std::int64_t find_free(std::int64_t bytes, Lifespan) const;
   /// O(log timepoints * log intervals).
   void take(std::int64_t offset, std::int64_t bytes, Lifespan);
 
  private:
   struct Node {
-    IntervalSet always;     // by lifespans that hold all of the node's timepoints
-    IntervalSet sometimes;  // by those that hold one of them
+    IntervalSet always;     // taken in all of the node's timepoints
+    IntervalSet sometimes;  // taken in at least one of them
   };
-  /// Timepoints [begin, end) and their node; a node's halves stand behind it: the first next to it, then the second.
+  /// Timepoints [begin, end) and their node. The node is followed by its first half, then by its second.
   struct Part {
     std::size_t node = 0;
     std::uint32_t begin = 0, end = 0;

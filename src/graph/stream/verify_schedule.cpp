@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// verify(Schedule): runs the checks, and checks that all indices and byte ranges are valid.
 #include "graph/stream/verify_schedule.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// Checks that the parts of each step exist and agree with each other.
+/// Checks that the parts of each step exist and are consistent.
 class PartsCheck {
  public:
   PartsCheck(const Schedule& schedule, ScheduleProblems& problems) : schedule_(schedule), problems_(problems) {}
@@ -30,7 +31,7 @@ class PartsCheck {
   }
 
  private:
-  /// False if the part must not be looked at.
+  /// Returns false if the part is invalid, so that nobody looks at it.
   bool check_part(PartId id) {
     const ResourcePart& part = schedule_.parts[id];
     const bool is_known =
@@ -43,7 +44,7 @@ class PartsCheck {
     }
     const Resource& resource = schedule_.resources[part.resource];
     if (part.inside && schedule_.parts[*part.inside].bytes.has_rows()) {
-      problems_.add("part {}: is inside {}, which has rows with gaps; make it a part of what that is in", part.name,
+      problems_.add("part {}: is inside {}, which has rows with gaps; make it a part of what holds that one", part.name,
                     schedule_.parts[*part.inside].name);
       return false;
     }
@@ -63,8 +64,8 @@ class PartsCheck {
     }
     const Resource& resource = schedule_.resources[use.resource];
     if (use.part && (!schedule_.parts.contains(*use.part) || schedule_.parts[*use.part].resource != use.resource)) {
-      problems_.add("step {}: uses part {}, which is none of {}; name one of its parts", step.name, index_of(*use.part),
-                    resource.name);
+      problems_.add("step {}: uses part {}, which is not a part of {}; name one of its parts", step.name,
+                    index_of(*use.part), resource.name);
       return;
     }
     const ByteRange whole{0, resource.size_bytes};
@@ -73,7 +74,7 @@ class PartsCheck {
       problems_.add("step {}: touches bytes {} of {}, expected some of its {}", step.name, to_text(touched),
                     resource.name, resource.size_bytes.to_text());
     } else if (is_outside(touched, given) || (given.has_rows() && !are_inside(touched, given))) {
-      problems_.add("step {}: touches bytes {} of {}, of which its kernel gets {}; give it those", step.name,
+      problems_.add("step {}: touches bytes {} of {}, but its kernel gets {}; give it those", step.name,
                     to_text(touched), resource.name, to_text(given));
     }
     for (std::size_t level = 0; level < touched.rows.size(); ++level) {
@@ -88,7 +89,7 @@ class PartsCheck {
     }
   }
 
-  /// True if no binding can put all of the range inside the other.
+  /// Whether no binding puts all of the range inside the other.
   static bool is_outside(const ByteRange& inner, const ByteRange& outer) {
     const SizeExpr before = inner.offset_bytes - outer.offset_bytes;
     return before.upper_bound() < 0 || inner.length_bytes.upper_bound() < 0 ||
@@ -124,7 +125,7 @@ class PartsCheck {
     }
   }
 
-  /// What the body writes, the step writes; and what is placed there fits.
+  /// The step writes whatever its body writes, and a resource fits into its place.
   void check_place(const Step& step, const StepBody& body, ResourceId id) {
     const Resource& resource = body.schedule->resources[id];
     const BodyPlace& place = body.places[id];
@@ -162,7 +163,7 @@ class PartsCheck {
 
 void check_step_parts(const Schedule& schedule, ScheduleProblems& problems) { PartsCheck(schedule, problems).run(); }
 
-// A broken schedule is a mistake of Millrace, never of its user.
+// A broken schedule is a bug in Millrace, never a mistake of its user.
 Status verify(const Schedule& schedule) try {
   const InsideGuard inside;
   ScheduleProblems problems;

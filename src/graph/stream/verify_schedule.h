@@ -22,9 +22,9 @@ class ScheduleProblems {
   std::string text_;
 };
 
-// The parts of verify(Schedule), which lists the rules. None relies on the passes that made the schedule.
+// The parts of verify(Schedule), which lists the rules. No check relies on the passes that made the schedule.
 
-/// The parts of each step exist and agree with each other. The other checks need it.
+/// The parts of each step exist and are consistent. The other checks require this one to pass.
 void check_step_parts(const Schedule&, ScheduleProblems&);
 /// Every step sees what it reads, steps keep the graph's order where it matters, and transients live as long as they
 /// are used.

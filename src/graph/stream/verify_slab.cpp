@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The part of verify(Schedule) that checks the memory plan.
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -9,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// Checks that transients which live at the same time share no bytes, and that variables share none.
+/// Checks that transients which live at the same time share no bytes, and that no two variables do.
 class SlabCheck {
  public:
   SlabCheck(const Schedule& schedule, ScheduleProblems& problems) : schedule_(schedule), problems_(problems) {
@@ -39,13 +40,13 @@ class SlabCheck {
                   std::max(a.first_timepoint, b.first_timepoint));
   }
 
-  /// Walks through the timepoints. Each transient that begins to live is compared with its living neighbours in the
+  /// Visits the timepoints in order. Compares each transient that begins to live with its living neighbours in the
   /// slab.
   void check_fixed() {
     std::ranges::sort(fixed_, starts_earlier);
     const auto ends_later = [](const Resource* a, const Resource* b) { return a->last_timepoint > b->last_timepoint; };
     std::priority_queue<const Resource*, std::vector<const Resource*>, decltype(ends_later)> by_end(ends_later);
-    std::map<std::int64_t, const Resource*> living;  // by offset
+    std::map<std::int64_t, const Resource*> living;  // keyed by offset
     for (const Resource* resource : fixed_) {
       const std::int64_t begin = resource->offset_bytes.constant(), bytes = resource->reserved_bytes.constant();
       for (; !by_end.empty() && by_end.top()->last_timepoint < resource->first_timepoint; by_end.pop()) {
@@ -53,7 +54,7 @@ class SlabCheck {
         if (place != living.end() && place->second == by_end.top()) living.erase(place);
       }
       if (bytes < resource->size_bytes.upper_bound()) {
-        problems_.add("{}: {} bytes reserved, expected its {}; reserve as many", resource->name, bytes,
+        problems_.add("{}: {} bytes reserved, expected its {}; reserve those", resource->name, bytes,
                       resource->size_bytes.to_text());
       }
       const bool is_inside = begin >= 0 && (schedule_.slab_bytes - begin - bytes).lower_bound() >= 0;
@@ -74,7 +75,7 @@ class SlabCheck {
     }
   }
 
-  /// For symbolic sizes: each slot begins where another ends, after all transients of constant size.
+  /// Symbolic sizes: each slot must begin where another ends, after all transients of constant size.
   void check_slots() {
     std::map<SizeExpr, const std::vector<const Resource*>*, decltype(&form_less)> by_begin(&form_less);
     for (auto& [begin, users] : slots_) {
@@ -82,7 +83,7 @@ class SlabCheck {
       for (std::size_t i = 1; i < users.size(); ++i) {
         if (users[i]->first_timepoint <= users[i - 1]->last_timepoint) overlap(*users[i - 1], *users[i]);
         if (users[i]->reserved_bytes != users[0]->reserved_bytes) {
-          problems_.add("{} and {} share a place and reserve {} and {} bytes; reserve as many", users[0]->name,
+          problems_.add("{} and {} share a place and reserve {} and {} bytes; reserve equal numbers", users[0]->name,
                         users[i]->name, users[0]->reserved_bytes.to_text(), users[i]->reserved_bytes.to_text());
         }
       }
@@ -101,19 +102,19 @@ class SlabCheck {
       end = end + next->second->front()->reserved_bytes;
     }
     if (end != schedule_.slab_bytes) {
-      problems_.add("transients end at {}, the slab at {}; make it as large", end.to_text(),
+      problems_.add("transients end at {}, the slab at {}; make the ends equal", end.to_text(),
                     schedule_.slab_bytes.to_text());
     }
   }
 
-  /// They stand in their order.
+  /// Variables follow each other in their order.
   void check_variables() {
     std::int64_t end = 0;
     for (const Resource& variable : schedule_.resources) {
       if (variable.lifetime != Lifetime::kVariable || schedule_.is_body) continue;
       const std::int64_t begin = variable.offset_bytes.constant(), bytes = variable.size_bytes.constant();
       if (begin < end || begin + bytes > schedule_.variable_bytes) {
-        problems_.add("{}: bytes [{}, {}) of the variables' {}, expected them behind the others, which end at {}",
+        problems_.add("{}: bytes [{}, {}) of the variables' {}, expected them after the others, which end at {}",
                       variable.name, begin, begin + bytes, schedule_.variable_bytes, end);
       }
       end = std::max(end, begin + bytes);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The part of verify(Schedule) that checks order: reads after writes, barriers between conflicts, lifetimes.
 #include <vector>
 
 #include "base/byte_set.h"
@@ -43,8 +44,8 @@ class OrderCheck {
     WrittenBytes written = {};
     ByteSet touched = {};
     std::vector<StepUse> all_uses = {};
-    bool is_rewritten = false;  // a variable, or some bytes were written after others had touched them
-    // At the timepoint of the step checked last:
+    bool is_rewritten = false;  // a variable, or some bytes were touched and then written again
+    // At the timepoint of the step that was checked last:
     std::vector<StepUse> uses = {};
     ByteSet touched_now = {}, written_now = {};
   };
@@ -78,11 +79,11 @@ class OrderCheck {
     }
     if (seen.written.contains(bytes) || seen.written.contains({0, resource.size_bytes})) return;
     if (is_only_written_before(step, use, resource)) return;
-    problems_.add("step {}: reads bytes [{}, {}) of {}, of which earlier steps write only some; write them first",
+    problems_.add("step {}: reads bytes [{}, {}) of {}, but earlier steps write only some of them; write them first",
                   step.name, bytes.offset_bytes.to_text(), bytes.end_bytes().to_text(), resource.name);
   }
 
-  /// Whether steps write all of the resource in the end, but from this one on none of these bytes: then steps before it
+  /// Whether steps write all of the resource in the end, but none of these bytes from this step on: then earlier steps
   /// have written them.
   bool is_only_written_before(const Step& step, const ResourceUse& use, const Resource& resource) const {
     WrittenBytes written;
@@ -98,20 +99,21 @@ class OrderCheck {
     return written.contains({0, resource.size_bytes});
   }
 
-  /// Bytes that are written once are right when they are read after that. Where they are written again, as scratch is,
-  /// or hold a variable's old value at first, only the graph's order tells which write a read needs.
+  /// Bytes that are written once are right whenever they are read later. Bytes that are written again, as in scratch,
+  /// or that begin with a variable's old value, are right only in the graph's order, which decides which write a read
+  /// sees.
   void check_graph_order(const Step& step, const ResourceUse& use, const Resource& resource, const Seen& seen) {
     for (const auto& [other_step, other] : seen.all_uses) {
       if (other_step->number <= step.number || !do_meet(use, *other)) continue;
       problems_.add(
-          "step {}: stands after {}, which the graph has later and which {} the same bytes of {}; keep their "
+          "step {}: comes after {}, which is later in the graph and {} the same bytes of {}; keep their "
           "order",
           step.name, other_step->name, other->is_written ? "writes" : "reads", resource.name);
       return;
     }
   }
 
-  /// Whether both may touch the same bytes, and one writes.
+  /// Whether both may touch the same bytes, and at least one writes.
   bool do_meet(const ResourceUse& a, const ResourceUse& b) const {
     if (!a.is_written && !b.is_written) return false;
     ByteSet bytes;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Groups steps into units and finds which units must precede which, before the order is chosen.
 #include "graph/stream/work_units.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ bool is_constant(const ByteRange& range) {
   return range.offset_bytes.is_constant() && range.length_bytes.is_constant();
 }
 
-/// Which units have touched which bytes of a resource, so far.
+/// The units that have touched each byte of a resource, so far.
 class UnitAccesses {
  public:
   /// Adds the units that have written some of the bytes to `writers`.
@@ -29,7 +30,7 @@ class UnitAccesses {
       return;
     }
     const std::int64_t begin = bytes.offset_bytes.constant(), end = begin + bytes.length_bytes.constant();
-    // Earlier ones end before.
+    // Earlier entries end before `begin`.
     for (auto at = writes_.lower_bound(begin - longest_write_); at != writes_.end() && at->first < end; ++at) {
       if (at->second.end > begin) writers.push_back(at->second.unit);
     }
@@ -62,7 +63,7 @@ class UnitAccesses {
     ByteRange bytes;
     bool is_written;
   };
-  /// A unit's own accesses are in order anyway.
+  /// A unit's own accesses are in order anyway, so they are added only when the next unit begins.
   void enter(std::uint32_t unit) {
     if (unit_ != unit) {
       for (const Access& access : own_) {
@@ -74,16 +75,16 @@ class UnitAccesses {
     unit_ = unit;
   }
 
-  ByteSet read_, written_;                                    // by units before `unit_`
-  std::vector<std::pair<std::uint32_t, ByteRange>> earlier_;  // likewise: all accesses
+  ByteSet read_, written_;                                    // touched by units before `unit_`
+  std::vector<std::pair<std::uint32_t, ByteRange>> earlier_;  // all accesses of units before `unit_`
   std::vector<Access> own_;
   std::uint32_t unit_ = 0;
-  std::multimap<std::int64_t, Write> writes_;  // of constant bytes without gaps, by begin
+  std::multimap<std::int64_t, Write> writes_;  // of constant bytes without gaps, keyed by begin
   std::int64_t longest_write_ = 0;
   std::vector<std::pair<std::uint32_t, ByteRange>> other_writes_;
 };
 
-/// Which units have used a variable, so far: each of them must see what the graph has it see.
+/// The units that have used a variable, so far: each must see the value that it sees in the graph's order.
 class VariableAccesses {
  public:
   void read(std::uint32_t unit, std::vector<std::uint32_t>& needs) {
@@ -98,8 +99,8 @@ class VariableAccesses {
   }
 
  private:
-  std::optional<std::uint32_t> writer_;  // the last
-  std::vector<std::uint32_t> readers_;   // since
+  std::optional<std::uint32_t> writer_;  // the last one
+  std::vector<std::uint32_t> readers_;   // since then
 };
 
 std::vector<WorkUnit> cut_units(const Schedule& schedule) {

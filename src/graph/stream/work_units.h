@@ -8,15 +8,15 @@
 
 namespace millrace {
 
-/// Steps that stay together when the order of a schedule changes: a region's kernels, or a copy.
+/// Steps that stay together when a schedule is reordered: a region's kernels, or a copy.
 struct WorkUnit {
   std::uint32_t first_step = 0, num_steps = 0;
   std::vector<std::uint32_t> needs, readers;  // units that come before it and after it; each once
 };
 
-/// The units in the schedule's order. Units that touch the same bytes keep their order where one of them writes; of a
-/// variable, all bytes count as the same. O(n log n) in uses, except that each read of symbolic bytes is compared with
-/// all writes of its resource, and each write of bytes that others have touched with all accesses before it.
+/// The units in the schedule's order. Units that touch the same bytes keep their order if one of them writes; all bytes
+/// of a variable count as the same. O(n log n) in uses, except that each read of symbolic bytes is compared with all
+/// writes of its resource, and each write of bytes that were touched before with all accesses before it.
 std::vector<WorkUnit> find_work_units(const Schedule&);
 
 }  // namespace millrace

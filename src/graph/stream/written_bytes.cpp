@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Proves that a step reads only bytes that earlier steps have written, for verify(Schedule).
 #include "graph/stream/written_bytes.h"
 
 #include <algorithm>
@@ -14,13 +15,13 @@ bool is_constant(const ByteRange& range) {
   return range.offset_bytes.is_constant() && range.length_bytes.is_constant();
 }
 
-/// Whether it is sure which of both is less, if they are not equal.
+/// Whether it is known which of the two is smaller, if they are not equal.
 bool are_ordered(const SizeExpr& a, const SizeExpr& b) {
   const SizeExpr distance = b - a;
   return distance.lower_bound() >= 0 || distance.upper_bound() <= 0;
 }
 
-/// The lesser of two that are ordered.
+/// The smaller of two that are ordered.
 const SizeExpr& first_of(const SizeExpr& a, const SizeExpr& b) { return (b - a).lower_bound() >= 0 ? a : b; }
 const SizeExpr& last_of(const SizeExpr& a, const SizeExpr& b) { return (b - a).lower_bound() >= 0 ? b : a; }
 
@@ -53,7 +54,7 @@ void WrittenBytes::add_rows(const ByteRange& range) {
 void WrittenBytes::Spans::add(const SizeExpr& first, const SizeExpr& last) {
   SizeExpr begin = first, end = last;
   if (const auto same = ends_.find(begin); same != ends_.end()) {
-    // Where it is not known which of both ends last, others may follow the new one.
+    // If it is unknown which of the two ends last, other spans may still continue the new one.
     if (are_ordered(end, same->second)) {
       end = last_of(end, same->second);
     } else {
@@ -79,8 +80,9 @@ void WrittenBytes::Spans::add(const SizeExpr& first, const SizeExpr& last) {
   begins_.insert_or_assign(end, begin);
 }
 
-/// Extends the range by a span that it surely meets, and takes that away. Where it is not known which of both begins
-/// first, or ends last, they stay two, and the one whose end is known to be less ends with the other.
+/// Extends the range by each span that it certainly meets, and removes that span. If it is unknown which of the two
+/// begins first, or ends last, they stay two spans, and the one whose end is known to be smaller gets the end of the
+/// other.
 void WrittenBytes::Spans::join_overlapping(SizeExpr& begin, SizeExpr& end) {
   constexpr std::size_t kMaxCompared = 64;  // spans, which bounds the time of a call
   std::size_t compared = 0;

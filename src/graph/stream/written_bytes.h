@@ -10,22 +10,22 @@
 
 namespace millrace {
 
-/// Bytes that are surely written, whatever a run binds. Symbolic ranges that follow each other become one, as do rows
-/// whose columns are side by side. Adding one that follows another is O(log n), else linear in up to 64 that have gaps
-/// between them, and in all rows that do; a question is linear in the symbolic ranges and rows that have gaps. What was
-/// added is never forgotten.
+/// The bytes that are certainly written, whatever a run binds. Adjacent symbolic ranges are joined, and so are rows
+/// whose columns are adjacent. Adding a range that continues another takes O(log n), otherwise linear time in up to 64
+/// ranges with gaps between them, and in all rows with gaps; a query takes linear time in the symbolic ranges and rows
+/// with gaps. What was added stays.
 class WrittenBytes {
  public:
   bool empty() const { return is_empty_; }
   void add(const ByteRange&);
-  /// False also where it is not known.
+  /// Returns false if it is unknown.
   bool contains(const ByteRange&) const;
 
  private:
   template <class T>
   using MapByForm = std::map<SizeExpr, T, decltype(&form_less)>;
 
-  /// Spans, symbolic and constant, that are joined where that is sure.
+  /// Spans, symbolic and constant; those that certainly meet are joined.
   class Spans {
    public:
     void add(const SizeExpr& begin, const SizeExpr& end);
@@ -34,18 +34,19 @@ class WrittenBytes {
    private:
     void join_overlapping(SizeExpr& begin, SizeExpr& end);
 
-    MapByForm<SizeExpr> ends_{&form_less}, begins_{&form_less};  // the end by begin, and back
-    std::vector<ByteSpan> apart_;                                // that others cannot be joined with
+    MapByForm<SizeExpr> ends_{&form_less}, begins_{&form_less};  // begin -> end, and end -> begin
+    std::vector<ByteSpan> apart_;                                // spans that cannot be joined with others
   };
 
   void add_rows(const ByteRange&);
 
   bool is_empty_ = true;
   IntervalSet constant_;
-  MapByForm<std::vector<SizeExpr>> added_{&form_less};  // as they came: a joined one need not be known to have them
+  MapByForm<std::vector<SizeExpr>> added_{&form_less};  // as added: a joined span may not provably contain them
   Spans spans_;
-  /// With the first row and the last one of rows. They close the gap to a neighbour of which no rows are known, only
-  /// where it begins and ends; elsewhere they are in the way of what begins or ends where they do.
+  /// The same spans, and the first and the last row of each range with gaps. These rows close the gap to a neighbour
+  /// if only its begin and end are known. In `spans_` they would be in the way of spans that begin or end where they
+  /// do.
   Spans with_outer_rows_;
   std::vector<ByteRange> rows_;  // with gaps between them
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lets the parser call the C++ functions that build nodes, so that a text and a program build the same graph.
 #include "graph/text/append_built.h"
 
 #include <fmt/format.h>
@@ -6,7 +7,7 @@
 namespace millrace {
 namespace {
 
-/// Appends the nodes of the builder's graph to `graph`. Its inputs stand for `operands`.
+/// Appends the nodes of the builder's graph to `graph`. `operands` replace the inputs of the builder's graph.
 std::vector<Value> append_nodes(Graph& graph, const GraphBuilder& builder, std::span<const Value> operands,
                                 std::span<const Tensor> results) {
   IdVector<NodeId, NodeId> moved;

@@ -15,13 +15,13 @@
 
 namespace millrace {
 
-/// Where an operation stands in a text, for messages.
+/// The place of an operation in a text, for messages.
 struct OperationPlace {
   const TextReader& text;
   std::size_t begin = 0;
   std::string_view name;
 
-  /// "g.mr:2:8: softmax: <problem>", with its line.
+  /// "g.mr:2:8: softmax: <problem>", followed by its line.
   Status refuse(std::string_view problem) const;
 };
 

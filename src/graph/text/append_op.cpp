@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Appends ops that a text calls in the relaxed forms of their C++ functions, with broadcasting and numbers.
 #include "graph/text/append_op.h"
 
 #include <algorithm>

@@ -6,18 +6,18 @@
 #include "graph/text/append_built.h"
 #include "millrace/graph/functions.h"
 
-// Where the C++ function of an op takes more than the op does, so does a text: operands of other shapes, a number in an
-// operand's place, and attributes that follow from the operands.
+// A text accepts everything that the C++ function of an op accepts beyond the op itself: operands of other shapes, a
+// number in place of an operand, and attributes that are derived from the operands.
 namespace millrace {
 
 /// Whether that operand of an op may be a number: its C++ function has an overload for it.
 bool takes_number(Op, std::size_t operand);
 /// Whether the text goes on with a number, rather than with a value.
 bool begins_number(TextReader&);
-/// Reads a number; one with a point, an exponent, inf and nan are floating-point, as in C++.
+/// Reads a number. It is floating-point, as in C++, if it has a point or an exponent, or is inf or nan.
 Result<Literal> read_literal(TextReader&);
 
-/// Gives the attributes that are left out and follow from the operands: the steps of a slice, a dim of a reshape.
+/// Sets the attributes that were left out and are derived from the operands: the steps of a slice, a dim of a reshape.
 void complete_attributes(Attributes&, const Graph&, std::span<const Value> operands);
 
 /// Whether append_function must append the op: it has a number, or two operands of one dtype and several shapes.

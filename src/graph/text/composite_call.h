@@ -17,8 +17,8 @@
 #include "millrace/base/check.h"
 #include "millrace/graph/composites.h"
 
-// Calls a C++ function of tensors with the operands and attributes of a text: its parameters that are no tensors are
-// attributes. What the text leaves out has the default value of the composite's row.
+// Calls a C++ function of tensors with the operands and attributes of a text: the parameters that are not tensors are
+// attributes. An attribute that the text leaves out has the default value in the composite's row.
 namespace millrace {
 
 /// A parameter that is a struct stands for its fields.
@@ -30,7 +30,7 @@ inline constexpr bool kIsOptional = false;
 template <class T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 
-/// All operands from here on.
+/// Takes all remaining operands.
 template <class P>
 inline constexpr bool kIsOperandList = std::same_as<P, std::span<const Tensor>>;
 template <class P>
@@ -40,7 +40,7 @@ inline constexpr bool kIsOperand = std::same_as<P, Tensor> || std::same_as<P, Te
 template <class P>
 inline constexpr bool kIsSetting = !kIsOperand<P> && !HasFields<P>;
 
-/// Where the value of a parameter of type P is until the call.
+/// Holds the value of a parameter of type P until the call.
 template <class P>
 using SlotOf = std::conditional_t<
     kIsOperandList<P>, std::vector<Tensor>,
@@ -81,7 +81,7 @@ class CompositeCall<R (*)(P...)> {
     visit(v, std::index_sequence_for<P...>{});
   }
 
-  /// Gives the settings that were left out their default values. Fails if one has none.
+  /// Gives the settings that were left out their default values. Fails if a setting has none.
   Status complete(const FieldSource& source) { return complete(source, std::index_sequence_for<P...>{}); }
 
   /// Precondition: complete() succeeded.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Expands the composites that a text calls, by the rows of composite_table.inc.
 #include "graph/text/composites.h"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ std::vector<Parameter> parse_parameters(std::string_view text) {
   return parameters;
 }
 
-/// What a row says of the field, otherwise the value that the field of a struct begins with.
+/// Takes a field's default from the row, otherwise from the value with which the struct initialises the field.
 struct FormsOfFields {
   const CompositeRow& row;
   std::vector<AttributeForm> forms = {};
@@ -93,7 +94,7 @@ CompositeRow row(std::string_view name, std::string_view parameters, std::string
           example, Call::takes_number,           attributes_of<Call>, build<Call, kFunction>};
 }
 
-// Functions of one signature, where C++ has several of one name.
+// One function per name, because C++ overloads have no single signature.
 
 Tensor masked_attention(Tensor query, Tensor key, Tensor value, std::optional<Tensor> mask, AttentionOptions options) {
   options.mask = mask.value_or(Tensor());

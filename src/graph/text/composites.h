@@ -16,8 +16,8 @@ namespace millrace {
 /// An attribute, as the composite's row states it.
 struct Parameter {
   std::string_view name;
-  std::string_view default_text = {};  // "axis = -1": what a text would write
-  std::string_view absent = {};        // "bound: n": what holds without it, in words
+  std::string_view default_text = {};  // "axis = -1": the text of the default value
+  std::string_view absent = {};        // "bound: n": the default in words
 };
 
 /// A composite that texts may name: a row of composite_table.inc.
@@ -25,7 +25,7 @@ struct CompositeRow {
   std::string_view name;
   std::vector<Parameter> parameters;
   OperandCount operands;
-  bool returns_list = false;  // as many results as the attributes say
+  bool returns_list = false;  // the attributes decide the number of results
   std::string_view meaning, example;
   bool (*takes_number)(std::size_t operand);
   std::vector<AttributeForm> (*attributes)(const CompositeRow&);
@@ -33,10 +33,10 @@ struct CompositeRow {
 };
 
 std::span<const CompositeRow> composite_rows();
-/// Null if no composite that texts may name is called so.
+/// Null if no composite that texts may call has this name.
 const CompositeRow* find_composite(std::string_view name);
 
-/// Reads the attributes and appends the nodes that the composite expands to. Returns its results, which may be
+/// Reads the attributes and appends the nodes to which the composite expands. Returns its results, which may be
 /// operands.
 Result<std::vector<Value>> append_composite(Graph&, const CompositeRow&, const CallOperands&, const FieldSource&,
                                             const OperationPlace&);

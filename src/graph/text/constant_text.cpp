@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Prints and reads the elements of constants and variables: listed, as bytes, shortened, or in files.
 #include "graph/text/constant_text.h"
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 
 namespace millrace {
 
-/// The elements of a constant, or those that a variable begins with; null for other nodes.
+/// The elements of a constant, or the initial ones of a variable; null for other nodes.
 const SharedBytes* elements_of(const Node&);
 /// Whether a constant or a variable has too many elements to list.
 bool is_large(const TensorType&);
@@ -25,7 +25,7 @@ std::string listed_text(const TensorType&, std::span<const std::byte> data);
 std::string bytes_text(std::span<const std::byte> data);
 /// "1, 2, 3, 4, 5, 6, 7, 8, ... 4 more".
 std::string shortened_text(const TensorType&, std::span<const std::byte> data);
-/// Cuts each large constant, and each large initial value of a variable, to the elements that shortened_text shows.
+/// Shortens each large constant, and each large initial value of a variable, to the elements that shortened_text shows.
 /// verify() refuses such a graph.
 void shorten_constants(Graph&);
 

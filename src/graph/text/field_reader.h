@@ -30,7 +30,7 @@ std::string list_text(const Names& names) {
   return text;
 }
 
-/// What the fields of one operation are read from.
+/// The source of an operation's fields.
 struct FieldSource {
   TextReader& text;
   std::string_view owner;         // the op or composite, for messages
@@ -38,7 +38,7 @@ struct FieldSource {
   std::map<std::string, Dim>& symbols;
 };
 
-/// Reads the setting of the field called `name`. For an enum, `names_of` finds its words.
+/// Reads the setting of the field called `name`. For an enum, `names_of` lists its words.
 struct FieldReader {
   const FieldSource& source;
   std::string_view name;
@@ -101,8 +101,8 @@ struct FieldReader {
   }
 };
 
-/// Reads "{name = setting, ...}", or nothing, into fields that a `visit` walks. Fields that are not named keep what
-/// they hold.
+/// Reads "{name = setting, ...}", or nothing, into fields that a `visit` walks. Fields that are not named keep their
+/// values.
 template <class Fields>
 class FieldsReader {
  public:

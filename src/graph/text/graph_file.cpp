@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads and writes graphs as files, with large constants in a safetensors file next to the text.
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ Status write_graph(const Graph& graph, const std::string& path) {
                                if (data->size() == size_bytes(node.results[0].dtype)) continue;  // one element for all
                                entries[fmt::format("{}", i)] = {node.results[0], *data};
                              }
-                             // First, so that the text never names a file that does not exist.
+                             // Written first, so that the text never names a file that does not exist.
                              if (!entries.empty()) MILLRACE_TRY(write_safetensors(constants, entries));
                              const std::string text = to_text(
                                  graph, {LargeConstants::kFile, std::filesystem::path(constants).filename().string()});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How texts call ops and composites, from the tables that the reader of texts uses.
+// Describes how texts call ops and composites, from the tables that the parser uses.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The parser of graphs: reads the grammar of graph/text.h and builds the nodes as it goes.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -23,7 +24,7 @@
 namespace millrace {
 namespace {
 
-/// What a text's graph shares with the bodies in it.
+/// What a text's graph shares with the bodies inside it.
 struct ParsedText {
   ParsedText(std::string_view text_given, const ParseOptions& options)
       : text(options.name, text_given), kernels(options.kernels), files(options.directory) {}
@@ -35,13 +36,13 @@ struct ParsedText {
 
 class GraphParser {
  public:
-  /// `depth` is how many bodies the graph is in.
+  /// `depth` is the number of bodies around the graph.
   explicit GraphParser(ParsedText& parsed, std::size_t depth = 0)
       : parsed_(parsed), text_(parsed.text), files_(parsed.files), symbols_(parsed.symbols), depth_(depth) {
     graph_.is_body = depth > 0;
   }
 
-  /// The text's one graph.
+  /// Parses a text that consists of one graph.
   Result<Graph> parse() {
     MILLRACE_TRY_ASSIGN(Graph graph, read_graph());
     if (!text_.at_end()) return text_.unexpected("expected the end of the text; keep one graph in a text");
@@ -159,7 +160,7 @@ class GraphParser {
     return {};
   }
 
-  /// The scope that all results of a node are in.
+  /// The scope of a node, which the names of all its results must share.
   Result<std::optional<ScopeId>> find_scope(const std::vector<ValueName>& names) {
     for (const ValueName& name : names) {
       if (name.scopes == names[0].scopes) continue;
@@ -172,7 +173,7 @@ class GraphParser {
     return scope;
   }
 
-  /// A node that is new keeps the names of its results; numbers are none.
+  /// A new node keeps the names of its results; numbers are not names.
   void name_results(NodeId id, const std::vector<ValueName>& names, const std::vector<Value>& values) {
     Node& node = graph_.nodes[id];
     std::vector<std::string> own(node.results.size());
@@ -232,7 +233,7 @@ class GraphParser {
     return infer({OpNode{*called.op, std::move(attributes)}, std::move(operands.values), {}}, begin, what);
   }
 
-  /// What was appended, after the optional types that follow it.
+  /// Checks the optional types that follow an operation against the appended values.
   Result<std::vector<Value>> checked(Result<std::vector<Value>> values, std::string_view what) {
     if (values.ok()) MILLRACE_TRY(check_types(*values, what));
     return values;
@@ -242,8 +243,9 @@ class GraphParser {
                      std::initializer_list<std::shared_ptr<const Graph>*> bodies) {
     if (depth_ == kMaxControlDepth) return text_.error(begin, too_deep(what));
     if (!text_.take("{")) {
-      return text_.unexpected(fmt::format("expected '{{'; write {} in braces",
-                                          bodies.size() == 1 ? "the graph of a round" : "the graphs of both branches"));
+      return text_.unexpected(fmt::format("expected '{{'; write {} in braces", bodies.size() == 1
+                                                                                   ? "the graph of the body"
+                                                                                   : "the graphs of both branches"));
     }
     for (std::shared_ptr<const Graph>* body : bodies) {
       GraphParser parser(parsed_, depth_ + 1);
@@ -254,7 +256,7 @@ class GraphParser {
     return text_.take("}") ? Status() : text_.unexpected("expected '}'; close the bodies");
   }
 
-  /// Appends a node that computes something, whose results follow from its operands.
+  /// Appends a node that computes something; its operands determine its results.
   Result<std::vector<Value>> infer(Node node, std::size_t begin, std::string& what) {
     std::vector<TensorType> operands;
     for (const Value& operand : node.operands) operands.push_back(graph_.type(operand));
@@ -268,7 +270,7 @@ class GraphParser {
     return values;
   }
 
-  /// Where one element stands for all, a scalar that is broadcast.
+  /// If one element stands for all, appends a scalar and a broadcast.
   Result<std::vector<Value>> append_constant(ConstantFiles::Constant constant, std::size_t begin, std::string& what) {
     const TensorType type = constant.type;
     const bool stands_for_all = constant.bytes.size() == size_bytes(type.dtype) && !type.shape.num_elements().is(1);
@@ -345,7 +347,7 @@ class GraphParser {
 
   ParsedText& parsed_;
   TextReader& text_;
-  std::size_t begin_ = 0;  // behind the word "graph"
+  std::size_t begin_ = 0;  // after the word "graph"
   ConstantFiles& files_;
   std::map<std::string, Dim>& symbols_;
   std::size_t depth_;

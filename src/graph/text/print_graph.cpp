@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Prints graphs as text that parses back to the same graph, and names nodes for messages.
 #include <algorithm>
 #include <optional>
 
@@ -48,7 +49,7 @@ namespace {
 
 class GraphPrinter {
  public:
-  /// `stated` are the symbols whose facts the text has stated so far.
+  /// `stated` holds the symbols whose facts the text has already stated.
   GraphPrinter(const Graph& graph, const TextOptions& options, std::map<std::string, Dim>& stated)
       : graph_(graph), options_(options), stated_(stated) {}
 
@@ -103,7 +104,7 @@ class GraphPrinter {
   std::string bodies_text(const Node& node) {
     std::string text;
     TextOptions options = options_;
-    if (options.large == LargeConstants::kFile) options.large = LargeConstants::kBytes;  // entries are named by nodes
+    if (options.large == LargeConstants::kFile) options.large = LargeConstants::kBytes;  // outer nodes name entries
     for (const Graph* body : bodies_of(node)) {
       text += indented(GraphPrinter(*body, options, stated_).print(), "    ");
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads an op's attributes from text, by the same field lists that print and hash them.
 #include "graph/text/read_attributes.h"
 
 #include "millrace/ops/op_def.h"
@@ -6,7 +7,7 @@
 namespace millrace {
 namespace {
 
-/// The fields of whichever attributes the op has.
+/// Visits the fields of the op's attributes, whatever their type.
 struct OpFields {
   Attributes& attributes;
   template <class V>

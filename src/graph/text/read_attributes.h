@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// Reads the attributes of `op` as attributes_text writes them, or nothing. Attributes that are left out get their
-/// defaults; those that have none must be there.
+/// Reads the attributes of `op` in the syntax of attributes_text, or nothing. Attributes that are left out get their
+/// defaults; those without a default must be given.
 Result<Attributes> read_attributes(Op op, const FieldSource&, const OperationPlace&);
 
 }  // namespace millrace

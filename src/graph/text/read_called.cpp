@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Looks up what an operation in a text calls: an op, a composite, or an application's kernel.
 #include "graph/text/read_called.h"
 
 #include <fmt/format.h>

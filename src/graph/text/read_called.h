@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// What computes a node, or several. A composite and an op may share a name: the number of operands tells them apart.
+/// The name that a text calls. A composite and an op may share a name: the number of operands decides between them.
 struct Called {
   std::string_view name;
   std::optional<Op> op;
@@ -23,10 +23,10 @@ struct Called {
   /// Whether that operand may be a number, before it is known how many there are.
   bool takes_number(std::size_t operand) const;
 };
-/// Reads the name of an op or a composite. The error suggests the nearest of both.
+/// Reads the name of an op or a composite. The error suggests the nearest name of either.
 Result<Called> read_called(TextReader&);
 
-/// Reads the name behind "kernel", which must be that of one of `kernels`.
+/// Reads the name after "kernel", which must be that of one of `kernels`.
 Result<KernelNode> read_kernel(TextReader&, const std::vector<CustomKernel>& kernels);
 
 }  // namespace millrace

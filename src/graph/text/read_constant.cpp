@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads constants and variables of a text, whose elements precede the type that is needed to read them.
 #include "graph/text/read_constant.h"
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ Result<Constant> read_file_constant(const ConstantSource& source) {
   return constant;
 }
 
-/// The elements stand before the type that says how to read them.
+/// The elements precede their type, so they are skipped first and read once the type is known.
 Result<Constant> read_elements_and_type(const ConstantSource& source, bool is_variable) {
   TextReader& text = source.text;
   if (!text.take("(")) return text.unexpected("expected '('; write the elements in parentheses");
@@ -44,11 +45,11 @@ Result<Constant> read_elements_and_type(const ConstantSource& source, bool is_va
   return Constant{std::move(type), std::move(bytes)};
 }
 
-/// A variable of a loop's body: it begins with what the loop is given.
+/// A variable of a loop's body, which begins with the loop's operand.
 Result<Constant> read_state(const ConstantSource& source) {
   TextReader& text = source.text;
   if (!text.take("(")) return text.unexpected("expected '('; write the elements in parentheses");
-  if (!text.take(")")) return text.unexpected("expected ')'; a state begins with what the loop is given");
+  if (!text.take(")")) return text.unexpected("expected ')'; a state begins with the loop's operand");
   if (!text.take(":")) return text.unexpected("expected ':' and a type; say what the state is");
   const std::size_t begin = text.position();
   MILLRACE_TRY_ASSIGN(TensorType type, read_type(text, source.symbols));

@@ -10,17 +10,17 @@
 
 namespace millrace {
 
-/// What constants are read from.
+/// The source of a constant's elements.
 struct ConstantSource {
   TextReader& text;
   ConstantFiles& files;
   std::map<std::string, Dim>& symbols;
 };
 
-/// Reads the elements and the type of a constant behind the word "constant". One element may stand for all; then the
-/// bytes are those of one.
+/// Reads the elements and the type of a constant after the word "constant". If one element stands for all, the bytes
+/// are those of that element.
 Result<ConstantFiles::Constant> read_constant(const ConstantSource&);
-/// The same of a variable. In the body of a loop it has no elements.
+/// The same for a variable. In the body of a loop it has no elements.
 Result<ConstantFiles::Constant> read_variable(const ConstantSource&, bool is_in_body);
 
 }  // namespace millrace

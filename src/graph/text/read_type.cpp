@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads types in graphs, and checks them against the limits of tensors and the inferred types.
 #include "graph/text/read_type.h"
 
 #include <fmt/format.h>

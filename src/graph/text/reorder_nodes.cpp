@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Puts the nodes of a parsed graph into the order of the text.
 #include "graph/text/reorder_nodes.h"
 
 namespace millrace {

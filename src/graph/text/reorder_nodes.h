@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Those missing from `order` come first, in their old order.
+/// Nodes that `order` lacks come first, in their old order.
 Graph reorder_nodes(Graph, const std::vector<NodeId>& order);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the names of values in a text and remembers which value each one means.
 #include "graph/text/value_names.h"
 
 #include <fmt/format.h>

@@ -13,7 +13,7 @@ namespace millrace {
 /// A value's name as it appears in a text.
 struct ValueName {
   std::size_t begin = 0;
-  std::vector<std::string> scopes;  // "decoder", "layer3" of "%decoder/layer3/q"
+  std::vector<std::string> scopes;  // "decoder", "layer3" for "%decoder/layer3/q"
   std::string name;                 // "x", "7.1", "my input"
   std::string spelling;             // "%x", "%7.1", "%\"my input\"": "%7" and "%\"7\"" differ
   bool is_number = false;           // "%7", "%7.1": how to_text writes unnamed values
@@ -31,7 +31,7 @@ class ValueNames {
   Result<Value> read(TextReader&) const;
 
  private:
-  std::unordered_map<std::string, Value> values_;  // by spelling
+  std::unordered_map<std::string, Value> values_;  // keyed by spelling
 };
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lists the memory that each command reads and writes, for validation and drivers.
 #include "hal/checks/access.h"
 
 #include <fmt/format.h>

@@ -12,19 +12,19 @@ namespace millrace {
 /// these.
 struct RangeAccess {
   enum class Role : std::uint8_t { kSource, kDestination, kArgument, kCondition };
-  BufferRange range;     // what the command names
-  TouchedRange touched;  // what it touches of that
+  BufferRange range;     // that the command names
+  TouchedRange touched;  // that it touches within the range
   Role role = Role::kSource;
-  std::uint32_t argument = 0;  // of a dispatch
+  std::uint32_t argument = 0;  // for a dispatch: the index of the buffer
   bool writes = false;
 };
 
 /// Inputs and constants are only read.
 constexpr bool is_writable(BindingKind kind) { return kind != BindingKind::kInput && kind != BindingKind::kConstant; }
 
-/// In the order in which the command names them. A dispatch of an unknown kernel is taken to read only.
+/// In the order in which the command names them. A dispatch of an unknown kernel is assumed to read only.
 std::vector<RangeAccess> accesses_of(const CommandList&, const Command&);
-/// Also those of the commands that it holds.
+/// Includes the accesses of the commands inside it.
 std::vector<RangeAccess> all_accesses_of(const CommandList&, const Command&);
 
 /// "source", "destination", "buffer 2", "condition".

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds commands that race, because no barrier separates a write from another access to the same bytes.
 #include "hal/checks/hazards.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace millrace {
 namespace {
 
-/// Ends are computed in 128 bits: offset + length may leave int64 in a list that is not valid.
+/// Computes ends in 128 bits: offset + length may leave int64 in a list that is not valid.
 bool constants_overlap(std::int64_t a_offset, std::int64_t a_length, std::int64_t b_offset, std::int64_t b_length) {
   if (a_length <= 0 || b_length <= 0) return false;
   __extension__ using Wide = __int128;
@@ -79,8 +80,8 @@ bool may_overlap(const CommandList& list, const RangeAccess& a, const RangeAcces
          !are_other_columns(bytes_of(list, a.touched), bytes_of(list, b.touched));
 }
 
-/// The bytes of accesses. What an access touches is inside its range, so both must meet those of another one. Two
-/// slots of a slab are side by side whatever their sizes are, which parts of them need not show.
+/// The ranges that commands name, and the bytes that they touch within them; two accesses may conflict only if both
+/// meet. Two slots of a slab are disjoint whatever their sizes are, which the touched parts alone may not show.
 class AccessedBytes {
  public:
   bool may_overlap(const CommandList& list, const RangeAccess& access) const {
@@ -106,7 +107,7 @@ class HazardFinder {
   HazardFinder(const CommandList& list, std::vector<std::string>& lines)
       : list_(list), lines_(lines), bindings_(list.bindings.size()) {}
 
-  /// Returns the number behind the commands, of which the first has this one.
+  /// Returns the number after that of the last command. The first command has the number `id`.
   CommandId run(const std::vector<Command>& commands, CommandId id) {
     for (const Command& command : commands) {
       if (std::holds_alternative<BarrierCommand>(command)) {
@@ -133,7 +134,7 @@ class HazardFinder {
     open_.clear();
   }
 
-  /// Only what may be wrong is compared with every access before it.
+  /// Compares an access with every earlier one, but only if the sets of bytes cannot rule out a conflict.
   void check(const Touch& later) {
     const BindingTouches& before = bindings_[index_of(later.access.range.binding)];
     const AccessedBytes& bytes = later.access.writes ? before.accessed : before.written;
@@ -156,7 +157,7 @@ class HazardFinder {
   const CommandList& list_;
   std::vector<std::string>& lines_;
   std::vector<BindingTouches> bindings_;
-  std::vector<BindingIndex> open_;  // those with accesses since the last barrier
+  std::vector<BindingIndex> open_;  // bindings with accesses since the last barrier
 };
 
 }  // namespace

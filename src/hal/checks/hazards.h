@@ -12,9 +12,9 @@ namespace millrace {
 /// binding of the symbols keeps them apart. Precondition: the size indices are in range.
 bool may_overlap(const CommandList&, const BufferRange&, const BufferRange&);
 
-/// One line for each two commands without a barrier between them of which one writes what the other touches.
-/// Skips ranges with indices out of range. O(accesses * log(accesses)) of a list without hazards whose ranges are
-/// numbers, or symbolic ones side by side.
+/// Adds one line for each pair of commands without a barrier between them in which one writes what the other touches.
+/// Skips ranges with indices out of range. O(accesses * log(accesses)) for a list without hazards whose ranges are
+/// numbers, or adjacent symbolic ones.
 void find_hazards(const CommandList&, std::vector<std::string>& lines);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The checks that drivers share before they load an image.
 #include "hal/checks/image.h"
 
 #include <fmt/format.h>

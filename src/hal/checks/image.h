@@ -4,18 +4,18 @@
 #include "millrace/hal/executable.h"
 #include "millrace/hal/target_spec.h"
 
-// What every driver checks of an image before it loads it.
+// The checks that every driver makes of an image before it loads it.
 
 namespace millrace {
 
-/// Checks that the fields of the image's info agree with each other.
+/// Checks that the fields of the image's info are consistent.
 Status check_info(const KernelInfo&);
-/// Checks that the image is for the GPU: there are no levels that it would run, too.
+/// Checks that the image is for exactly this GPU: unlike CPUs, GPUs have no levels.
 Status check_gpu_target(const TargetSpec&, const ExecutableImage&);
 /// Checks that the kernel needs no more than the GPU has. Precondition: the target is a GPU.
 Status check_gpu_limits(const TargetSpec&, const KernelInfo&);
-/// Checks that the image is a linked code object for the GPU, which has what it needs. Precondition: the target is a
-/// GPU.
+/// Checks that the image is a linked code object for the GPU, and that the GPU has what it needs. Precondition: the
+/// target is a GPU.
 Status check_gpu_code(const TargetSpec&, const ExecutableImage&);
 /// Checks that the image has a kernel. Precondition: the format is kInterpreted.
 Status check_interpreted(const ExecutableImage&);

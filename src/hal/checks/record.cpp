@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The checks that drivers share before they record a command list.
 #include "hal/checks/record.h"
 
 #include <fmt/format.h>

@@ -6,8 +6,8 @@
 
 namespace millrace {
 
-/// What every driver checks of a list before it records it: validate(), and that its kernels are the executable's,
-/// which may be null without kernels.
+/// The checks that every driver makes of a list before it records it: validate(), and that its kernels are the
+/// executable's, which may be null without kernels.
 Status check_record(const CommandList&, const Executable*);
 
 }  // namespace millrace

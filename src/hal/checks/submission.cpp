@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The checks that drivers share at each submission, which must cost next to nothing when it is valid.
 #include "hal/checks/submission.h"
 
 #include <fmt/format.h>
@@ -9,7 +10,7 @@
 namespace millrace {
 namespace {
 
-// Messages are built out of line: a good submission pays for the compares alone.
+// Messages are built out of line, so that a valid submission pays only for the comparisons.
 
 [[gnu::cold, gnu::noinline]] Status wrong_count(std::string_view what, std::size_t found, std::size_t expected) {
   return invalid_argument(fmt::format("submit: {} {}, expected {} like the command list", found, what, expected));
@@ -56,13 +57,13 @@ inline bool SubmissionCheck::has_memory(BindingIndex index, const Submission& su
   const BindingDecl& declared = list_.bindings[index];
   const BufferBinding& binding = submission.bindings[index_of(index)];
   const std::int64_t needed_bytes = submission.sizes[index_of(declared.size_bytes)];
-  // Also true for a negative length, which is a huge one here.
+  // Also true for a negative length, which is huge as an unsigned number.
   if (static_cast<std::uint64_t>(needed_bytes) > binding.size_bytes) return false;
   if (binding.buffer == nullptr) {
     return needed_bytes == 0 ||
            (binding.data != nullptr && (addresses_host_memory_ || declared.place == BindingPlace::kHost));
   }
-  // A buffer is the device's own even where nothing of it is used: devices cast what they are given.
+  // Checks the owner even if no byte of a buffer is used, because devices cast the buffers that they get.
   return declared.place == BindingPlace::kDevice && binding.buffer->device() == device_ &&
          binding.offset_bytes <= binding.buffer->size_bytes() &&
          binding.size_bytes <= binding.buffer->size_bytes() - binding.offset_bytes;
@@ -87,7 +88,7 @@ Status SubmissionCheck::check(const Submission& submission) const {
   return {};
 }
 
-// Out of line, as all messages here.
+// Out of line, like all messages here.
 [[gnu::cold, gnu::noinline]] Status SubmissionCheck::wrong_memory(BindingIndex index,
                                                                   const Submission& submission) const {
   const BufferBinding& binding = submission.bindings[index_of(index)];
@@ -119,9 +120,8 @@ Status SubmissionCheck::check(const Submission& submission) const {
     return invalid_argument(fmt::format("submit: {} is a buffer of another device; bind one that device '{}' allocated",
                                         name, device_name_));
   }
-  return invalid_argument(
-      fmt::format("submit: {} is {} bytes at offset {} of a buffer of {}, expected bytes inside of it", name,
-                  binding.size_bytes, binding.offset_bytes, binding.buffer->size_bytes()));
+  return invalid_argument(fmt::format("submit: {} is {} bytes at offset {} of a buffer of {}, expected bytes inside it",
+                                      name, binding.size_bytes, binding.offset_bytes, binding.buffer->size_bytes()));
 }
 
 Status SubmissionCheck::check_range(const SymbolicRange& range, const Submission& submission) const {

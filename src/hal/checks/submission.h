@@ -10,11 +10,11 @@
 
 namespace millrace {
 
-/// What every driver checks of a submission before it runs: counts, bindings, and whatever validate() could not decide
-/// because it depends on symbols. Made once per recording; a check of a good submission allocates nothing.
+/// The checks that every driver makes of a submission before it runs: counts, bindings, and whatever validate() could
+/// not decide because it depends on symbols. Made once per recording; checking a valid submission allocates nothing.
 class SubmissionCheck {
  public:
-  /// For a device of this id, which addresses host memory or does not. Precondition: validate(list) is ok.
+  /// Precondition: validate(list) is ok.
   SubmissionCheck(const CommandList& list, const Device& device);
 
   Status check(const Submission&) const;
@@ -38,7 +38,7 @@ class SubmissionCheck {
 
   void note_symbolic_parts(CommandId, const Command&);
   static Status wrong_size(const ConstantSize&, std::int64_t given);
-  /// Whether a binding's memory is the device's, or the host's where that will do, and as long as the list says.
+  /// Whether a binding has memory of the right kind, the device's or the host's, and of the length in the list.
   bool has_memory(BindingIndex, const Submission&) const;
   Status wrong_memory(BindingIndex, const Submission&) const;
   Status check_range(const SymbolicRange&, const Submission&) const;

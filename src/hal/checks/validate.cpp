@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// validate(CommandList): collects every broken rule that command_list.h lists.
 #include <optional>
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@
 namespace millrace {
 namespace {
 
-/// The place that a message begins with. Its text is made only when something is wrong there.
+/// The place with which a message begins. Its text is made only if something is wrong there.
 class Where {
  public:
   Where(const CommandList& list, BindingIndex binding) : list_(list), binding_(binding) {}
@@ -34,7 +35,7 @@ class Where {
   const RangeAccess* access_ = nullptr;
 };
 
-/// Collects every broken rule of a list; hazards between commands are in hazards.cpp.
+/// Collects every broken rule of a list; hazards.cpp finds hazards between commands.
 class Validator {
  public:
   explicit Validator(const CommandList& list) : list_(list), size_(list) {}
@@ -104,7 +105,7 @@ class Validator {
     }
   }
 
-  /// Only uploads and downloads touch memory of the host: an upload its source, a download its destination.
+  /// Only uploads and downloads touch host memory: an upload its source, a download its destination.
   void check_place(const Where& where, const Command& command, const RangeAccess& access) {
     if (!list_.bindings.contains(access.range.binding)) return;
     const bool is_hosts_end = access.writes ? std::holds_alternative<DownloadCommand>(command)
@@ -131,7 +132,7 @@ class Validator {
     check_touched(where, access);
   }
 
-  /// What a dispatch touches is in the binding of the buffer, and inside the buffer unless that depends on symbols.
+  /// The touched bytes are in the buffer's binding, and inside the buffer unless that depends on symbols.
   void check_touched(const Where& where, const RangeAccess& access) {
     const BufferRange &range = access.range, &touched = access.touched.range;
     for (const TouchedRange::Rows& rows : access.touched.rows) check_rows(where, rows);
@@ -172,7 +173,7 @@ class Validator {
     }
   }
 
-  /// Exact for constants; a symbolic range leaves its binding when it does so whatever the symbols are.
+  /// Exact for constants; a symbolic range leaves its binding only if it does so for every binding of the symbols.
   bool leaves_binding(const BufferRange& range, const SizeExpr& binding_size) const {
     const SizeExpr& offset = list_.sizes[range.offset_bytes];
     const SizeExpr& length = list_.sizes[range.length_bytes];
@@ -209,7 +210,7 @@ class Validator {
     const bool comparable =
         from.binding == to.binding && list_.sizes.contains(from.offset_bytes) && list_.sizes.contains(to.offset_bytes);
     if (comparable && may_overlap(list_, from, to)) {
-      broken("{}: source {} and destination {} of {} overlap, expected ranges apart", where(), size_.interval(from),
+      broken("{}: source {} and destination {} of {} overlap, expected disjoint ranges", where(), size_.interval(from),
              size_.interval(to), describe(list_, from.binding));
     }
   }
@@ -230,7 +231,7 @@ class Validator {
     }
     const KernelInfo& info = list_.kernels[dispatch.kernel];
     if (!dispatch.touched.empty() && dispatch.touched.size() != dispatch.buffers.size()) {
-      broken("{}: says what it touches of {} buffers, expected all {} or none", where(), dispatch.touched.size(),
+      broken("{}: states what it touches in {} buffers, expected all {} or none", where(), dispatch.touched.size(),
              dispatch.buffers.size());
     }
     if (dispatch.buffers.size() != info.num_buffers) {

@@ -6,10 +6,10 @@
 
 namespace millrace {
 
-/// Lets submissions that go on later know whether their device is still there.
+/// Tells submissions that continue later whether their device still exists.
 class ControlGate {
  public:
-  /// True until close(): then the device stays until leave().
+  /// True until close(): the device then exists until leave().
   bool enter() {
     const std::lock_guard lock(mutex_);
     num_inside_ += is_closed_ ? 0 : 1;
@@ -19,7 +19,7 @@ class ControlGate {
     const std::lock_guard lock(mutex_);
     if (--num_inside_ == 0) left_.notify_all();
   }
-  /// Lets nobody in any more, and waits for those inside.
+  /// Refuses everyone from now on, and waits for those inside.
   void close() {
     std::unique_lock lock(mutex_);
     is_closed_ = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list with loops and conditions on a device that finishes each part before submit() returns.
+// Runs a list with loops and conditions on a device that finishes each part before submit() returns.
 #include <chrono>
 
 #include "hal/control/control_recording.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Splits a list at its loops and conditions into parts that a driver can run, for every device.
 #include "hal/control/control_recording.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace millrace {
 
-/// Cuts blocks into steps, and records the parts.
+/// Splits blocks into steps, and records the parts.
 class ControlRecording::Cutter {
  public:
   Cutter(Device& device, const CommandList& list, std::shared_ptr<Executable> executable)
@@ -55,7 +56,7 @@ class ControlRecording::Cutter {
   }
 
  private:
-  /// Barriers alone are no part.
+  /// Ends the part that is being collected. A part of barriers only is dropped.
   Status end_part(ControlSteps& steps) {
     const auto is_barrier = [](const Command& command) { return std::holds_alternative<BarrierCommand>(command); };
     if (!std::ranges::all_of(part_.commands, is_barrier)) {
@@ -72,7 +73,7 @@ class ControlRecording::Cutter {
   CommandList part_;  // the one that is being collected
   CommandList read_;
   BufferRange host_byte_;
-  CommandId id_{};  // of the next command
+  CommandId id_{};  // the next command's
 };
 
 Result<std::shared_ptr<Recording>> ControlRecording::create(Device& device, const CommandList& list,

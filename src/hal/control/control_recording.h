@@ -13,16 +13,16 @@ namespace millrace {
 struct ControlStep;
 using ControlSteps = std::vector<ControlStep>;
 
-/// Commands that the device runs without the host.
+/// Commands that the device runs without asking the host.
 struct StraightPart {
-  std::shared_ptr<Recording> recording;  // its commands have their numbers of the whole list
+  std::shared_ptr<Recording> recording;  // its commands keep their numbers in the whole list
 };
 
-/// Where the host reads a byte to find out what comes next.
+/// The byte that the host reads to decide what comes next.
 struct Decision {
   CommandId command{};  // the loop or the condition
   BufferRange condition;
-  std::shared_ptr<Recording> read;  // downloads the byte to one more binding of the host
+  std::shared_ptr<Recording> read;  // downloads the byte to an additional host binding
   bool is_loop = false;
   ControlSteps if_true, if_false;
 };
@@ -31,7 +31,8 @@ struct ControlStep {
   std::variant<StraightPart, std::unique_ptr<Decision>> what;
 };
 
-/// A list with loops or conditions, cut at these into lists without any. So no driver needs to know them.
+/// A list with loops or conditions, split there into lists without any, so that drivers need not know about control
+/// flow.
 class ControlRecording final : public Recording {
  public:
   static Result<std::shared_ptr<Recording>> create(Device&, const CommandList&, std::shared_ptr<Executable>);
@@ -39,12 +40,12 @@ class ControlRecording final : public Recording {
   ControlRecording(const Device& device, const CommandList& list, ControlSteps steps)
       : Recording(device.id(), /*has_control=*/true), check_(list, device), steps_(std::move(steps)) {}
 
-  /// Ok if the submission may run; its waits are not looked at.
+  /// Ok if the submission may run; does not look at its waits.
   Status check(const Submission&) const;
-  /// On a device that finishes inline, with nothing to wait for: runs it on this thread and signals nothing. Allocates
+  /// For a device that finishes inline, with nothing to wait for: runs on this thread and signals nothing. Allocates
   /// only to measure or to fail.
   Status run_inline(Device&, const Submission&) const;
-  /// Submits part after part, as the conditions become known. If that cannot begin, it settles nothing.
+  /// Submits part after part, as the conditions become known. If it cannot begin, it settles nothing.
   Status start(Device&, const Submission&) const;
 
  private:
@@ -52,13 +53,13 @@ class ControlRecording final : public Recording {
   class InlineRun;
   class Run;
 
-  /// What a device lets only this class do.
+  /// Calls what a device allows only this class to call.
   static Status submit_part(Device& device, Recording& recording, const Submission& submission) {
     return device.submit_straight(recording, submission);
   }
   Status stopped_at(const Decision&) const;
 
-  SubmissionCheck check_;  // of the whole list
+  SubmissionCheck check_;  // for the whole list
   ControlSteps steps_;
 };
 

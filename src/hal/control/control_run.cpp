@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list with loops and conditions on a device that works while the host goes on. Parts are submitted one behind the
-// other until the host must know a condition. Then the run sleeps, and goes on in the thread that signals that the
-// condition is there.
+// Runs a list with loops and conditions on a device that works asynchronously. Parts are submitted one after another
+// until the host must know a condition. Then the run sleeps, and continues on the thread that signals that the
+// condition is known.
 #include <chrono>
 #include <optional>
 
@@ -34,7 +34,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     if (times_ != nullptr) times_->commands.clear();
   }
 
-  /// Goes on until the host has to wait, or everything is submitted. Only one thread at a time is in here.
+  /// Continues until the host has to wait, or everything is submitted. Only one thread at a time is in here.
   void advance() {
     if (!gate_->enter()) return end(cancelled("submit: the device was closed"));
     Status status = guard_allocations("submit", [&] { return go_on(); });
@@ -49,7 +49,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
   struct Block {
     const ControlSteps* steps;
     std::size_t next = 0;
-    const Decision* loop = nullptr;  // whose body it is: asked again at its end
+    const Decision* loop = nullptr;  // the loop whose body this is; asked again at the end
   };
 
   Status go_on() {
@@ -115,7 +115,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     }
   }
 
-  /// Each part has a timeline of its own, so that one that is refused does not fail those on their way.
+  /// Each part has its own timeline, so that a refused part does not fail those under way.
   Status submit(Recording& recording, Submission submission) {
     Timepoint end{.value = 1};
     MILLRACE_TRY_ASSIGN(end.semaphore, device_.create_semaphore());
@@ -137,7 +137,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     return !value.ok() || *value >= timepoint.value;
   }
 
-  /// Until what was submitted last has ended.
+  /// Sleeps until the part that was submitted last has ended.
   Status sleep() {
     last_.semaphore->on_reached(last_.value, [self = shared_from_this()](const Status& status) {
       if (self->is_all_submitted_) return self->end(status);
@@ -146,8 +146,8 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     return {};
   }
 
-  /// Settles the run when no part uses the bindings any more: a stop ends a part that waits at once, while the one
-  /// before it may still be at work.
+  /// Settles the run once no part uses the bindings any more: a stop ends a waiting part at once, while the part before
+  /// it may still be at work.
   void end(Status status) {
     while (!pending_.empty() && is_reached(pending_.back())) pending_.pop_back();
     if (pending_.empty()) return settle_all(status);
@@ -161,7 +161,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     settle_all(status);
   }
 
-  /// Callbacks hold this object, so it lets everything else go.
+  /// Semaphores may keep callbacks, and with them this object, so it releases everything else.
   void settle_all(const Status& status) {
     (void)settle(signal_, status);
     signal_.clear();
@@ -195,7 +195,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
   }
 
   std::shared_ptr<const ControlRecording> recording_;
-  Device& device_;  // between enter() and leave() of the gate
+  Device& device_;  // used only between enter() and leave() of the gate
   std::shared_ptr<ControlGate> gate_;
   std::vector<BufferBinding> bindings_, read_bindings_;
   std::vector<std::int64_t> sizes_, read_sizes_;
@@ -204,14 +204,14 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
   SubmissionTimes* times_;
   std::stop_token stop_;
 
-  std::vector<Block> blocks_;       // those that it is inside of
+  std::vector<Block> blocks_;       // the blocks around the current position
   Timepoint last_ = {};             // the end of what was submitted last
   std::vector<Timepoint> pending_;  // the ends of all parts since the host knew a condition
   bool is_all_submitted_ = false;
-  bool needs_host_ = false;          // to go on, that end must have come
-  const Decision* asked_ = nullptr;  // whose condition is on its way
+  bool needs_host_ = false;          // it cannot continue before that end
+  const Decision* asked_ = nullptr;  // the decision whose condition is being read
   unsigned char condition_ = 0;
-  bool is_part_measured_ = false;  // the last one that was submitted
+  bool is_part_measured_ = false;  // whether the part submitted last is measured
   SubmissionTimes part_times_;
   std::uint64_t part_begin_ns_ = 0;
   std::vector<std::size_t> open_decisions_;  // the entries of those whose end is to come

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Maps generated machine code into memory so that it can be executed, never writable at the same time.
 #include "hal/cpu/code_loader.h"
 
 #include <cerrno>
@@ -20,7 +21,7 @@ std::size_t round_up(std::size_t bytes, std::size_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// The layout of the mapping: first the blocks that are all code, in pages of their own, then the others.
+/// The layout of the mapping: first the blocks without constants, in pages of their own, then the others.
 class Layout {
  public:
   Layout(std::span<const CodeBlock> blocks, std::vector<std::size_t>& offsets) {
@@ -45,7 +46,7 @@ class Layout {
   }
 
   std::size_t size() const { return size_; }
-  /// The size of the pages that hold nothing but code.
+  /// The size of the pages that hold only code.
   std::size_t plain_bytes() const { return plain_bytes_; }
 
  private:
@@ -66,7 +67,7 @@ Result<MappedCode> MappedCode::map(std::span<const CodeBlock> blocks, std::vecto
   void* pages = mmap(nullptr, layout.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) {
     return resource_exhausted(
-        fmt::format("{} bytes of memory for code are not to be had: {}", layout.size(), std::strerror(errno)));
+        fmt::format("{} bytes of memory for code cannot be mapped: {}", layout.size(), std::strerror(errno)));
   }
   MappedCode code(static_cast<std::byte*>(pages), layout.size());
   constexpr int kBreakpoint = 0xcc;  // int3: a jump past the end stops there

@@ -11,18 +11,18 @@
 
 namespace millrace {
 
-/// One kernel's code and constants: [0, code_bytes) is executed, the rest is read.
+/// One kernel's code and constants: [0, code_bytes) is executable, the rest is only read.
 struct CodeBlock {
   std::span<const std::byte> bytes;
   std::size_t code_bytes = 0;  // at least 1; a multiple of kPageBytes (memory_pages.h), or bytes.size()
 };
 
-/// Machine code of any number of kernels in one mapping of its own, unmapped with its owner. No page is ever writable
-/// and executable.
+/// The machine code of any number of kernels in one mapping, unmapped with its owner. No page is ever writable and
+/// executable.
 class MappedCode {
  public:
-  /// Copies the blocks to new pages and appends the offset of each to `offsets`. Blocks without constants are packed;
-  /// a block with constants begins on a page. Blocks that are the same memory are copied once.
+  /// Copies the blocks to new pages and appends the offset of each to `offsets`. Blocks without constants are packed; a
+  /// block with constants begins on a page. Blocks in the same memory are copied once.
   static Result<MappedCode> map(std::span<const CodeBlock> blocks, std::vector<std::size_t>& offsets);
   /// The same for one block, at offset 0.
   static Result<MappedCode> map(std::span<const std::byte> bytes, std::size_t code_bytes);

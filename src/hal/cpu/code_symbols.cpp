@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tells profilers and debuggers the names and addresses of generated kernels.
 #include "hal/cpu/code_symbols.h"
 
 #include <mutex>
@@ -45,8 +46,8 @@ Result<CodeSymbols> parse_code_symbols(const DeviceSpec& spec, const DeviceSpec:
       symbols.gdb = true;
     } else {
       return invalid_argument(
-          fmt::format("device '{}': symbols is '{}', expected perf, jitdump or gdb, or several "
-                      "with + between them",
+          fmt::format("device '{}': symbols is '{}', expected perf, jitdump or gdb, or several of "
+                      "them joined with +",
                       spec.to_text(), option.value));
     }
     if (plus == rest.size()) return symbols;

@@ -12,11 +12,11 @@
 
 namespace millrace {
 
-/// The tools that are told which kernel is where in memory. All write for this process alone.
+/// The tools to which the addresses of kernels are reported. All of them serve this process only.
 struct CodeSymbols {
   bool perf_map = false;  // /tmp/perf-PID.map, which `perf report` and `perf top` read
   bool jitdump = false;   // jit-PID.dump in $TMPDIR or /tmp, which `perf inject --jit` reads: code and names over time
-  bool gdb = false;       // GDB's JIT interface, which LLDB reads, too
+  bool gdb = false;       // GDB's JIT interface, which LLDB reads too
 
   bool any() const { return perf_map || jitdump || gdb; }
   friend bool operator==(const CodeSymbols&, const CodeSymbols&) = default;
@@ -25,17 +25,17 @@ struct CodeSymbols {
 /// "symbols=perf", "symbols=jitdump+gdb". Fails naming the device, the option and the word.
 Result<CodeSymbols> parse_code_symbols(const DeviceSpec&, const DeviceSpec::Option&);
 
-/// A kernel's code in memory.
+/// The address of a kernel's code in memory.
 struct CodePlace {
   std::string name;
   const std::byte* begin = nullptr;
   std::size_t size_bytes = 0;
 };
 
-/// A debugger knows the code as long as this lives.
+/// While it lives, the debugger knows the code.
 class DebuggedCode;
 
-/// Tells the tools. Fails if a file cannot be written. The result is null without `gdb`. Thread-safe.
+/// Reports the code to the tools. Fails if a file cannot be written. The result is null without `gdb`. Thread-safe.
 Result<std::shared_ptr<DebuggedCode>> announce_code(std::span<const CodePlace>, const CodeSymbols&);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The driver "cpu": parses its options, and opens devices that run host code on this machine's threads.
 #include "hal/cpu/cpu_device.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ std::uint64_t host_memory_bytes() {
   return pages > 0 && page_bytes > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) : 0;
 }
 
-/// What a device has that is not told.
+/// Defaults for options that the caller leaves out.
 ThreadPoolOptions usual_threads() {
   return {.num_threads = std::min(num_physical_cores(), ThreadPoolOptions::kMaxThreads)};
 }
@@ -40,7 +41,8 @@ DeviceInfo cpu_info(const TargetSpec& best, std::uint32_t num_threads) {
   return info;
 }
 
-/// `executor` may be null. A pool that the driver was told of is in the name, which opens a device of that name.
+/// `executor` may be null. The name includes a pool that the options asked for, so that opening that name gives the
+/// same.
 DeviceInfo info_with(const TargetSpec& best, const Executor* executor, bool is_usual) {
   DeviceInfo info = cpu_info(best, executor == nullptr ? 1 : executor->concurrency());
   if (const auto* pool = dynamic_cast<const ThreadPool*>(executor); pool != nullptr && !is_usual) {

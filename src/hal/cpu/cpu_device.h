@@ -9,11 +9,11 @@
 
 namespace millrace {
 
-/// Ok if a host that executes `levels`, and `features` beyond the last, can be a device for `spec`. A function of its
-/// own, so that a test can ask about hosts that it does not run on.
+/// Ok if a host that executes `levels`, and `features` beyond the last one, can be a device for `spec`. A separate
+/// function, so that a test can ask about hosts other than its own.
 Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels, const CpuFeatures& features);
 
-/// create_cpu_device, with tools that are told where code is. `is_usual`: its threads are those that "cpu" alone has.
+/// create_cpu_device, with tools to which code is reported. `is_usual`: its threads are those of "cpu" without options.
 Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions&, const CodeSymbols&,
                                                   bool is_usual = false);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Loads images of host code, routines and interpreted kernels, after checking that this CPU can run them.
 #include "hal/cpu/cpu_executable.h"
 
 #include <fmt/format.h>
@@ -13,7 +14,7 @@ namespace {
 /// Machine code needs a host with its instruction set; an interpreted kernel runs on every host of its family.
 Status check_target(const TargetSpec& device, const ExecutableImage& image) {
   const Result<TargetSpec> target = TargetSpec::parse(image.target);
-  // "cpu" alone means another thing on every machine, so an image does not say it.
+  // "cpu" alone means a different target on every machine, so an image never has that name.
   const bool is_exact = target.ok() && target->to_text() == image.target && target->family == device.family;
   const bool is_executable = is_exact && (image.format == ImageFormat::kInterpreted || device.covers(*target));
   if (is_executable) return {};
@@ -38,7 +39,7 @@ Status check_host_code(const ExecutableImage& image) {
                     name, image.code_bytes, size, kPageBytes));
   }
   if (image.entry_offset >= image.code_bytes) {
-    return invalid_argument(fmt::format("kernel '{}': entry at {} of {} bytes of code, expected it inside", name,
+    return invalid_argument(fmt::format("kernel '{}': entry at {} in {} bytes of code, expected it inside", name,
                                         image.entry_offset, image.code_bytes));
   }
   if (image.routine.name.empty()) return {};
@@ -61,7 +62,7 @@ Status check_image(const TargetSpec& best, const ExecutableImage& image) {
   return unknown_format(image);
 }
 
-/// `code` is where the image's bytes are mapped; null for an interpreted kernel.
+/// `code` is the address at which the image's bytes are mapped; null for an interpreted kernel.
 LoadedKernel loaded(const ExecutableImage& image, const std::byte* code) {
   LoadedKernel kernel{.info = image.info, .kernel = image.kernel};
   if (image.format == ImageFormat::kInterpreted) return kernel;

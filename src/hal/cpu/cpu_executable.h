@@ -36,8 +36,8 @@ struct LoadedKernel {
 
 class CpuExecutable final : public Executable {
  public:
-  /// Fails naming the kernel whose image is damaged or is above level `best`. The tools of `symbols` learn where the
-  /// kernels are.
+  /// Fails naming the kernel whose image is damaged or is above level `best`. The kernels' addresses are reported to
+  /// the tools of `symbols`.
   static Result<std::shared_ptr<CpuExecutable>> load(DeviceId device, const TargetSpec& best,
                                                      std::span<const ExecutableImage> images,
                                                      const CodeSymbols& symbols = {});
@@ -49,8 +49,8 @@ class CpuExecutable final : public Executable {
   const LoadedKernel& kernel(KernelIndex kernel) const { return kernels_[kernel]; }
 
  private:
-  MappedCode code_;                         // of all kernels
-  std::shared_ptr<DebuggedCode> debugged_;  // ends before the code is unmapped
+  MappedCode code_;                         // the code of all kernels
+  std::shared_ptr<DebuggedCode> debugged_;  // destroyed before the code is unmapped
   IdVector<KernelIndex, LoadedKernel> kernels_;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs recorded commands on a CPU: decides per stage whether to share it among threads, and shares it.
 #include "hal/cpu/cpu_recording.h"
 
 #include <algorithm>
@@ -12,8 +13,8 @@
 namespace millrace {
 namespace {
 
-/// Marks this thread as one that runs a share while it lives. What a kernel then submits runs on this thread: the other
-/// threads are at work already.
+/// Marks this thread as running a share while it lives. If a kernel then submits work, that runs on this thread only:
+/// the other threads are already at work.
 class InsideShare {
  public:
   InsideShare() : was_any_(is_any_) { is_any_ = true; }
@@ -38,7 +39,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// How many groups run first where the cost of one is not known, to learn it.
+/// If the cost of a group is unknown, this many groups run first, to measure it.
 constexpr std::uint32_t kMeasuredPart = 16;
 
 }  // namespace
@@ -80,8 +81,8 @@ Status CpuRecording::run_stage(Stage stage, Replay& replay) const {
   return first_failure(replay, failure);
 }
 
-/// Whether the stage is one step of which it is known that sharing it is not worth while: a plan of it would take
-/// longer than the rest of the submission.
+/// Whether the stage is one step that is known to be too small to share: making a plan for it would take longer than
+/// the rest of the submission.
 bool CpuRecording::is_known_small(Stage stage, const Replay& replay) const {
   if (stage.end - stage.first > 1 || options_.shares_small_work) return false;
   return costs_[stage.first].is_known_small(num_groups(stage.first, replay.submission),
@@ -101,7 +102,7 @@ Status CpuRecording::run_kernel_groups(const InlineDispatch& dispatch) const {
   return {};
 }
 
-/// Whether some of the steps should be measured.
+/// Plans the stage. Returns whether some of its steps should be measured.
 bool CpuRecording::make_plan(Stage stage, const Replay& replay) const {
   bool measures = false;
   StagePlan& plan = *replay.run.plan;
@@ -129,7 +130,7 @@ std::uint32_t CpuRecording::num_workers(const InlineRun& run) const {
   return DispatchCost::num_workers(run.plan->ns(), num_groups, max_workers, executor.num_awake(), executor.wake_ns());
 }
 
-/// Runs the first groups of each step that should be measured.
+/// Runs and measures the first groups of each step that should be measured.
 void CpuRecording::measure_some(InlineWorker& caller, Replay& replay, WorkFailure& failure) const {
   for (StagePart& part : replay.run.plan->parts()) {
     if (!part.is_measured) continue;
@@ -158,7 +159,7 @@ Status CpuRecording::share(std::uint32_t num_workers, Replay& replay, WorkFailur
   std::optional<UnitRange> left_out = shares.next(0);
   if (!left_out) return {};
   return failed_precondition(
-      fmt::format("submit: {}: the executor has left out work; let parallel_for() call the body for each index",
+      fmt::format("submit: {}: the executor left out work; let parallel_for() call the body for each index",
                   describe_step(replay.run.plan->next_piece(*left_out).part.step)));
 }
 
@@ -205,7 +206,7 @@ bool CpuRecording::run_part_groups(StagePart& part, GroupRange groups, InlineWor
   return true;
 }
 
-/// In the list's order, whichever came first.
+/// The first failure in the list's order, whichever happened first.
 Status CpuRecording::first_failure(Replay& replay, WorkFailure& failure) const {
   const std::uint64_t failed = failure.first() >> 32;
   for (const StagePart& part : replay.run.plan->parts()) {

@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// Runs a stage on the calling thread, or shares the groups of all of its steps with the executor's threads where they
-/// are enough together (DispatchCost).
+/// Runs a stage on the calling thread, or shares the groups of all its steps with the executor's threads if they are
+/// enough work together (DispatchCost).
 class CpuRecording final : public InlineRecording {
  public:
   /// Precondition: check_record(list, executable) is ok.

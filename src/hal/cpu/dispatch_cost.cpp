@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Learns how long dispatches take, to decide how many threads are worth waking.
 #include "hal/cpu/dispatch_cost.h"
 
 #include <algorithm>
@@ -6,9 +7,9 @@
 namespace millrace {
 namespace {
 
-/// A guess that is rather too low: kernels that read memory once do so at 10 to 30 bytes per nanosecond.
+/// A low guess: kernels that read memory once do so at 10 to 30 bytes per nanosecond.
 constexpr double kGuessedBytesPerNs = 20;
-/// The first run finds cold caches, fresh pages and fresh code, so a few more are measured.
+/// The first run meets cold caches, fresh pages and fresh code, so a few more are measured.
 constexpr std::uint32_t kFirstRuns = 4, kRunsPerMeasurement = 64;
 
 bool is_measured(std::uint32_t run) { return run < kFirstRuns || run % kRunsPerMeasurement == 0; }
@@ -22,7 +23,7 @@ bool DispatchCost::begin_run(std::uint64_t bytes) {
     num_runs_.store(1, std::memory_order_relaxed);
     return true;
   }
-  // No atomic addition: a lost one makes no difference.
+  // Not an atomic addition: losing one makes no difference.
   const std::uint32_t run = num_runs_.load(std::memory_order_relaxed);
   num_runs_.store(run + 1, std::memory_order_relaxed);
   return is_measured(run);

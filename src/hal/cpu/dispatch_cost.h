@@ -6,31 +6,32 @@
 
 namespace millrace {
 
-/// How long the groups of one recorded dispatch take, or the blocks of a copy or fill, which decides how many threads
-/// its stage is worth. Nothing says what a kernel costs, so it is measured: at the first runs, then at every 64th, and
-/// anew when the sizes have changed. Until then the bytes that it may touch give a guess. Thread-safe; of two
-/// measurements at one time one is lost, which costs speed alone: results do not depend on who runs a group.
+/// The time that the groups of one recorded dispatch take, or the blocks of a copy or fill; it decides how many threads
+/// share the stage. The cost of a kernel is not known in advance, so it is measured: at the first runs, then at every
+/// 64th, and again when the sizes have changed. Until then it is guessed from the bytes that the kernel may touch.
+/// Thread-safe; of two concurrent measurements one is lost, which affects only speed: results do not depend on who runs
+/// a group.
 class DispatchCost {
  public:
-  /// What handing a share to a thread that is awake costs, in nanoseconds: 100 to 400, with what it costs to move the
-  /// data to another core's cache.
+  /// The cost of handing a share to an awake thread, in nanoseconds: 100 to 400, plus moving the data to another core's
+  /// cache.
   static constexpr double kAwakeNs = 1000;
   /// A share must take this many times what handing it over costs.
   static constexpr double kShareFactor = 2;
 
-  /// A new run: whether it should measure.
+  /// Begins a run. Returns whether to measure it.
   bool begin_run(std::uint64_t bytes);
-  /// Whether this new run takes too little time to share it with anybody, as far as is known. Where it should be
-  /// measured, or nothing is known, it says no, and begin_run() has to follow.
+  /// Whether this new run is known to be too short to share. If it should be measured, or nothing is known, returns
+  /// false, and begin_run() must follow.
   bool is_known_small(std::uint32_t num_groups, std::uint64_t bytes);
-  /// A measurement that is far above the one before it counts as twice that: the system may have run something else
-  /// meanwhile.
+  /// Adds a measurement. One that is far above the previous one counts as twice the previous one: the system may have
+  /// run something else meanwhile.
   void measured(double ns, std::uint32_t num_groups);
-  /// What is known of one group, in nanoseconds, or guessed by the bytes.
+  /// The time of one group, in nanoseconds, as measured, or guessed from the bytes.
   double ns_per_group(std::uint32_t num_groups, std::uint64_t bytes) const;
-  /// How many threads to share work of so many nanoseconds among: at most `concurrency`, each with work for twice what
-  /// it costs to reach one that is awake, or for as long as it takes to wake one, and never more than groups. 1: the
-  /// calling thread does it all.
+  /// The number of threads that should share work of `ns` nanoseconds: at most `concurrency`, and at most one per
+  /// group. Each gets work for at least twice the cost of reaching an awake thread, or for the time that waking one
+  /// takes. 1: the calling thread does everything.
   static std::uint32_t num_workers(double ns, std::uint64_t num_groups, std::uint32_t concurrency,
                                    std::uint32_t num_awake, double wake_ns);
 
@@ -38,7 +39,7 @@ class DispatchCost {
   static constexpr float kUnknown = -1;
 
   std::atomic<float> ns_per_group_ = kUnknown;
-  std::atomic<std::uint64_t> bytes_ = 0;  // for which it was measured
+  std::atomic<std::uint64_t> bytes_ = 0;  // the bytes for which it was measured
   std::atomic<std::uint32_t> num_runs_ = 0;
 };
 

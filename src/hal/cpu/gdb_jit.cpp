@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Registers generated code with GDB, whose interface prescribes the names below.
 #include "hal/cpu/gdb_jit.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 
 #include "millrace/hal/host_object.h"
 
-// The names and the layout are GDB's. Weak, because other libraries of the process may have them, too.
+// GDB prescribes the names and the layout. Weak, because other libraries in the process may define them too.
 extern "C" {
 struct jit_code_entry {
   jit_code_entry* next_entry;
@@ -21,7 +22,7 @@ struct jit_descriptor {
   jit_code_entry* first_entry;
 };
 __attribute__((weak, used)) jit_descriptor __jit_debug_descriptor = {1, 0, nullptr, nullptr};
-/// GDB has a breakpoint here.
+/// GDB sets a breakpoint here.
 __attribute__((weak, used, noinline)) void __jit_debug_register_code() { asm volatile("" : : : "memory"); }
 }
 

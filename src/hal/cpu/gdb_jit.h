@@ -11,8 +11,8 @@ namespace millrace {
 
 struct GdbCodeEntry;
 
-/// An ELF object in memory with the kernels' names, in the list that GDB reads. Source: "JIT Compilation Interface" in
-/// GDB's manual.
+/// An ELF object in memory with the kernels' names, linked into the list that GDB reads. Source: "JIT Compilation
+/// Interface" in GDB's manual.
 class DebuggedCode {
  public:
   explicit DebuggedCode(std::span<const CodePlace>);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes generated code and its names to the file from which perf takes them.
 #include "hal/cpu/jitdump.h"
 
 #include <cerrno>
@@ -28,7 +29,7 @@ Status cannot_write(const std::string& path, int error) {
                                  std::generic_category().message(error)));
 }
 
-/// Refuses what another user has put there. O_NOFOLLOW refuses links.
+/// Refuses a file that another user has put there. O_NOFOLLOW refuses links.
 Result<int> open_private_file(const std::string& path, int flags) {
   const int file = open(path.c_str(), flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
   if (file < 0) return cannot_write(path, errno);
@@ -47,7 +48,7 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 40);
 
-/// Followed by the name with a zero, and the code.
+/// Followed by the name with a terminating zero, and the code.
 struct CodeLoad {
   std::uint32_t id = kCodeLoad, total_size = 0;
   std::uint64_t timestamp = 0;
@@ -105,7 +106,7 @@ Status append_private_file(const std::string& path, std::span<const std::byte> b
 
 Status append_to_jitdump(std::span<const CodePlace> places) {
   static std::shared_ptr<Dump> dump;
-  static pid_t owner = 0;  // a forked process has a file of its own
+  static pid_t owner = 0;  // a forked process gets its own file
   if (owner != getpid()) dump.reset();
   if (!dump) {
     MILLRACE_TRY_ASSIGN(dump, create_dump());

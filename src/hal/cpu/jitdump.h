@@ -8,11 +8,11 @@
 
 namespace millrace {
 
-/// Appends to a file that only this user can write, and that is not a link: its name can be guessed.
+/// Appends to a file that must not be a link and that only this user can write, because others can guess its name.
 Status append_private_file(const std::string& path, std::span<const std::byte>);
 
-/// Appends a record per kernel to this process' jit-PID.dump. The first call creates the file and maps a page of it,
-/// which tells perf its name. Calls must take turns. Source: tools/perf/Documentation/jitdump-specification.txt in
+/// Appends one record per kernel to this process' jit-PID.dump. The first call creates the file and maps a page of it,
+/// which tells perf its name. Only one call at a time. Source: tools/perf/Documentation/jitdump-specification.txt in
 /// Linux.
 Status append_to_jitdump(std::span<const CodePlace>);
 

@@ -9,7 +9,8 @@
 
 namespace millrace {
 
-/// The pools of one driver: devices that ask for the same threads share them. A pool ends with its last device.
+/// The thread pools of one driver: devices that ask for the same threads share a pool. A pool ends with its last
+/// device.
 class SharedPools {
  public:
   Result<std::shared_ptr<ThreadPool>> get(const ThreadPoolOptions& options) {

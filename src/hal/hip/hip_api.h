@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
-// What this driver uses of HIP's C interface, declared by ourselves: nothing of ROCm is needed to build. Values and
+// The part of HIP's C interface that this driver uses, declared here: building needs nothing of ROCm. Values and
 // layouts are those of HIP 5 to 7; a test compares them with the headers of an installed HIP.
 
 namespace millrace::hip {
 
-/// hipError_t. Others than these exist; their names come from hipGetErrorName.
+/// hipError_t. There are more values than these; hipGetErrorName gives their names.
 enum class Error : int {
   kSuccess = 0,
   kInvalidValue = 1,
@@ -85,7 +85,7 @@ struct PointerAttributes {
   unsigned allocation_flags;
 };
 
-/// hipMemPoolProps. From HIP 6 on the first of `reserved` are a size limit, where 0 is none.
+/// hipMemPoolProps. From HIP 6 on, the first bytes of `reserved` are a size limit; 0 means none.
 struct MemoryPoolProperties {
   int allocation_type;
   int handle_types;  // 0: none
@@ -101,14 +101,14 @@ struct PropertiesLayout {
   std::size_t size_bytes;
   std::size_t architecture_offset;  // gcnArchName, 256 characters: "gfx90a:sramecc+:xnack-"
 };
-/// What hipGetDeviceProperties fills up to HIP 5.
+/// The layout that hipGetDeviceProperties fills, up to HIP 5.
 inline constexpr PropertiesLayout kProperties5{792, 396};
-/// What hipGetDevicePropertiesR0600 fills, from HIP 6 on.
+/// The layout that hipGetDevicePropertiesR0600 fills, from HIP 6 on.
 inline constexpr PropertiesLayout kProperties6{1472, 1160};
 /// In both: 256 characters at the start.
 inline constexpr std::size_t kPropertiesNameOffset = 0;
 inline constexpr std::size_t kPropertiesTextBytes = 256;
-/// Room for either layout, and for those to come.
+/// Room for either layout, and for future ones.
 inline constexpr std::size_t kPropertiesRoomBytes = 16 * 1024;
 
 }  // namespace millrace::hip

@@ -22,7 +22,7 @@ class HipBuffer final : public Buffer {
   std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(address_); }
 
  private:
-  std::unique_ptr<DeviceBlock> block_;  // null where the application owns the memory
+  std::unique_ptr<DeviceBlock> block_;  // null if the application owns the memory
   void* address_;
   Deleter deleter_;
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What the objects of a HIP device share: its runtime, and whether it is lost.
 #include "hal/hip/hip_context.h"
 
 #include <fmt/format.h>

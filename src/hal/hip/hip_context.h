@@ -15,8 +15,8 @@
 
 namespace millrace::hip {
 
-/// What everything that belongs to one opened device shares, and what outlives the device with the last of it: the
-/// runtime, and whether the device is lost.
+/// The state that all objects of one opened device share: the runtime, and whether the device is lost. It may outlive
+/// the device, and ends with the last of these objects.
 class Context {
  public:
   Context(std::shared_ptr<const Runtime> runtime, DeviceFacts facts, DeviceId id)
@@ -32,19 +32,19 @@ class Context {
   bool is_lost() const { return is_lost_.load(std::memory_order_acquire); }
   /// Whether calls about the device might never return.
   bool may_block() const { return may_block_.load(std::memory_order_acquire); }
-  /// The first status counts.
+  /// Marks the device as lost. Only the first status counts.
   void lose(Status, bool may_block);
 
-  /// The call's status; an error that loses the device is noted, and is the status of every later call.
+  /// The call's status. An error that loses the device is remembered, and is the status of every later call.
   Status check(std::string_view where, std::string_view entry, Error error) {
     return error == Error::kSuccess ? Status() : note(where, entry, error);
   }
-  /// Calls `call`, which releases something of the device, unless it might never return.
+  /// Calls `call`, which releases an object of the device, unless the call might never return.
   template <class Call>
   void release(Call&& call) {
     release(may_block(), call);
   }
-  /// The same for memory of the host, which may wait for every device.
+  /// The same for host memory, whose release may wait for every device.
   template <class Call>
   void release_host(Call&& call) {
     release(may_block() || hip().has_hung_device(), call);
@@ -71,11 +71,11 @@ class Context {
   std::atomic<std::uint64_t> num_quarantined_ = 0, num_failed_releases_ = 0;
 };
 
-/// Call it when nothing can tell any more when queued work ends. On a lost device none runs; another one is lost
-/// from then on, and keeps what the work may use.
+/// Call this if it can no longer be known when queued work ends. On a lost device no work runs; otherwise the device
+/// counts as lost from now on, and keeps everything that the work may use.
 void lose_track(Context&, const Status& why);
-/// The status of a call whose failure would leave it open when queued work ends. It is made once more then, because one
-/// failure says nothing about the work.
+/// The status of a call whose failure would leave unknown when queued work ends. If the call fails, it is repeated
+/// once, because one failure says nothing about the work.
 template <class Call>
 Status insist(Context& context, std::string_view where, Call&& call) {
   const Status status = guard_allocations(where, call);
@@ -84,7 +84,7 @@ Status insist(Context& context, std::string_view where, Call&& call) {
   return status;
 }
 
-/// Makes the device current to this thread, as HIP's calls need it, while it lives.
+/// Makes the device this thread's current one, which HIP's calls need, for as long as this object lives.
 class CurrentDevice {
  public:
   explicit CurrentDevice(Context& context);
@@ -92,12 +92,12 @@ class CurrentDevice {
   CurrentDevice& operator=(const CurrentDevice&) = delete;
   ~CurrentDevice();
 
-  /// The device's loss, or that HIP refused.
+  /// The device's loss, or HIP's refusal.
   const Status& status() const { return status_; }
 
  private:
   Context& context_;
-  int before_ = -1;  // -1: leave it
+  int before_ = -1;  // -1: nothing to restore
   Status status_;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The HIP device: memory, imports, loading and reading back; hip_queue.cpp runs its submissions.
 #include "millrace/hal/hip_device.h"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ class DrivenDevice final : public HipDevice {
     try {
       queue->start();
     } catch (const std::system_error& error) {
-      return resource_exhausted(fmt::format("device '{}': no thread for it: {}", name(), error.what()));
+      return resource_exhausted(fmt::format("device '{}': its thread cannot be started: {}", name(), error.what()));
     }
     queue_ = std::move(queue);
     return {};
@@ -129,7 +130,7 @@ class DrivenDevice final : public HipDevice {
   HipLosses losses() const override { return context_->losses(); }
 
  private:
-  /// On a stream of its own, so that it waits for no submission.
+  /// Uses a stream of its own, so that it waits for no submission.
   Status read_piece(const std::byte* source, std::span<std::byte> destination) {
     const Runtime& hip = context_->hip();
     const Channels& channels = queue_->channels();
@@ -142,7 +143,8 @@ class DrivenDevice final : public HipDevice {
       const Error error =
           hip.hipMemcpyAsync(block.get(), source, destination.size(), CopyKind::kDeviceToHost, read_stream_->get());
       MILLRACE_TRY(context_->check("read back", "hipMemcpyAsync", error));
-      // From here on the copy is on its way to the block, which must not be used for anything else before it ends.
+      // From here on, the copy may write to the block at any time, so nothing else may use the block before the copy
+      // ends.
       recorded = insist(*context_, "read back", [&] {
         return context_->check("read back", "hipEventRecord", hip.hipEventRecord(end.get(), read_stream_->get()));
       });
@@ -182,7 +184,7 @@ Result<std::shared_ptr<HipDevice>> open_device(std::shared_ptr<const Runtime> ru
   if (info.targets.front().gfx_target() == nullptr) {
     std::vector<std::string_view> known;
     for (const GfxTarget& target : gfx_targets()) known.push_back(target.name);
-    return unimplemented(fmt::format("device '{}': it is a {}, and code is generated for {}; take another device",
+    return unimplemented(fmt::format("device '{}': it is a {}, but code is generated only for {}; take another device",
                                      info.name, facts.gfx(), fmt::join(known, ", ")));
   }
   auto context = std::make_shared<Context>(std::move(runtime), std::move(facts), new_device_id());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a device's spec to its options.
+// The driver "hip": parses device specs and finds the ordinal of the device that a spec names.
 #include <algorithm>
 #include <charconv>
 
@@ -24,7 +24,7 @@ Status add_word(const DeviceSpec& spec, const std::string& word, HipDeviceOption
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), options.ordinal);
   if (error == std::errc() && end == word.data() + word.size()) return {};
   return invalid_argument(
-      fmt::format("device '{}': word '{}' is not known; hip takes the number of a device, as in "
+      fmt::format("device '{}': word '{}' is not known; hip takes the ordinal of a device, as in "
                   "hip:0, or its architecture, as in hip:arch=gfx1100",
                   spec.to_text(), word));
 }
@@ -56,7 +56,7 @@ Status add_option(const DeviceSpec& spec, const DeviceSpec::Option& option, HipD
   return {};
 }
 
-/// The ordinal of the first device of the architecture, which may be given with its settings, as the device lists it.
+/// The ordinal of the first device with this architecture, which may include the settings that the device list shows.
 Result<std::uint32_t> find_architecture(const std::string& library, const std::string& architecture) {
   MILLRACE_TRY_ASSIGN(const std::shared_ptr<const hip::Runtime> runtime, hip::Runtime::open(library));
   std::vector<std::string> found;
@@ -68,8 +68,7 @@ Result<std::uint32_t> find_architecture(const std::string& library, const std::s
     found.push_back(
         fmt::format("{} ({})", hip::device_name(i), facts.ok() ? facts->architecture : facts.status().message()));
   }
-  return not_found(
-      fmt::format("no device is a {}, there are {}; take one of them", architecture, fmt::join(found, ", ")));
+  return not_found(fmt::format("no device is a {}; found {}; take one of them", architecture, fmt::join(found, ", ")));
 }
 
 Result<std::shared_ptr<Device>> open_any(const DeviceSpec& spec) {

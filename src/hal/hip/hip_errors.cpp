@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HIP's errors become statuses here and nowhere else.
+// Converts HIP's errors to statuses, with advice; no other file does.
 #include <fmt/format.h>
 
 #include "hal/hip/hip_runtime.h"
@@ -32,7 +32,7 @@ constexpr Meaning kMeanings[] = {
      "the code object is damaged, or the runtime is too old for it: compile again, or install a newer HIP runtime"},
     {Error::kNotFound, StatusCode::kNotFound, false, "give the code object that the kernel was linked into"},
     {Error::kHostMemoryAlreadyRegistered, StatusCode::kFailedPrecondition, false,
-     "some of it is pinned already: keep that pin, or drop it and let the work that uses it end"},
+     "part of it is pinned already: keep that pin, or drop it and let the work that uses it end"},
     {Error::kInvalidDevice, StatusCode::kNotFound, false, "list the devices with millrace devices"},
     {Error::kNoDevice, StatusCode::kUnavailable, false, "check that the kernel driver amdgpu is loaded"},
     {Error::kInsufficientDriver, StatusCode::kUnavailable, false,
@@ -50,7 +50,7 @@ constexpr Meaning kMeanings[] = {
     {Error::kLaunchFailure, StatusCode::kDeviceLost, true, kLostAdvice},
 };
 
-/// For errors that nobody expects.
+/// For all other errors.
 constexpr Meaning kOther = {Error::kUnknown, StatusCode::kInternal, false,
                             "please report it, with the versions of runtime and kernel driver"};
 

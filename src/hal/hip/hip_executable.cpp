@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Loads code objects onto a HIP device and looks up their kernels.
 #include "hal/hip/hip_executable.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ T read_at(const SharedBytes& bytes, std::size_t offset) {
   return value;
 }
 
-/// HIP takes an address without a length: where the file's own headers lie, HIP would read past its end.
+/// HIP takes an address without a length, so it would read past the end of a file whose headers point there.
 Status check_extent(const ExecutableImage& image) {
   const SharedBytes& bytes = image.bytes;
   constexpr std::size_t kHeaderBytes = 64;
@@ -36,7 +37,7 @@ Status check_extent(const ExecutableImage& image) {
       const std::uint64_t entry_bytes = read_at<std::uint16_t>(bytes, entry_bytes_at);
       return std::max(offset, offset + entry_bytes * read_at<std::uint16_t>(bytes, count_at));  // the sum may wrap
     };
-    // e_phoff, e_phentsize, e_phnum; e_shoff, e_shentsize, e_shnum: the section table comes last.
+    // e_phoff, e_phentsize, e_phnum; e_shoff, e_shentsize, e_shnum: usually the section table comes last.
     end = std::max(table_end(32, 54, 56), table_end(40, 58, 60));
     if (end <= bytes.size()) return {};
   }

@@ -11,7 +11,7 @@ namespace millrace::hip {
 
 class HipExecutable final : public Executable {
  public:
-  /// Images that share a code object have it loaded once.
+  /// A code object that several images share is loaded once.
   static Result<std::shared_ptr<HipExecutable>> load(std::shared_ptr<Context>, const TargetSpec& target,
                                                      std::span<const ExecutableImage> images);
 
@@ -23,7 +23,7 @@ class HipExecutable final : public Executable {
  private:
   struct Kernel {
     KernelInfo info;
-    std::shared_ptr<LoadedModule> module;  // keeps `function`
+    std::shared_ptr<LoadedModule> module;  // keeps `function` alive
     Function function;
   };
   IdVector<KernelIndex, Kernel> kernels_;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Asks the HIP runtime about a device, across versions with different property layouts.
 #include "hal/hip/hip_facts.h"
 
 #include <cstring>
@@ -9,7 +10,7 @@
 namespace millrace::hip {
 namespace {
 
-/// Up to the first zero, or all of the field.
+/// The text up to the first zero, or all of the field.
 std::string text_at(const std::vector<char>& bytes, std::size_t offset) {
   const char* text = bytes.data() + offset;
   return {text, strnlen(text, kPropertiesTextBytes)};
@@ -17,7 +18,7 @@ std::string text_at(const std::vector<char>& bytes, std::size_t offset) {
 
 Status find_names(const Runtime& hip, DeviceFacts& facts) {
   std::vector<char> properties(kPropertiesRoomBytes);
-  // The function of HIP 6 comes first: its runtime has the old one, too, for programs built with HIP 5.
+  // HIP 6's function comes first: its runtime also has the old one, for programs built with HIP 5.
   const bool is_6 = hip.hipGetDevicePropertiesR0600 != nullptr;
   const Error error = is_6 ? hip.hipGetDevicePropertiesR0600(properties.data(), facts.ordinal)
                            : hip.hipGetDeviceProperties(properties.data(), facts.ordinal);

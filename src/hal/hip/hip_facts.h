@@ -12,7 +12,7 @@ namespace millrace::hip {
 /// "hip:0"
 inline std::string device_name(int ordinal) { return "hip:" + std::to_string(ordinal); }
 
-/// What HIP says of a device before it is opened.
+/// What HIP knows about a device before it is opened.
 struct DeviceFacts {
   int ordinal = 0;
   std::string name = {};          // "AMD Radeon RX 7900 XTX"
@@ -26,7 +26,7 @@ struct DeviceFacts {
   DeviceInfo info(const Runtime&) const;
 };
 
-/// Precondition: the runtime has a device of this ordinal.
+/// Precondition: the runtime has a device with this ordinal.
 Result<DeviceFacts> find_facts(const Runtime&, int ordinal);
 
 }  // namespace millrace::hip

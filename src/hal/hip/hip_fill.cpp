@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Fills device memory with patterns that HIP's own memset calls cannot write.
 #include <algorithm>
 
 #include "hal/hip/hip_issuer.h"
@@ -15,8 +16,8 @@ std::uint32_t shortest_period(std::uint64_t pattern, std::uint32_t pattern_bytes
   return pattern_bytes;
 }
 
-/// The first copy of the pattern byte by byte, then copies of what is there already, each twice as long as the last:
-/// HIP fills with words of at most 4 bytes, at addresses that they divide.
+/// Writes the first copy of the pattern byte by byte, then copies what is there, twice as much each time: HIP can only
+/// fill with words of up to 4 bytes, at aligned addresses.
 Status fill_by_doubling(Context& context, const Place& place, std::byte* begin, std::size_t size_bytes,
                         std::uint64_t pattern, std::uint32_t pattern_bytes, Stream stream) {
   const Runtime& hip = context.hip();

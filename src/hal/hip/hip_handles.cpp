@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Streams, events and modules of HIP as owned objects, and waits with a time limit.
 #include "hal/hip/hip_handles.h"
 
 #include <thread>
@@ -8,9 +9,9 @@
 namespace millrace::hip {
 
 Result<std::shared_ptr<OwnedStream>> OwnedStream::create(std::shared_ptr<Context> context) {
-  auto owner = std::make_shared<OwnedStream>(context, nullptr, true);  // first, so that nothing leaks without memory
+  auto owner = std::make_shared<OwnedStream>(context, nullptr, true);  // first, so that a failure leaks nothing
   Stream stream = nullptr;
-  // Non-blocking: else it would wait for the null stream, which other code in the process may use.
+  // Non-blocking: otherwise it would wait for the null stream, which other code in the process may use.
   const Error error = context->hip().hipStreamCreateWithFlags(&stream, kStreamNonBlocking);
   MILLRACE_TRY(context->check("device '" + context->name() + "'", "hipStreamCreateWithFlags", error));
   owner->stream_ = stream;
@@ -28,8 +29,8 @@ EventPool::~EventPool() {
 }
 
 Result<Event> EventPool::create(Kind kind) {
-  free_[static_cast<int>(kind)].reserve(++num_made_);  // so that giving one back allocates nothing
-  const CurrentDevice current(*context_);              // whose event it will be
+  free_[static_cast<int>(kind)].reserve(++num_made_);  // so that returning one allocates nothing
+  const CurrentDevice current(*context_);              // the event belongs to the current device
   MILLRACE_TRY(current.status());
   Event event = nullptr;
   const Error error =
@@ -60,14 +61,14 @@ Result<SharedEvent> EventPool::take(Kind kind) {
   }
   const Event event = free.back();
   free.pop_back();
-  lock.unlock();  // if there is no memory for the owner, the event is given back
+  lock.unlock();  // without memory for the owner, the event is returned
   return SharedEvent(event, give_back);
 }
 
 Status hung(Context& context, std::string_view where, std::chrono::nanoseconds limit) {
   const auto limit_ms = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
   context.lose(
-      device_lost(fmt::format("device '{}' is lost: {}: nothing ended within {} ms; look for a kernel that does "
+      device_lost(fmt::format("device '{}' is lost: {}: no work ended within {} ms; look for a kernel that does "
                               "not end, or raise the device's time_limit_ms",
                               context.name(), where, limit_ms)),
       true);
@@ -87,7 +88,7 @@ Result<bool> comes_about(Context& context, std::string_view where, Event event, 
     if (limit.count() > 0 && now - begin > limit) return false;
     if (!context.is_lost()) {
       lost_since = now;
-    } else if (now - lost_since > kCloseLimit) {  // what another call lost gets no more time than this
+    } else if (now - lost_since > kCloseLimit) {  // a device lost by another call gets only this long
       return false;
     }
     if (iteration < 1000) {
@@ -105,7 +106,7 @@ Status wait_for_event(Context& context, std::string_view where, Event event, std
 
 Result<std::shared_ptr<LoadedModule>> LoadedModule::load(std::shared_ptr<Context> context, std::string_view where,
                                                          SharedBytes code) {
-  auto owner = std::make_shared<LoadedModule>(context, nullptr, std::move(code));  // first, as a stream's
+  auto owner = std::make_shared<LoadedModule>(context, nullptr, std::move(code));  // made first, as for a stream
   Module module = nullptr;
   const Error error = context->hip().hipModuleLoadData(&module, owner->code_.data());
   MILLRACE_TRY(context->check(where, "hipModuleLoadData", error));

@@ -40,9 +40,9 @@ class EventPool : public std::enable_shared_from_this<EventPool> {
   EventPool& operator=(const EventPool&) = delete;
   ~EventPool();
 
-  /// One that goes back to the pool with its last owner.
+  /// An event that returns to the pool with its last owner.
   Result<std::shared_ptr<OpaqueEvent>> take(Kind);
-  /// Makes one, so that the next take() makes none.
+  /// Creates one, so that the next take() need not.
   Status reserve(Kind);
 
  private:
@@ -51,19 +51,19 @@ class EventPool : public std::enable_shared_from_this<EventPool> {
 
   std::shared_ptr<Context> context_;
   std::mutex mutex_;
-  std::vector<Event> free_[2];  // by kind
+  std::vector<Event> free_[2];  // per kind
   std::size_t num_made_ = 0;
 };
 using SharedEvent = std::shared_ptr<OpaqueEvent>;
 
-/// Blocks until what is recorded has come about, or `limit` (0: none) has passed, or kCloseLimit since the device was
-/// seen to be lost: then false. HIP's own wait has no time limit.
+/// Blocks until the recorded work has ended. Returns false once `limit` has passed (0: no limit), or kCloseLimit after
+/// the device was found to be lost. HIP's own wait has no time limit.
 Result<bool> comes_about(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);
-/// The same for diagnostics, and for closing: after `limit` the device counts as hung.
+/// The same for diagnostics and for closing: after `limit`, the device counts as hung.
 Status wait_for_event(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);
-/// For work that should be done already.
+/// The limit for work that should have ended already.
 inline constexpr std::chrono::seconds kCloseLimit{2};
-/// The status of a device that ends nothing; it is lost then.
+/// Marks a device on which no work ends as lost, and returns that status.
 Status hung(Context&, std::string_view where, std::chrono::nanoseconds limit);
 
 /// A code object that the runtime has loaded.
@@ -80,7 +80,7 @@ class LoadedModule {
  private:
   std::shared_ptr<Context> context_;
   Module module_;
-  SharedBytes code_;  // runtimes differ in whether they copy it
+  SharedBytes code_;  // kept, because not every runtime copies it
 };
 
 }  // namespace millrace::hip

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Queues the steps of a submission on HIP streams: waits, launches, fills, copies and the end.
 #include "hal/hip/hip_issuer.h"
 
 #include <algorithm>
@@ -13,7 +14,8 @@
 namespace millrace::hip {
 namespace {
 
-/// Transfers of a submission that together have at most so many bytes are copied to pinned memory by submit() itself.
+/// If the transfers of a submission have at most this many bytes together, submit() itself copies them to pinned
+/// memory.
 constexpr std::size_t kSmallTransfers = std::size_t{1} << 20;
 
 }  // namespace
@@ -116,7 +118,7 @@ bool Issuer::advance(Job& job) {
     job.status = guard_allocations("submit", [&] { return issue_segment(job, end_step); });
     if (job.status.ok() && job.next_step < end_step) return false;
   }
-  // The pieces of a failed job that are on their way stay where they are.
+  // Pieces of a failed job that are under way keep their blocks.
   if (!job.status.ok() && job.needs_ring) {
     for (Slot& slot : ring_) slot.to = nullptr;
   }
@@ -128,7 +130,7 @@ Status Issuer::issue_segment(Job& job, std::size_t end_step) {
   if (sides.empty()) return issue_steps(job, end_step, {});
   MILLRACE_TRY(fork(job, sides));
   const Status status = guard_allocations("submit", [&] { return issue_steps(job, end_step, sides); });
-  const Status joined = join(job, sides);  // also after a failure: the end's event is on the job's own stream
+  const Status joined = join(job, sides);  // even after a failure: the end's event is on the job's own stream
   return status.ok() ? joined : status;
 }
 
@@ -155,9 +157,9 @@ Status Issuer::issue_steps(Job& job, std::size_t end_step, std::span<const std::
 Result<bool> Issuer::issue(Job& job, const LaunchStep& launch, const Place& place, Stream stream) {
   const auto num_groups = static_cast<std::uint64_t>(job.sizes[index_of(launch.num_groups)]);
   if (num_groups == 0) return true;
-  // It cannot be split: kernels know their workgroup from the hardware, and take no number of the first one.
+  // It cannot be split: kernels get their workgroup number from the hardware, and take no offset for it.
   if (num_groups > context_.facts().max_groups) {
-    return resource_exhausted(fmt::format("{}: {} workgroups, device '{}' launches at most {}; give each of them more",
+    return resource_exhausted(fmt::format("{}: {} workgroups, device '{}' launches at most {}; give each one more",
                                           place.text(), num_groups, context_.name(), context_.facts().max_groups));
   }
   const Error error = hip().hipModuleLaunchKernel(job.recording->function(launch), static_cast<unsigned>(num_groups), 1,

@@ -12,7 +12,7 @@
 
 namespace millrace::hip {
 
-/// What all work of a device goes through: a few streams, events, and pinned memory.
+/// The streams, events and pinned memory that all work of a device uses.
 struct Channels {
   static Result<std::unique_ptr<Channels>> create(std::shared_ptr<Context>, std::shared_ptr<DeviceMemory>,
                                                   const HipDeviceOptions&);
@@ -32,7 +32,7 @@ struct Channels {
   std::size_t staging_bytes = 0;
 };
 
-/// Where a call failed: a command of a submission. Its text is made for errors only.
+/// The place of a failed call: a command of a submission. Its text is made only for errors.
 struct Place {
   const Job& job;
   CommandId command;
@@ -42,19 +42,19 @@ inline Status check(Context& context, const Place& place, std::string_view entry
   return error == Error::kSuccess ? Status() : context.check(place.text(), entry, error);
 }
 
-/// Puts the steps of submissions on streams. Not thread-safe: the queue calls it in its order.
+/// Queues the steps of submissions on streams. Not thread-safe: the queue calls it, in its order.
 class Issuer {
  public:
   explicit Issuer(Channels& channels) : channels_(channels), context_(*channels.context) {}
 
-  /// Takes what the job needs before anything is queued. When it fails, nothing is.
+  /// Acquires what the job needs before anything is queued. If it fails, nothing is queued.
   Status prepare(Job&);
-  /// Queues what stands before the job's first step.
+  /// Queues the waits that precede the job's first step.
   void begin(Job&, std::span<const PendingPoint> waits);
-  /// Queues steps. False: the ring of pinned blocks is full, or not read yet; call again. After a failure, which is in
-  /// the job's status, nothing more is queued.
+  /// Queues steps. Returns false if the ring of pinned blocks is full, or not read yet; then call it again. After a
+  /// failure, which is in the job's status, nothing more is queued.
   bool advance(Job&);
-  /// Queues the read-back of the status words and the end's event, also after a failure.
+  /// Queues the read-back of the status words and the end's event, even after a failure.
   void end(Job&);
 
  private:
@@ -62,7 +62,7 @@ class Issuer {
   struct Slot {
     std::shared_ptr<std::byte> block;
     SharedEvent event;
-    std::byte* to = nullptr;  // of a download
+    std::byte* to = nullptr;  // for a download: the destination
     std::size_t size_bytes = 0;
     bool is_busy = false;
   };
@@ -77,7 +77,7 @@ class Issuer {
   Status fork(Job&, std::span<const std::size_t> sides);
   Status join(Job&, std::span<const std::size_t> sides);
   Status join(Job&, std::size_t side);
-  // False: the ring is full; call again.
+  // Returns false if the ring is full; then call it again.
   Result<bool> issue(Job&, const LaunchStep&, const Place&, Stream);
   Result<bool> issue(Job&, const FillStep&, const Place&, Stream);
   Result<bool> issue(Job&, const CopyStep&, const Place&, Stream);
@@ -93,7 +93,7 @@ class Issuer {
   std::size_t next_slot_ = 0;
 };
 
-/// Whether it launches so few workgroups that the device has room for another launch beside it.
+/// Whether it launches so few workgroups that another launch fits on the device at the same time.
 bool is_small_launch(const Job&, const Step&);
 
 /// Fills device memory with a pattern of 1, 2, 4 or 8 bytes, which divides the length.

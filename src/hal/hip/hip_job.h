@@ -12,14 +12,14 @@
 
 namespace millrace::hip {
 
-/// Bytes that wait in pinned memory for the work's end.
+/// Bytes in pinned memory that are copied to the host's memory when the work ends.
 struct StagedDownload {
   const std::byte* from;
   std::byte* to;
   std::size_t size_bytes;
 };
 
-/// A submission from submit() to its end, with copies of all that it needs.
+/// A submission from submit() to its end, with copies of everything that it needs.
 struct Job {
   using Clock = std::chrono::steady_clock;
 
@@ -41,11 +41,11 @@ struct Job {
   SubmissionTimes* times;
   std::stop_token stop;
 
-  // Under the order's lock:
-  bool is_started = false;                                           // or ended without
+  // Guarded by the order's lock:
+  bool is_started = false;                                           // or it ended before it started
   bool is_watched = false;                                           // its waits tell the queue when they are settled
   std::optional<std::stop_callback<std::function<void()>>> on_stop;  // tells the queue too
-  bool is_waiting = false;                                           // for `key`
+  bool is_waiting = false;                                           // waits for `key`
   std::pair<const Semaphore*, std::uint64_t> key = {};
 
   // From its start on:
@@ -64,7 +64,7 @@ struct Job {
   std::vector<SharedEvent> edges;      // between streams
   Status status;                       // the first failure of a call
   SharedEvent end;
-  bool is_queried_again = false;  // after a query that failed
+  bool is_queried_again = false;  // after a failed query
   bool is_timed = false;          // the time limit runs, since `since`
   Clock::time_point since;
 };

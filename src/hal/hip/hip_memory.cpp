@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Device and pinned memory, cached by size, because HIP's own allocations and frees stall the device.
 #include "hal/hip/hip_memory.h"
 
 #include <algorithm>
@@ -13,7 +14,8 @@ constexpr std::size_t kSmallestClass = 512;
 constexpr std::size_t kMaxLostBytes = std::size_t{2} << 20;
 constexpr std::chrono::seconds kFreeLimit{1};
 
-/// Eight classes between powers of two, and more where they are large: at most an eighth is lost, and 2 MiB.
+/// Eight size classes between powers of two, and more for large sizes: an allocation wastes at most an eighth, and at
+/// most 2 MiB.
 std::size_t size_class_of(std::size_t size_bytes) {
   if (size_bytes <= kSmallestClass) return kSmallestClass;
   const std::size_t step = std::clamp(std::bit_floor(size_bytes - 1) / 8, kSmallestClass, kMaxLostBytes);
@@ -53,7 +55,7 @@ DeviceMemory::~DeviceMemory() {
   if (pool_ != nullptr) context_->release([&] { return context_->hip().hipMemPoolDestroy(pool_); });
 }
 
-/// Waits until the frees that are queued have come about: HIP lets a pool's end wait for them, or not, by version.
+/// Waits until the queued frees have happened: whether destroying a pool waits for them depends on HIP's version.
 void DeviceMemory::end_pool() {
   const Runtime& hip = context_->hip();
   const auto has_come_about = [&] {
@@ -61,7 +63,7 @@ void DeviceMemory::end_pool() {
            wait_for_event(*context_, "close", last_allocation_, kCloseLimit).ok();
   };
   if (pool_ == nullptr || context_->is_lost() || has_come_about()) return;
-  // Once more: one refused call says nothing about the device.
+  // Once more, because one refused call says nothing about the device.
   if (!has_come_about()) context_->release([] { return Error::kUnknown; });
 }
 
@@ -102,8 +104,8 @@ Result<void*> DeviceMemory::allocate(std::size_t size_bytes) {
   return address;
 }
 
-/// A pool gives nothing back of what the stream has not freed yet, and versions of HIP differ in whether they wait for
-/// that themselves. The stream does nothing else, so this takes long only where the device is stuck.
+/// A pool returns no memory that the stream has not freed yet, and only some versions of HIP wait for that. The stream
+/// does nothing else, so this takes long only if the device is stuck.
 Status DeviceMemory::wait_for_frees() {
   if (pool_ == nullptr) return {};
   MILLRACE_TRY(
@@ -156,8 +158,7 @@ Status DeviceMemory::order_after_allocations(Stream stream, std::uint64_t& seen)
 
 Result<std::unique_ptr<DeviceBlock>> DeviceBlock::allocate(std::shared_ptr<DeviceMemory> memory,
                                                            std::size_t size_bytes) {
-  auto block =
-      std::make_unique<DeviceBlock>(memory, nullptr, size_bytes);  // first, so that nothing leaks without memory
+  auto block = std::make_unique<DeviceBlock>(memory, nullptr, size_bytes);  // first, so that a failure leaks nothing
   MILLRACE_TRY_ASSIGN(block->address_, memory->allocate(size_bytes));
   return block;
 }

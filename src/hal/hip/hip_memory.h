@@ -10,11 +10,11 @@
 
 namespace millrace::hip {
 
-/// Blocks of memory that wait for their next use, by size class. Giving one back allocates nothing.
+/// Blocks of memory that wait for their next use, by size class. Returning one allocates nothing.
 template <class T>
 class BlockCache {
  public:
-  /// Null if there is none; the caller then makes one, after adding it.
+  /// Null if there is none; the caller then calls add() and makes one.
   T* take(std::size_t size_class) {
     std::vector<T*>& free = classes_[size_class].free;
     if (free.empty()) return nullptr;
@@ -29,13 +29,13 @@ class BlockCache {
     same.free.reserve(same.num_made + 1);
     ++same.num_made;
   }
-  /// The block that was added does not exist after all.
+  /// Undoes add(), because the block could not be made.
   void drop(std::size_t size_class) { --classes_[size_class].num_made; }
   void give_back(T* block, std::size_t size_class) {
     classes_[size_class].free.push_back(block);
     bytes_ += size_class;
   }
-  /// Calls `release` with blocks, the largest first, until at most so many bytes are left.
+  /// Calls `release` for blocks, the largest first, until at most this many bytes are left.
   template <class Release>
   void trim(std::size_t bytes_to_keep, Release&& release) {
     for (auto each = classes_.rbegin(); each != classes_.rend(); ++each) {
@@ -58,8 +58,8 @@ class BlockCache {
   std::size_t bytes_ = 0;
 };
 
-/// The device's memory, from a pool of the runtime's where it has pools, else from hipMalloc. Freed memory is kept for
-/// the next allocation of its size class, since hipFree waits for all work of the device. Thread-safe.
+/// The device's memory, from a pool of the runtime if it has pools, otherwise from hipMalloc. Freed memory is kept for
+/// the next allocation of its size class, because hipFree waits for all work of the device. Thread-safe.
 class DeviceMemory {
  public:
   static Result<std::shared_ptr<DeviceMemory>> create(std::shared_ptr<Context>);
@@ -68,14 +68,14 @@ class DeviceMemory {
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   ~DeviceMemory();
 
-  /// Null for 0 bytes. When memory runs out, waits for the frees that are queued, gives back what is kept, and tries
-  /// once more. Fails with the size and what is free.
+  /// Null for 0 bytes. When memory runs out, waits for queued frees, returns cached memory to the system, and tries
+  /// once more. Fails with the wanted size and the free size.
   Result<void*> allocate(std::size_t size_bytes);
-  /// Precondition: no work uses it any more.
+  /// Precondition: no work uses the memory any more.
   void free(void* address, std::size_t size_bytes);
 
-  /// Lets what is queued to the stream from now on use all memory that was allocated so far. `seen` is the stream's, 0
-  /// at first.
+  /// Lets later work in the stream use all memory that was allocated so far. `seen` belongs to the stream, and is 0 at
+  /// first.
   Status order_after_allocations(Stream stream, std::uint64_t& seen);
 
  private:
@@ -84,7 +84,7 @@ class DeviceMemory {
   Error try_allocate(std::size_t size_class, void*& address, std::string_view& entry);
   Status wait_for_frees();
   Status allocated(Error, std::string_view entry, std::size_t size_bytes);
-  /// Gives cached memory back to the system until at most so much is left.
+  /// Returns cached memory to the system until at most this many bytes are left.
   void trim(std::size_t bytes_to_keep);
   std::size_t max_cached_bytes() const { return context_->facts().memory_bytes / 8; }
 
@@ -92,11 +92,11 @@ class DeviceMemory {
   std::mutex mutex_;
   // With pools:
   MemoryPool pool_ = nullptr;
-  std::shared_ptr<OwnedStream> stream_;  // where allocations are ordered; no other work goes there
+  std::shared_ptr<OwnedStream> stream_;  // orders allocations; no other work uses it
   Event last_allocation_ = nullptr;
   std::uint64_t num_allocations_ = 0;
-  std::uint64_t num_recorded_ = 0;  // of them, those before `last_allocation_` was recorded
-  // Without:
+  std::uint64_t num_recorded_ = 0;  // those before `last_allocation_` was recorded
+  // Without pools:
   BlockCache<void> cache_;
 };
 
@@ -125,7 +125,7 @@ class PinnedMemory : public std::enable_shared_from_this<PinnedMemory> {
   PinnedMemory& operator=(const PinnedMemory&) = delete;
   ~PinnedMemory();
 
-  /// Goes back to the cache with its last owner, who knows that no work uses it any more.
+  /// Returns to the cache with its last owner, who must know that no work uses it any more.
   Result<std::shared_ptr<std::byte>> allocate(std::size_t size_bytes);
 
  private:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Pins host memory for direct transfers, and recognises memory that is pinned already.
 #include "hal/hip/hip_pins.h"
 
 #include <algorithm>
@@ -13,16 +14,16 @@ namespace millrace::hip {
 Result<std::shared_ptr<void>> PinnedRanges::pin(std::span<std::byte> memory) {
   const CurrentDevice current(*context_);
   MILLRACE_TRY(current.status());
-  if (memory.empty()) return invalid_argument("pin: no bytes of host memory, expected some");
+  if (memory.empty()) return invalid_argument("pin: 0 bytes of host memory, expected at least 1");
   const RangeRef range = add(memory);
   const Error error = context_->hip().hipHostRegister(memory.data(), memory.size(), kHostRegisterDefault);
   if (error != Error::kSuccess) {
     remove(range);
     return context_->check(fmt::format("pin: {} bytes of host memory", memory.size()), "hipHostRegister", error);
   }
-  // If there is no memory for the owner, it unpins.
+  // Without memory for the owner, this unpins.
   const std::shared_ptr<void> owner(memory.data(), [pins = shared_from_this(), range](void* data) {
-    // It may block, and others are to go on meanwhile.
+    // The call may block, so it is made without the lock.
     pins->context_->release_host([&] { return pins->context_->hip().hipHostUnregister(data); });
     pins->remove(range);
   });
@@ -55,7 +56,7 @@ std::shared_ptr<void> PinnedRanges::find(std::span<const std::byte> memory) {
 
 bool PinnedRanges::is_pinned_elsewhere(std::span<const std::byte> memory) {
   if (memory.size() < kWorthAsking) return false;
-  // What HIP says may be about a pin of ours that came and went meanwhile.
+  // HIP's answer may be about one of our pins that came and went meanwhile.
   const std::optional<std::uint64_t> before = num_pins_elsewhere(memory);
   return before && is_known_to_hip(memory) && num_pins_elsewhere(memory) == before;
 }

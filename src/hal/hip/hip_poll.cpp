@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread of a device: it finds out what has ended, and tells the semaphores.
+// The thread of a device: finds out which submissions have ended, and signals their semaphores.
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -30,7 +30,7 @@ void Queue::close() {
     is_closing_ = true;
   }
   wake();
-  // A callback may drop the last handle to the device.
+  // The last handle to the device may be dropped in a callback, on this thread.
   if (thread_.get_id() == std::this_thread::get_id()) {
     thread_.detach();
   } else {
@@ -92,7 +92,7 @@ void Queue::rest() {
   has_news_ = false;
 }
 
-/// Tries those that waited for something which has happened.
+/// Retries the jobs that waited for something which has happened.
 bool Queue::start_waiting() {
   std::vector<SharedJob> candidates;
   bool tries_all = context_.is_lost();
@@ -183,7 +183,7 @@ bool Queue::has_ended(Job& job) {
   return false;
 }
 
-/// Loses the device if it has ended nothing in too long a time, although it could run the job.
+/// Declares the device lost if no work has ended for too long, although the device could run the job.
 void Queue::check_time(Job& job, bool has_moved) {
   const Clock::time_point now = Clock::now();
   if (has_moved) last_progress_ = now;
@@ -196,7 +196,7 @@ void Queue::check_time(Job& job, bool has_moved) {
     (void)hung(context_, "submit", time_limit_);
 }
 
-/// An error of the work, or of the question: only asking again can tell. Precondition: the question failed.
+/// Whether the query fails again: the error may be the work's or the query's. Precondition: the query failed.
 bool Queue::fails_again(Job& job, Error error) {
   const Status status = context_.check("submit: the end", "hipEventQuery", error);
   if (job.status.ok()) job.status = status;
@@ -213,13 +213,13 @@ void Queue::end(const SharedJob& shared) {
   const Status status = guard_allocations("submit", [&] { return outcome(job); });
   {
     const std::lock_guard lock(mutex_);
-    std::erase(on_their_way_, shared);  // before it loses what touches_what_is_downloaded() looks at
+    std::erase(on_their_way_, shared);  // touches_what_is_downloaded() reads what the job loses next
   }
   for (const Timepoint& signal : job.signal) {
     auto* ours = dynamic_cast<HipSemaphore*>(signal.semaphore.get());
     if (ours != nullptr && ours->is_of(context_)) ours->remove_pending(signal.value);
   }
-  // Everything is back in its place when the submitter hears of the end, and may submit again.
+  // Everything is returned before the submitter hears of the end, and may submit again.
   if (!context_.is_lost()) job.recording->give_back(std::move(job.run));
   job.run.reset();
   job.staging.reset();
@@ -245,7 +245,7 @@ Status Queue::outcome(Job& job) const {
   return {};
 }
 
-/// The failure of the first launch in the list that reports one.
+/// The failure of the first launch, in the list's order, that reports one.
 Status Queue::check_words(Job& job) const {
   const auto* words = reinterpret_cast<const std::uint32_t*>(job.run->read_back.get());
   std::uint32_t number = 0;
@@ -255,7 +255,7 @@ Status Queue::check_words(Job& job) const {
   Status failed = kernel_status(labelled(job.recording->info(launch).name, launch.label), words[number]);
   if (job.explainer == nullptr) return failed;
   const auto thrown = [&](std::string_view what) {
-    return internal_error(fmt::format("submit: {}: what explains its failure threw an exception: {}; catch it there",
+    return internal_error(fmt::format("submit: {}: the explainer of its failure threw an exception: {}; catch it there",
                                       describe_command(job.recording->list(), job.recording->command_of(number)),
                                       what));
   };
@@ -288,7 +288,7 @@ Status Queue::measure(Job& job) const {
 }
 
 void Queue::cancel_waiting() {
-  // Allocates nothing but the status: there is nobody to tell that memory ran out.
+  // Allocates only the status: nobody could be told that memory ran out.
   std::multimap<Key, SharedJob> waiting;
   std::vector<SharedJob> waiting_for_memory;
   {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How submissions start. What happens to them then is in hip_poll.cpp.
+// Starts submissions on a HIP device: orders them, and hands them to streams or lets them wait; hip_poll.cpp ends them.
 #include "hal/hip/hip_queue.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace millrace::hip {
 namespace {
 
-/// Calls `what` with the kind and the host's bytes of each upload and download.
+/// Calls `what` with the kind and the host bytes of each upload and download.
 template <class What>
 void for_each_host_range(const Job& job, What&& what) {
   for (const Step& step : job.recording->steps()) {
@@ -66,12 +66,12 @@ void Queue::start_all(std::vector<SharedJob> candidates, std::vector<Refused>& r
     });
     if (status.ok() || job->is_started) continue;
     job->is_started = true;
-    forget_wait(job);  // where memory ran out when it was to wait
+    forget_wait(job);  // memory ran out while it was added to the waiting jobs
     refused.push_back({job, std::move(status)});
   }
 }
 
-/// Fails when the job is to end before it begins.
+/// Fails if the job must end before it begins.
 Status Queue::try_start(const SharedJob& job, std::vector<SharedJob>& candidates) {
   MILLRACE_TRY(context_.lost());
   if (job->stop.stop_requested()) return stopped_on_request("submit");
@@ -106,7 +106,7 @@ Status Queue::try_start(const SharedJob& job, std::vector<SharedJob>& candidates
   ++stream_jobs_[job->stream];
   issuer_.begin(*job, points);
   if (job->needs_ring) {
-    ring_jobs_.push_back(job);  // the thread issues its steps, as the ring's blocks become free
+    ring_jobs_.push_back(job);  // the thread issues its steps as ring blocks become free
     return {};
   }
   (void)issuer_.advance(*job);
@@ -114,22 +114,22 @@ Status Queue::try_start(const SharedJob& job, std::vector<SharedJob>& candidates
   return {};
 }
 
-/// Ends the issuing of a job, and finds those that waited for somebody to promise its values.
+/// Ends the issuing of a job, and finds the jobs that waited for another job to promise their values.
 void Queue::hand_over(const SharedJob& job, std::vector<SharedJob>& candidates) {
   issuer_.end(*job);
   try {
     for (const Timepoint& signal : job->signal) {
-      if (!job->status.ok()) break;  // what waits for a job that has failed need not begin
+      if (!job->status.ok()) break;  // jobs that wait for a failed job need not begin
       auto* ours = dynamic_cast<HipSemaphore*>(signal.semaphore.get());
       if (ours == nullptr || !ours->is_of(context_)) continue;
       ours->add_pending(signal.value, {job->end, job->stream});
       const auto first = waiting_.lower_bound({ours, 0}), last = waiting_.upper_bound({ours, signal.value});
       for (auto each = first; each != last; ++each) candidates.push_back(each->second);
     }
-  } catch (const std::bad_alloc&) {  // then they begin when the values are reached
+  } catch (const std::bad_alloc&) {  // they then begin when the values are reached
   }
   const std::lock_guard lock(mutex_);
-  on_their_way_.push_back(job);  // the last of all: the thread may end it at once
+  on_their_way_.push_back(job);  // comes last, because the thread may end the job at once
 }
 
 void Queue::wait_for(const SharedJob& job, const Timepoint& wait) {
@@ -148,7 +148,7 @@ void Queue::watch_stop(const SharedJob& job) {
   if (job->stop.stop_possible() && !job->on_stop) job->on_stop.emplace(job->stop, nudge_for(job));
 }
 
-/// Tells the queue to try the job again, if both are still there. It may be called while `order_` is held.
+/// Returns a function that makes the queue retry the job, if both still exist. It may be called while `order_` is held.
 std::function<void()> Queue::nudge_for(const SharedJob& job) {
   return [queue = weak_from_this(), weak_job = std::weak_ptr<Job>(job)] {
     const auto alive = queue.lock();
@@ -169,8 +169,8 @@ void Queue::forget_wait(const SharedJob& job) {
   }
 }
 
-/// Whether it uploads or downloads memory of the host that a download on its way has yet to write, maybe from pinned
-/// memory when that submission ends: the device cannot order that.
+/// Whether the job uploads or downloads host memory that an earlier download has yet to write, possibly from pinned
+/// memory when its submission ends: the device cannot order that.
 bool Queue::touches_what_is_downloaded(const Job& job) {
   bool touches = false;
   const auto compare = [&](const Job& other) {

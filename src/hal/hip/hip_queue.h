@@ -14,10 +14,10 @@
 
 namespace millrace::hip {
 
-/// The submissions of a device, from submit() to their end. One that waits only for values which other submissions of
-/// the device will reach goes to a stream at once, behind an event; HIP takes an event that was never recorded for one
-/// that has come about, so a submission waits here for values that nobody has submitted, or that are not the device's.
-/// A thread polls the events of what is on its way, because HIP's own wait has no time limit.
+/// The submissions of a device, from submit() to their end. A submission that waits only for values which earlier
+/// submissions of the device will reach goes to a stream at once, behind an event. HIP treats an event that was never
+/// recorded as complete, so a submission that waits for other values waits here. A thread polls the events of the work
+/// under way, because HIP's own wait has no time limit.
 class Queue : public std::enable_shared_from_this<Queue> {
  public:
   Queue(std::unique_ptr<Channels> channels, std::chrono::nanoseconds time_limit);
@@ -26,7 +26,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   /// Starts the thread.
   void start();
-  /// Ends what can run, and cancels the rest. Nothing else may be called then.
+  /// Ends what can run, and cancels the rest. Call nothing else afterwards.
   void close();
 
   const Channels& channels() const { return *channels_; }
@@ -42,8 +42,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
   };
   using Key = std::pair<const Semaphore*, std::uint64_t>;
 
-  // In the order of submissions: `order_` is held.
-  /// Starts each that can start, and adds to `candidates` those that waited for them.
+  // In the order of submissions; `order_` is held.
+  // Starts each job that can start, and adds to `candidates` the jobs that waited for them.
   void start_all(std::vector<SharedJob> candidates, std::vector<Refused>&);
   Status try_start(const SharedJob&, std::vector<SharedJob>& candidates);
   void wait_for(const SharedJob&, const Timepoint&);
@@ -54,7 +54,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   std::size_t choose_stream(std::span<const PendingPoint> waits);
   void hand_over(const SharedJob&, std::vector<SharedJob>& candidates);
 
-  /// Throws nothing: whoever signals or requests a stop may not be told of an exception.
+  /// Never throws: whoever signals or requests a stop could not handle an exception.
   void wake(SharedJob nudged = {}) noexcept;
   static void settle_all(const std::vector<Refused>&);
 
@@ -85,18 +85,18 @@ class Queue : public std::enable_shared_from_this<Queue> {
   Issuer issuer_;
   std::size_t next_stream_ = 0;
   std::vector<SharedJob> ring_jobs_;           // the first is being issued
-  std::multimap<Key, SharedJob> waiting_;      // by the first value that nothing is on its way to
-  std::vector<SharedJob> waiting_for_memory_;  // that a download on its way writes
+  std::multimap<Key, SharedJob> waiting_;      // keyed by the first value that no started job will reach
+  std::vector<SharedJob> waiting_for_memory_;  // for memory that a download under way writes
 
   std::mutex mutex_;  // taken after order_
   std::condition_variable changed_;
-  std::vector<SharedJob> on_their_way_;  // in the order of their starts
-  std::vector<SharedJob> nudged_;        // a wait of theirs was settled
-  bool tries_all_ = false;               // memory ran out, and some that were nudged may be forgotten
+  std::vector<SharedJob> on_their_way_;  // in the order in which they started
+  std::vector<SharedJob> nudged_;        // one of their waits was settled
+  bool tries_all_ = false;               // memory ran out, so some nudged jobs may be missing
   bool has_news_ = false;
   bool is_closing_ = false;
 
-  // That thread's own:
+  // Used by that thread only:
   bool has_ended_some_ = false;
   std::uint32_t num_idle_iterations_ = 0;
   std::vector<SharedJob> watched_;

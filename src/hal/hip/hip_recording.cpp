@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Prepares a command list for HIP: flattens its commands into steps with indices of addresses and arguments.
 #include "hal/hip/hip_recording.h"
 
 #include <fmt/format.h>
@@ -83,7 +84,7 @@ Result<std::unique_ptr<HipRun>> HipRecording::make_run() const {
   MILLRACE_TRY_ASSIGN(run->read_back, parts_.pinned->allocate(status_bytes));
   const auto first_word = reinterpret_cast<std::uintptr_t>(run->status->address());
   for (std::uint32_t i = 0; i < num_launches_; ++i) run->words.push_back(first_word + i * sizeof(std::uint32_t));
-  // A kernel takes the address of its status word, those of its buffers, then its sizes (graph/code_object.h).
+  // A kernel's arguments: the address of its status word, those of its buffers, then its sizes (graph/code_object.h).
   run->arguments.reserve(num_arguments_);
   for (std::uint32_t i = 0; i < num_launches_; ++i) {
     const LaunchStep& step = launch(i);
@@ -96,7 +97,7 @@ Result<std::unique_ptr<HipRun>> HipRecording::make_run() const {
   return run;
 }
 
-/// The host has what a list downloads when the list ends, but uploads are read when they are issued.
+/// The host gets downloaded bytes only when the list ends, but uploads are read when they are issued.
 Status HipRecording::check_rereads(const Submission& submission) const {
   for (const auto& [download, upload] : rereads_) {
     const auto bytes = [&](std::size_t step) {
@@ -104,7 +105,7 @@ Status HipRecording::check_rereads(const Submission& submission) const {
     };
     if (!overlap(bytes(download), bytes(upload))) continue;
     return unimplemented(fmt::format(
-        "submit: {}: it reads host memory that {} writes, which the host has when the list ends; upload it in a "
+        "submit: {}: it reads host memory that {} writes only when the list ends; upload it in a "
         "submission that waits for this one",
         describe_command(list(), steps_[upload].command), describe_command(list(), steps_[download].command)));
   }
@@ -133,7 +134,7 @@ Result<std::unique_ptr<HipRun>> HipRecording::take_run() {
 void HipRecording::give_back(std::unique_ptr<HipRun> run) try {
   const std::lock_guard lock(mutex_);
   free_runs_.push_back(std::move(run));
-} catch (const std::bad_alloc&) {  // then the next submission makes another
+} catch (const std::bad_alloc&) {  // the next submission then makes another
 }
 
 std::span<const std::byte> HipRecording::host_bytes(const CopyStep& copy, std::span<const BufferBinding> bindings,
@@ -153,8 +154,7 @@ void HipRecording::resolve(std::span<const BufferBinding> bindings, std::span<co
   }
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     const auto offset = static_cast<std::uintptr_t>(sizes[index_of(ranges_[i].offset_bytes)]);
-    // HIP knows neither the end of a buffer, where an empty range may be, nor the host's memory that may be bound to
-    // it.
+    // HIP does not know a buffer's end, where an empty range may be, nor host memory that may be bound to it.
     const bool is_empty = sizes[index_of(ranges_[i].length_bytes)] == 0;
     const Buffer* buffer = bindings[index_of(ranges_[i].binding)].buffer;
     const std::uintptr_t unused = buffer == nullptr ? 0 : static_cast<const HipBuffer*>(buffer)->address();

@@ -15,16 +15,16 @@
 
 namespace millrace::hip {
 
-/// A position in HipRun::addresses.
+/// An index in HipRun::addresses.
 using AddressIndex = std::uint32_t;
 
 struct LaunchStep {
   KernelIndex kernel{};
   SizeIndex num_groups{};
   AddressIndex first_address = 0;
-  std::uint32_t first_size = 0;      // in HipRun::sizes
-  std::uint32_t first_argument = 0;  // in HipRun::arguments
-  std::uint32_t number = 0;          // of this launch: its status word's
+  std::uint32_t first_size = 0;      // index in HipRun::sizes
+  std::uint32_t first_argument = 0;  // index in HipRun::arguments
+  std::uint32_t number = 0;          // of this launch, which is also that of its status word
   std::string label = {};            // DispatchCommand::label
 };
 struct FillStep {
@@ -40,27 +40,27 @@ struct CopyStep {
   SizeIndex length{};
 };
 
-/// A command that does something.
+/// A command that does something: anything except a barrier.
 struct Step {
   std::variant<LaunchStep, FillStep, CopyStep> what;
   CommandId command{};
   std::uint32_t segment = 0;  // steps of one segment have no barrier between them
 };
 
-/// What one submission at a time needs of its own. Made once and used again.
+/// The memory that one submission needs. Made once and reused.
 struct HipRun {
-  std::vector<std::uintptr_t> bases;      // by binding
-  std::vector<std::uintptr_t> addresses;  // by AddressIndex
-  std::vector<std::int64_t> sizes;        // arguments of kernels
+  std::vector<std::uintptr_t> bases;      // per binding
+  std::vector<std::uintptr_t> addresses;  // indexed by AddressIndex
+  std::vector<std::int64_t> sizes;        // the kernels' size arguments
   std::vector<std::uintptr_t> words;      // the address of each launch's status word
-  std::vector<void*> arguments;           // of all kernels, where they are: what hipModuleLaunchKernel takes
-  std::unique_ptr<DeviceBlock> status;    // the words on the device; null without launches
-  std::shared_ptr<std::byte> read_back;   // the words after the last command
+  std::vector<void*> arguments;           // pointers to all kernel arguments, for hipModuleLaunchKernel
+  std::unique_ptr<DeviceBlock> status;    // the status words on the device; null without launches
+  std::shared_ptr<std::byte> read_back;   // the status words after the last command
 };
 
 bool overlap(std::span<const std::byte>, std::span<const std::byte>);
 
-/// A command list, prepared so that a submission only has to add addresses and to call HIP.
+/// A command list, prepared so that a submission only adds addresses and calls HIP.
 class HipRecording final : public Recording {
  public:
   struct Parts {
@@ -85,7 +85,7 @@ class HipRecording final : public Recording {
   Result<std::unique_ptr<HipRun>> take_run();
   void give_back(std::unique_ptr<HipRun>);
   bool has_transfers() const { return has_transfers_; }
-  /// The bytes that the host's side of an upload or download is about.
+  /// The host bytes of an upload or download.
   std::span<const std::byte> host_bytes(const CopyStep&, std::span<const BufferBinding>,
                                         std::span<const std::int64_t> sizes) const;
   /// Writes the submission's addresses and sizes to the run.
@@ -98,7 +98,7 @@ class HipRecording final : public Recording {
   void add(const UploadCommand& copy) { add_copy(CopyStep::Kind::kUpload, copy.source, copy.destination); }
   void add(const DownloadCommand& copy) { add_copy(CopyStep::Kind::kDownload, copy.source, copy.destination); }
   void add(const BarrierCommand&) {}
-  void add(const LoopCommand&) {}  // Device cuts lists at these
+  void add(const LoopCommand&) {}  // Device splits lists at these
   void add(const CondCommand&) {}
   void add_copy(CopyStep::Kind, const BufferRange& source, const BufferRange& destination);
   AddressIndex add_address(const BufferRange&);
@@ -109,11 +109,11 @@ class HipRecording final : public Recording {
   SubmissionCheck check_;
   std::shared_ptr<const HipExecutable> executable_;
   std::vector<Step> steps_;
-  std::vector<std::size_t> launches_;                         // in steps_
-  std::vector<std::size_t> downloads_;                        // in steps_
-  std::vector<std::pair<std::size_t, std::size_t>> rereads_;  // each download and each upload behind it, in steps_
-  std::vector<BufferRange> ranges_;                           // by AddressIndex
-  std::vector<SizeIndex> size_sources_;                       // by argument
+  std::vector<std::size_t> launches_;                         // indices in steps_
+  std::vector<std::size_t> downloads_;                        // indices in steps_
+  std::vector<std::pair<std::size_t, std::size_t>> rereads_;  // each download with each later upload, in steps_
+  std::vector<BufferRange> ranges_;                           // indexed by AddressIndex
+  std::vector<SizeIndex> size_sources_;                       // per size argument
   std::uint32_t num_arguments_ = 0;
   std::uint32_t num_launches_ = 0;
   bool has_transfers_ = false;  // between host and device

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds and opens the HIP library at run time, so that building and starting need no ROCm.
 #include "hal/hip/hip_runtime.h"
 
 #include <cstring>
@@ -14,7 +15,7 @@
 namespace millrace::hip {
 namespace {
 
-/// The newest first.
+/// The newest version first.
 constexpr const char* kLibraries[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
 
 enum Need { Optional, Required };
@@ -36,7 +37,7 @@ std::vector<std::string_view> find_all(void* library, EntryPoints& entries) {
   return missing;
 }
 
-/// Null, and the reason, if it cannot be opened.
+/// Null, and the reason, if the library cannot be opened.
 void* open_library(const char* name, std::string& reason) {
   struct stat info{};
   // dlopen() of a named pipe waits forever for its writer.
@@ -49,8 +50,8 @@ void* open_library(const char* name, std::string& reason) {
   return library;
 }
 
-/// One that the process has open already: memory and streams of the application are unknown to another one. Else the
-/// newest that can be opened. Null, and the reasons, if there is none.
+/// The library that the process has already opened, because another one would not know the application's memory and
+/// streams. Otherwise the newest that can be opened. Null, and the reasons, if there is none.
 void* open_any_library(std::string& name, std::vector<std::string>& reasons) {
   for (const char* each : kLibraries) {
     name = each;
@@ -68,8 +69,8 @@ std::string version_text(int version) {
   return fmt::format("{}.{}.{}", version / 10'000'000, version / 100'000 % 100, version % 100'000);
 }
 
-/// What the process knows of a library that was opened once. Whoever opens it shares the devices; a device that hangs
-/// does so until the process ends, also when nobody has it open.
+/// State of a library that lasts as long as the process, and that all its runtimes share. A device that hangs does so
+/// until the process ends, even when nobody has it open.
 struct Library {
   std::weak_ptr<const Runtime> runtime;
   std::shared_ptr<std::atomic<bool>> has_hung_device;
@@ -137,7 +138,7 @@ Status Runtime::start(void* library) {
     return unavailable(fmt::format("hip: {} has no {}; install a newer HIP runtime, 5.2 or later", library_,
                                    fmt::join(missing, ", ")));
   }
-  // Without a GPU one version fails here and the other there; none is an error of ours.
+  // Without a GPU, some versions fail here and others below; neither is a bug in Millrace.
   if (const Error error = hipInit(0); error != Error::kSuccess)
     return no_device(*this, "hipInit", name_of(*this, error));
   if (const Error error = hipGetDeviceCount(&num_devices_); error != Error::kSuccess) {

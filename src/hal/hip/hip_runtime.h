@@ -11,19 +11,18 @@
 
 namespace millrace::hip {
 
-/// HIP's entry points, by their names; an optional one that the library lacks is null.
+/// HIP's entry points by name; an optional one that the library lacks is null.
 struct EntryPoints {
 #define MILLRACE_HIP(need, result, name, parameters) result(*name) parameters = nullptr;
 #include "hal/hip/hip_functions.inc"
 #undef MILLRACE_HIP
 };
 
-/// An opened HIP library. It stays in the process for good: its threads could not survive its end.
+/// An opened HIP library. It is never closed: its threads would not survive that.
 class Runtime : public EntryPoints {
  public:
-  /// `library` is a path, or empty: see HipDeviceOptions::library. Whoever opens the same one
-  /// meanwhile shares it. Fails with kUnavailable when there is none, when it lacks a required entry point, and when it
-  /// has no device.
+  /// `library` is a path, or empty: see HipDeviceOptions::library. Runtimes of the same library share it. Fails with
+  /// kUnavailable if there is no library, if it lacks a required entry point, or if it has no device.
   static Result<std::shared_ptr<const Runtime>> open(std::string_view library);
 
   const std::string& library() const { return library_; }
@@ -31,11 +30,11 @@ class Runtime : public EntryPoints {
   const std::string& version() const { return version_; }
   /// At least 1.
   int num_devices() const { return num_devices_; }
-  /// Whether a device of this library may never end what it does. Holds from then on, for every later runtime of the
+  /// Whether work on a device of this library may never end. Once true, it stays true, for every later runtime of the
   /// library too.
   bool has_hung_device() const { return has_hung_device_->load(std::memory_order_acquire); }
   void note_hung_device() const { has_hung_device_->store(true, std::memory_order_release); }
-  /// For tests whose library begins anew.
+  /// For tests that load the library anew.
   static void forget_hung_devices();
 
  private:
@@ -47,14 +46,14 @@ class Runtime : public EntryPoints {
   std::shared_ptr<std::atomic<bool>> has_hung_device_;  // the library's
 };
 
-/// The status for a call that failed: "allocate: hipMalloc failed with hipErrorOutOfMemory; free buffers, or ask for
-/// less". `entry` is the call's name.
+/// The status of a failed call: "allocate: hipMalloc failed with hipErrorOutOfMemory; free buffers, or ask for less".
+/// `entry` is the call's name.
 Status call_failed(const Runtime&, std::string_view where, std::string_view entry, Error);
 /// Ok for kSuccess.
 Status to_status(const Runtime&, std::string_view where, std::string_view entry, Error);
-/// HIP's own name of the error.
+/// HIP's own name for the error.
 std::string name_of(const Runtime&, Error);
-/// Whether HIP can do nothing more with the device in this process after this error.
+/// Whether the device is unusable in this process after this error.
 bool loses_device(Error);
 
 }  // namespace millrace::hip

@@ -10,14 +10,14 @@
 
 namespace millrace::hip {
 
-/// Where on the device a value will be reached.
+/// The point on the device at which a value will be reached.
 struct PendingPoint {
   SharedEvent event;       // recorded
   std::size_t stream = 0;  // where it was recorded, in Channels::streams
 };
 
 /// A timeline that knows which of its values work on the device will reach, so that other work of the device waits for
-/// them there. The host sees a value when the device's thread signals it.
+/// them there. The host sees a value once the device's thread signals it.
 class HipSemaphore final : public Semaphore {
  public:
   HipSemaphore(std::shared_ptr<Context> context, std::uint64_t initial_value)
@@ -32,7 +32,7 @@ class HipSemaphore final : public Semaphore {
     const std::lock_guard lock(mutex_);
     pending_.erase(value);
   }
-  /// The first that reaches at least `value`.
+  /// The first point that reaches at least `value`.
   std::optional<PendingPoint> find_pending(std::uint64_t value) const {
     const std::lock_guard lock(mutex_);
     const auto found = pending_.lower_bound(value);

@@ -34,7 +34,7 @@ Result<bool> Issuer::issue(Job& job, const CopyStep& copy, const Place& place, S
     const Error error =
         hip().hipMemcpyAsync(pointer(job.run->addresses[copy.destination]), pointer(job.run->addresses[copy.source]),
                              size_bytes, kind_of(copy), stream);
-    if (is_direct && error == Error::kInvalidValue) {  // maybe because of a hole in what the application pinned
+    if (is_direct && error == Error::kInvalidValue) {  // perhaps a hole in the memory that the application pinned
       MILLRACE_TRY_ASSIGN(std::shared_ptr<std::byte> block, channels_.pinned->allocate(size_bytes));
       job.kept_blocks.push_back(std::move(block));
       MILLRACE_TRY(stage(job, job.kept_blocks.back().get(), copy, place, stream));
@@ -50,7 +50,7 @@ Result<bool> Issuer::issue(Job& job, const CopyStep& copy, const Place& place, S
   return true;
 }
 
-/// Queues the whole copy, through a pinned block.
+/// Queues the whole copy through a pinned block.
 Status Issuer::stage(Job& job, std::byte* block, const CopyStep& copy, const Place& place, Stream stream) {
   const auto size_bytes = static_cast<std::size_t>(job.sizes[index_of(copy.length)]);
   void* const source = pointer(job.run->addresses[copy.source]);
@@ -71,12 +71,12 @@ Result<bool> Issuer::pass_through_ring(Job& job, const CopyStep& copy, const Pla
     Slot& slot = ring_[next_slot_];
     MILLRACE_TRY_ASSIGN(const bool is_ready, is_free(slot, place));
     if (!is_ready) return false;
-    // Asked once the slot is free, so that what is requested while pieces are on their way comes before the next one.
+    // Checked once the slot is free, so that a stop requested while pieces are under way comes before the next piece.
     if (job.stop.stop_requested()) return stopped_on_request("submit");
     MILLRACE_TRY(use(job, slot, copy, place, stream));
     next_slot_ = (next_slot_ + 1) % ring_.size();
   }
-  // What was downloaded must be read before the job can end. Uploads may still be on their way.
+  // Downloaded bytes must be read before the job can end. Uploads may still be under way.
   for (Slot& slot : ring_) {
     if (slot.to == nullptr) continue;
     MILLRACE_TRY_ASSIGN(const bool is_ready, is_free(slot, place));
@@ -86,7 +86,7 @@ Result<bool> Issuer::pass_through_ring(Job& job, const CopyStep& copy, const Pla
   return true;
 }
 
-/// Whether its copy has ended; then what it downloaded is at its place.
+/// Whether its copy has ended; a download has then been copied to its destination.
 Result<bool> Issuer::is_free(Slot& slot, const Place& place) {
   if (!slot.is_busy) return true;
   const Error error = hip().hipEventQuery(slot.event.get());
@@ -98,7 +98,8 @@ Result<bool> Issuer::is_free(Slot& slot, const Place& place) {
   return true;
 }
 
-/// A slot is empty at first, and after it lost its block to a job whose copy nothing tells the end of.
+/// Gives an empty slot a block. A slot is empty at first, and after a job kept its block because nothing signals the
+/// copy's end.
 Status Issuer::fill_slot(Slot& slot) {
   if (slot.block != nullptr) return {};
   MILLRACE_TRY_ASSIGN(slot.event, channels_.events->take(EventPool::Kind::kOrder));
@@ -123,7 +124,7 @@ Status Issuer::use(Job& job, Slot& slot, const CopyStep& copy, const Place& plac
   MILLRACE_TRY(check(context_, place, "hipMemcpyAsync", error));
   const Error recorded = hip().hipEventRecord(slot.event.get(), stream);
   if (recorded != Error::kSuccess) {
-    // Nothing tells when the copy ends, except the job's own end.
+    // Only the job's end signals that the copy has ended.
     job.kept_blocks.push_back(std::move(slot.block));
     return check(context_, place, "hipEventRecord", recorded);
   }

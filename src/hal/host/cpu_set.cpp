@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Asks Linux which CPUs this process may use, and pins threads to them.
 #include "hal/host/cpu_set.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ std::vector<std::uint32_t> usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
   const bool is_known = sched_getaffinity(0, sizeof(set), &set) == 0;
-  // Not known: more CPUs than a set holds, perhaps.
+  // Unknown, perhaps because the system has more CPUs than the set can hold.
   const std::uint32_t num_cpus = is_known ? CPU_SETSIZE : std::max(std::thread::hardware_concurrency(), 1u);
   for (std::uint32_t cpu = 0; cpu < num_cpus; ++cpu) {
     if (!is_known || CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
@@ -39,7 +40,7 @@ Status pin_thread(std::thread::native_handle_type thread, std::uint32_t cpu) {
 }
 
 std::uint32_t num_physical_cores() {
-  std::set<std::string> cores;  // each by the list of its hardware threads
+  std::set<std::string> cores;  // identified by their lists of hardware threads
   std::uint32_t num_unknown = 0;
   for (const std::uint32_t cpu : usable_cpus()) {
     std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));

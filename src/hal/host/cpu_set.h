@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// The CPUs (hardware threads) that the system lets this thread run on, in their order; never empty.
+/// The CPUs (hardware threads) on which the system lets this thread run, in ascending order; never empty.
 std::vector<std::uint32_t> usable_cpus();
 Status pin_thread(std::thread::native_handle_type, std::uint32_t cpu);
 

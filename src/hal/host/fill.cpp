@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The fill command on host memory.
 #include "hal/host/fill.h"
 
 #include <algorithm>

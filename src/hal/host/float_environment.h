@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-/// Rounding to nearest, subnormals kept and no traps while it lives: kernels are defined in that environment, and an
-/// application may have set another one for its own thread. Costs two reads of MXCSR when nothing needs to change.
+/// While it lives: rounding to nearest, subnormals kept, and no traps. Kernels are defined in that environment, and an
+/// application may have set another one for its thread. Costs two reads of MXCSR if nothing needs to change.
 class DefaultFloatEnvironment {
  public:
   DefaultFloatEnvironment() : saved_(_mm_getcsr()) {

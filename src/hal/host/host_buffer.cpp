@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Buffers in host memory, for devices that run in it.
 #include "hal/host/host_buffer.h"
 
 #include <algorithm>
@@ -44,13 +45,13 @@ Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, Dev
   }
   if (data == nullptr) {
     return resource_exhausted(
-        fmt::format("buffer: {} bytes of host memory are not to be had; free memory, or ask for less", size_bytes));
+        fmt::format("buffer: {} bytes of host memory cannot be allocated; free memory, or ask for less", size_bytes));
   }
   std::unique_ptr<void, void (*)(void*)> memory(data, std::free);
   return guard_allocations([&] { return fmt::format("buffer of {} bytes", size_bytes); },
                            [&]() -> Result<std::shared_ptr<Buffer>> {
                              auto buffer = std::make_shared<OwnedHostBuffer>(device, data, size_bytes);
-                             memory.release();  // NOLINT(bugprone-unused-return-value): the buffer's now
+                             memory.release();  // NOLINT(bugprone-unused-return-value): the buffer owns it now
                              return std::shared_ptr<Buffer>(std::move(buffer));
                            });
 }

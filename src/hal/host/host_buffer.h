@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-/// Host memory as a buffer of a device that addresses it: uninitialised, aligned to `alignment`, a power of two of
-/// Buffer::kAlignment or more. Fails with kResourceExhausted, naming the size, if there is not enough memory.
+/// Host memory as a buffer of a device that can address it: uninitialised, aligned to `alignment`, which is a power of
+/// two and at least Buffer::kAlignment. Fails with kResourceExhausted, naming the size, if there is not enough memory.
 Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, DeviceId device = {},
                                                      std::size_t alignment = Buffer::kAlignment);
 
@@ -19,8 +19,8 @@ Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, Dev
 std::shared_ptr<Buffer> import_host_buffer(void* data, std::size_t size_bytes, Buffer::Deleter deleter = {},
                                            DeviceId device = {});
 
-/// Where a binding's bytes begin, on a device that addresses host memory. An integer, because an empty binding may be
-/// null, and an offset into it is fine when nothing is read there.
+/// The address of a binding's first byte, on a device that addresses host memory. An integer, because an empty binding
+/// may be null, and adding an offset to that is fine as long as nothing is read.
 inline std::uintptr_t host_address(const BufferBinding& binding) {
   if (binding.buffer == nullptr) return reinterpret_cast<std::uintptr_t>(binding.data);
   return reinterpret_cast<std::uintptr_t>(binding.buffer->host_address()) + binding.offset_bytes;

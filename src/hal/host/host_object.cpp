@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes ELF objects with host kernels, for applications that link them and for debuggers.
 #include "millrace/hal/host_object.h"
 
 #include <cstring>
@@ -14,7 +15,7 @@ namespace {
 
 enum Section : std::uint16_t { kNone, kText, kSymbols, kStrings, kSectionNames, kStackNote, kNumSections };
 constexpr std::string_view kSectionText("\0.text\0.symtab\0.strtab\0.shstrtab\0.note.GNU-stack\0", 49);
-constexpr std::uint32_t kNameOffsets[] = {0, 1, 7, 15, 23, 33};  // of the names in it, by Section
+constexpr std::uint32_t kNameOffsets[] = {0, 1, 7, 15, 23, 33};  // of the names, indexed by Section
 
 class Writer {
  public:
@@ -57,7 +58,7 @@ Elf64_Ehdr file_header(std::uint64_t section_headers) {
 
 std::vector<std::byte> make_elf_object(const HostObject& object) {
   std::string strings(1, '\0');
-  std::vector<Elf64_Sym> symbols(1);  // the first is none
+  std::vector<Elf64_Sym> symbols(1);  // the first one is the null symbol
   for (const ObjectFunction& function : object.functions) {
     Elf64_Sym symbol{};
     symbol.st_name = static_cast<Elf64_Word>(strings.size());
@@ -86,7 +87,7 @@ std::vector<std::byte> make_elf_object(const HostObject& object) {
   sections[kText].sh_addr = object.address;
   place(kSymbols, SHT_SYMTAB, symbols.data(), symbols.size() * sizeof(Elf64_Sym), alignof(Elf64_Sym));
   sections[kSymbols].sh_link = kStrings;
-  sections[kSymbols].sh_info = 1;  // the first global one
+  sections[kSymbols].sh_info = 1;  // the first global symbol
   sections[kSymbols].sh_entsize = sizeof(Elf64_Sym);
   place(kStrings, SHT_STRTAB, strings.data(), strings.size(), 1);
   place(kSectionNames, SHT_STRTAB, kSectionText.data(), kSectionText.size(), 1);
@@ -106,9 +107,10 @@ Result<std::vector<std::byte>> link_host_images(std::span<const ExecutableImage>
   for (const ExecutableImage& image : images) {
     if (image.format != ImageFormat::kHostCode) {
       return invalid_argument(fmt::format(
-          "host object: the image of kernel '{}' is no host code; compile it for a cpu target", image.info.name));
+          "host object: the image of kernel '{}' is not host code; compile it for a cpu target", image.info.name));
     }
-    // Code finds its constants by their distance, and 64 bytes align both as the loader does, except whole pages.
+    // Code finds its constants by their distance. Aligning both to 64 bytes gives what the loader gives; whole pages
+    // need page alignment.
     const std::size_t alignment = image.code_bytes == image.bytes.size() ? 64 : kPageBytes;
     code.resize((code.size() + alignment - 1) / alignment * alignment, std::byte{0xcc});  // int3
     functions.push_back({image.info.name, code.size() + image.entry_offset, image.code_bytes - image.entry_offset});

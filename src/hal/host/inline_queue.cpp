@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs or defers submissions on devices that finish inline.
 #include "hal/host/inline_queue.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 
 namespace millrace {
 
-/// A submission that waits, with copies of all that it needs.
+/// A submission that waits, with copies of everything that it needs.
 struct InlineQueue::Deferred {
   Deferred(const InlineRecording& waiting, const Submission& submission)
       : recording(std::static_pointer_cast<const InlineRecording>(waiting.shared_from_this())),
@@ -27,12 +28,12 @@ struct InlineQueue::Deferred {
         stop(submission.stop),
         num_open_waits(wait.size()) {}
 
-  // Only the thread that has set `is_taken` uses these two.
+  // Only the thread that has set `is_taken` calls these two.
   void run() {
     end(guard_allocations("submit",
                           [&] { return recording->run({bindings, sizes, wait, signal, explainer, times, stop}); }));
   }
-  /// Semaphores keep this object in their lists until they are signalled or destroyed. So it releases its own
+  /// Semaphores keep this object in their lists until they are signalled or destroyed, so it releases its own
   /// references, to them and to everything else, as soon as it has run.
   void end(Status status) {
     (void)settle(signal, std::move(status));
@@ -50,8 +51,8 @@ struct InlineQueue::Deferred {
   std::stop_token stop;
   std::optional<std::stop_callback<std::function<void()>>> on_stop;
   std::atomic<std::size_t> num_open_waits;
-  std::atomic<bool> is_taken = false;  // for its one run, or given up
-  std::shared_ptr<Deferred> next;      // of those that are ready
+  std::atomic<bool> is_taken = false;  // it has its one run, or was cancelled
+  std::shared_ptr<Deferred> next;      // the next submission that is ready
 };
 
 Status InlineQueue::submit(const InlineRecording& recording, const Submission& submission) {
@@ -63,8 +64,8 @@ Status InlineQueue::submit(const InlineRecording& recording, const Submission& s
     is_deferred = true;
     return {};
   });
-  // A deferred one settles its signals itself. The others are signalled when the run is over, so that who waits may
-  // use what was bound.
+  // A deferred submission settles its signals itself. Otherwise they are signalled when the run is over, so that
+  // waiters may use the bound memory.
   return is_deferred || submission.signal.empty() ? status : settle(submission.signal, std::move(status));
 }
 
@@ -79,10 +80,10 @@ void InlineQueue::defer(const InlineRecording& recording, const Submission& subm
     });
   }
   try {
-    for (const Timepoint& timepoint : submission.wait) {  // the caller's copy: the deferred one may end before the last
+    for (const Timepoint& timepoint : submission.wait) {  // the caller's copy: `deferred` may end before the last wait
       timepoint.semaphore->on_reached(timepoint.value, [queue = shared_from_this(), deferred](const Status& status) {
         const bool is_last = deferred->num_open_waits.fetch_sub(1, std::memory_order_acq_rel) == 1;
-        // A failed wait ends all waiting.
+        // A failed wait ends the waiting.
         if ((is_last || !status.ok()) && !deferred->is_taken.exchange(true)) queue->run_ready(deferred);
       });
     }

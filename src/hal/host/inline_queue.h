@@ -16,7 +16,7 @@ class InlineQueue : public std::enable_shared_from_this<InlineQueue> {
  public:
   /// See Device::submit.
   Status submit(const InlineRecording&, const Submission&);
-  /// Cancels the submissions that still wait, when the device is destroyed.
+  /// When the device is destroyed, cancels the submissions that still wait.
   void close();
 
  private:
@@ -29,7 +29,7 @@ class InlineQueue : public std::enable_shared_from_this<InlineQueue> {
   std::vector<std::weak_ptr<Deferred>> deferred_;       // those that may still wait, and some that are gone
   std::size_t max_deferred_ = 16;                       // at this size, those that are gone are dropped
   std::shared_ptr<Deferred> first_ready_, last_ready_;  // a list, in the order in which they became ready
-  bool is_draining_ = false;  // a thread runs what is ready; a chain of submissions is a loop in it, no recursion
+  bool is_draining_ = false;  // a thread runs what is ready: a chain of submissions loops there, without recursion
 };
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Replays command lists on devices that finish inline: resolves addresses and runs the steps.
 #include "hal/host/inline_recording.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@
 namespace millrace {
 namespace {
 
-/// Notes when the steps of a submission end, each of which begins when the one before it ends.
+/// Records when the steps of a submission end; each begins when the one before it ends.
 class StepClock {
  public:
   explicit StepClock(SubmissionTimes& times) : times_(times) { times.commands.clear(); }
@@ -37,7 +38,7 @@ class StepClock {
   std::uint64_t last_ns_ = 0;
 };
 
-/// What a fill or a copy is divided into: a multiple of every pattern.
+/// The size of the blocks into which fills and copies are divided: a multiple of every pattern.
 constexpr std::int64_t kBlockBytes = 64 * 1024;
 
 std::uint32_t num_blocks(std::int64_t length) {
@@ -103,7 +104,7 @@ void InlineRecording::add_step(const DispatchCommand& dispatch) {
   if (kernel.workgroup_bytes > (largest_ == nullptr ? 0 : largest_->workgroup_bytes)) largest_ = &kernel;
 }
 
-/// A worker's block of workgroup memory serves all dispatches, of which it runs one at a time.
+/// A worker's block of workgroup memory serves all dispatches, because it runs one at a time.
 Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
   auto run = std::make_unique<InlineRun>();
   run->bases.resize(check_.list().bindings.size());
@@ -116,10 +117,12 @@ Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
     run->plan = std::make_unique<StagePlan>(max_steps, num_workers_);
   }
   if (largest_ == nullptr) return run;
-  // Rounding up or multiplying may leave the range: then so many bytes that there are none.
+  // If rounding up or multiplying would overflow, asks for more bytes than any system has, so that the allocation
+  // fails.
   constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::ptrdiff_t>::max();
   const std::uint64_t bytes = largest_->workgroup_bytes;
-  // Where pages begin in a large block is the kernel's choice: a store that straddles two takes 25 cycles or more.
+  // Large blocks are aligned to pages, so that the kernel decides where pages begin: a store that straddles two takes
+  // 25 cycles or more.
   const std::size_t alignment = bytes < kPageBytes ? Buffer::kAlignment : std::size_t{kPageBytes};
   if (num_workers_ > 1 && bytes < kMaxBytes / num_workers_ - alignment) {
     run->workgroup_stride = (bytes + alignment - 1) / alignment * alignment;
@@ -274,7 +277,7 @@ Status InlineRecording::run_step_groups(std::uint32_t step, GroupRange groups, I
   }
   if (submission.stop.stop_requested()) return stopped_before(step);
   const auto [first, size] = bytes_of(groups, length(step, submission));
-  if (size == 0) return {};  // the addresses may then be null
+  if (size == 0) return {};  // the addresses may be null then
   if (const auto* fill = std::get_if<FillStep>(&steps_[step])) {
     fill_memory(static_cast<std::byte*>(run.addresses[fill->destination]) + first, size, fill->pattern,
                 fill->pattern_bytes);

@@ -20,38 +20,38 @@ namespace millrace {
 /// Each device that finishes inline derives from it and implements how a kernel runs.
 class InlineRecording : public Recording {
  public:
-  /// Ok if the submission may run; its waits are not looked at.
+  /// Ok if the submission may run; does not look at its waits.
   Status check(const Submission&) const;
-  /// Runs it now and signals nothing. Precondition: it passed check(), and its waits are reached. An exception of a
-  /// kernel becomes the status; std::bad_alloc is passed on.
+  /// Runs it now and signals nothing. Precondition: it passed check(), and its waits are reached. An exception from a
+  /// kernel becomes the status, except std::bad_alloc, which is passed on.
   Status run(const Submission&) const;
 
  protected:
-  /// Groups of a dispatch of this replay.
+  /// A range of groups of a dispatch, in one replay.
   struct InlineDispatch {
     KernelIndex kernel;
-    const KernelArgs& args;  // with the workgroup memory of the worker
+    const KernelArgs& args;  // with the worker's workgroup memory
     GroupRange groups;
     std::span<const BufferRange> buffers;
-    std::span<const std::int64_t> sizes;       // as CommandList::sizes
-    const std::vector<TouchedRange>& touched;  // as DispatchCommand::touched
-    std::string_view label;                    // as DispatchCommand::label
+    std::span<const std::int64_t> sizes;       // the values of CommandList::sizes
+    const std::vector<TouchedRange>& touched;  // DispatchCommand::touched
+    std::string_view label;                    // DispatchCommand::label
     const std::stop_token& stop;
   };
-  /// Steps [first, end): a step is a command that is no barrier.
+  /// Steps [first, end). A step is a command other than a barrier.
   struct Stage {
     std::uint32_t first = 0, end = 0;
   };
-  /// Who runs groups of a replay, in workgroup memory of its own.
+  /// One of the workers that run groups of a replay, each in its own workgroup memory.
   struct InlineWorker {
     std::uint32_t number = 0;
-    std::int64_t last_step = -1;  // for which it ran groups last, and kept something
+    std::int64_t last_step = -1;                                       // the step whose groups it ran last, for `kept`
     alignas(16) std::array<std::byte, KernelArgs::kKeptBytes> kept{};  // a step's first call finds zeros
   };
   struct Replay {
     const Submission& submission;
     InlineRun& run;
-    std::uint32_t step = 0;  // that runs, or has failed
+    std::uint32_t step = 0;  // the step that runs, or that failed
   };
 
   /// `prepare` comes before anything else. Precondition: check_record(list, executable) is ok. Up to `num_workers`
@@ -59,15 +59,15 @@ class InlineRecording : public Recording {
   InlineRecording(const CommandList& list, std::shared_ptr<const Executable> executable, const Device& device,
                   std::uint32_t num_workers = 1)
       : Recording(device.id()), check_(list, device), executable_(std::move(executable)), num_workers_(num_workers) {}
-  /// Allocates all that the first replay needs.
+  /// Allocates everything that the first replay needs.
   Status prepare();
 
   /// Runs the steps of one stage, here one after another on this thread. An exception of a kernel is passed on;
   /// Replay::step is then its step.
   virtual Status run_stage(Stage, Replay&) const;
-  /// How many groups a step has: a dispatch those of its grid, a fill or a copy its blocks of memory.
+  /// The number of groups of a step: those of a dispatch's grid, or the blocks of a fill or copy.
   std::uint32_t num_groups(std::uint32_t step, const Submission&) const;
-  /// How many bytes it may touch.
+  /// The number of bytes that the step may touch.
   std::uint64_t num_bytes(std::uint32_t step, const Submission&) const;
   /// Runs groups of one step, a dispatch, a fill or a copy, in the worker's workgroup memory. The status names the
   /// kernel. What the kernel reports is added to the status word.
@@ -82,22 +82,22 @@ class InlineRecording : public Recording {
 
  private:
   struct FillStep {
-    std::uint32_t destination;  // in InlineRun::addresses
+    std::uint32_t destination;  // index in InlineRun::addresses
     SizeIndex length;
     std::uint64_t pattern;
     std::uint32_t pattern_bytes;
   };
   struct CopyStep {
-    std::uint32_t source;  // in InlineRun::addresses
+    std::uint32_t source;  // index in InlineRun::addresses
     std::uint32_t destination;
     SizeIndex length;
   };
   struct DispatchStep {
     KernelIndex kernel;
     SizeIndex num_groups;
-    std::uint32_t first_buffer;  // in InlineRun::addresses
+    std::uint32_t first_buffer;  // index in InlineRun::addresses
     std::uint32_t num_buffers;
-    std::uint32_t first_size;                  // in InlineRun::size_arguments
+    std::uint32_t first_size;                  // index in InlineRun::size_arguments
     const std::vector<TouchedRange>* touched;  // the list's
     std::string label;
   };
@@ -117,10 +117,10 @@ class InlineRecording : public Recording {
   void add_step(const DownloadCommand& download) { add_copy(download.source, download.destination); }
   void add_step(const DispatchCommand&);
   void add_step(const BarrierCommand&) { add_stage(); }
-  void add_step(const LoopCommand&) {}  // Device cuts lists at these
+  void add_step(const LoopCommand&) {}  // Device splits lists at these
   void add_step(const CondCommand&) {}
   void add_copy(const BufferRange& source, const BufferRange& destination);
-  void add_stage();  // of the steps that are in none
+  void add_stage();  // makes a stage of the steps that are not in one yet
   Result<std::unique_ptr<InlineRun>> make_run() const;
 
   void resolve(const Submission&, InlineRun&) const;
@@ -134,7 +134,7 @@ class InlineRecording : public Recording {
   std::shared_ptr<const Executable> executable_;
   std::uint32_t num_workers_;
   std::vector<Step> steps_;
-  std::vector<CommandId> step_commands_;  // which command each step is
+  std::vector<CommandId> step_commands_;  // the command of each step
   std::vector<Stage> stages_;
   std::vector<BufferRange> ranges_;      // where each address comes from
   std::vector<SizeIndex> size_sources_;  // where each size argument comes from

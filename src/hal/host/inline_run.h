@@ -14,12 +14,13 @@
 
 namespace millrace {
 
-/// The memory that one replay of an InlineRecording writes. Each replay has its own, so that several may run at once.
+/// The memory that one replay of an InlineRecording writes. Each replay has its own, so that several may run at the
+/// same time.
 struct InlineRun {
   std::vector<std::uintptr_t> bases;  // per binding
   std::vector<void*> addresses;
   std::vector<std::int64_t> size_arguments;
-  std::shared_ptr<Buffer> workgroup_memory;  // a block per worker, for all dispatches; null when no kernel has any
+  std::shared_ptr<Buffer> workgroup_memory;  // one block per worker, for all dispatches; null if no kernel needs any
   std::size_t workgroup_stride = 0;          // from one worker's block to the next
   std::unique_ptr<WorkShares> shares;        // null with one worker
   std::unique_ptr<StagePlan> plan;           // null with one worker
@@ -31,8 +32,8 @@ struct InlineRun {
   }
 };
 
-/// Runs that wait for their next replay. Thread-safe. As long as one thread replays at a time, taking one is an atomic
-/// exchange, and giving it back a store.
+/// Runs that wait for their next replay. Thread-safe. While only one thread replays, taking one is an atomic exchange,
+/// and returning it a store.
 class InlineRunPool {
  public:
   InlineRunPool() = default;

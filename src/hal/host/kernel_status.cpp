@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Turns the status word that kernels write into an error message.
 #include <string>
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ Status kernel_status(std::string_view kernel_name, std::uint32_t status_word) {
   if (status_word == 0) return {};
   if ((status_word & ~kIndexOutOfRange) != 0) {
     return internal_error(
-        fmt::format("kernel '{}': status word 0x{:08x}, expected no bits but KernelError's; please "
+        fmt::format("kernel '{}': status word 0x{:08x}, expected only bits of KernelError; please "
                     "report it",
                     kernel_name, status_word));
   }

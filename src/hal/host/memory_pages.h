@@ -3,7 +3,7 @@
 
 namespace millrace {
 
-inline constexpr int kPageBytes = 4096;  // of every x86-64 system
+inline constexpr int kPageBytes = 4096;  // on every x86-64 system
 
 template <class Integer>
 constexpr Integer round_up_to_page(Integer bytes) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Divides a stage's groups among workers, for devices that share work among threads.
 #include "hal/host/stage_plan.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// A share has at least about this many units, so that a worker that is late or slow leaves little to wait for.
+/// A share has at least about this many units, so that waiting for a late or slow worker is short.
 constexpr double kUnitsPerShare = 16;
 /// Bounds the number of units of a stage that takes very long.
 constexpr double kMaxUnitsPerShare = 4096;
@@ -19,7 +20,7 @@ constexpr double kMaxPieceNs = 200'000;
 /// columns are in one cache line, 16 of f32.
 constexpr std::uint32_t kGroupsTogether = 16;
 
-/// In nanoseconds, but never zero: what nothing is known of is shared out by its groups.
+/// In nanoseconds, but never zero: parts of unknown cost are divided by their groups.
 double cost(const StagePart& part) { return part.groups.size() * (part.ns_per_group + 1e-3); }
 
 std::uint32_t boundary(const StagePart& part, std::uint32_t units) {
@@ -29,10 +30,10 @@ std::uint32_t boundary(const StagePart& part, std::uint32_t units) {
   return part.groups.first + static_cast<std::uint32_t>(size * units / part.num_units / together * together);
 }
 
-/// How long units are, in nanoseconds.
+/// The lengths of units, in nanoseconds.
 struct UnitLength {
   double usual;     // so that shares have enough of them
-  double shortest;  // what remains of a long stage is divided further, down to this
+  double shortest;  // the end of a long stage is divided further, down to this
 };
 
 UnitLength unit_length(double total_ns, std::uint32_t num_workers) {
@@ -85,7 +86,7 @@ std::span<const std::uint32_t> StagePlan::cut(std::uint32_t num_workers) {
     part.num_units = num_units_of(part, length, num_workers);
     num_units += part.num_units;
   }
-  // Each share ends where the cost of all before it is the workers' part of the whole.
+  // Each share ends where the cost of everything before it reaches the workers' part of the whole.
   ends_.clear();
   auto part = parts_.begin();
   double before = 0;
@@ -115,7 +116,7 @@ std::uint32_t StagePlan::max_units() const {
 StagePart& StagePlan::part_of(std::uint32_t unit) {
   const auto after = std::upper_bound(parts_.begin(), parts_.end(), unit,
                                       [](std::uint32_t at, const StagePart& part) { return at < part.first_unit; });
-  // A part that has nothing left begins where the next one does.
+  // A part with nothing left begins where the next one does.
   return *(after - 1);
 }
 

@@ -16,13 +16,13 @@ struct GroupRange {
   friend bool operator==(const GroupRange&, const GroupRange&) = default;
 };
 
-/// What is still to run of one step of a stage.
+/// The groups of one step of a stage that are still to run.
 struct StagePart {
   std::uint32_t step = 0;
   GroupRange groups = {};
-  double ns_per_group = 0;  // as far as it is known
+  double ns_per_group = 0;  // 0 if unknown
   bool is_measured = false;
-  std::uint32_t status_word = 0;  // where the step's kernel reports errors
+  std::uint32_t status_word = 0;  // errors that the step's kernel reports
   std::uint32_t first_unit = 0, num_units = 0;
 };
 
@@ -32,25 +32,24 @@ struct StagePiece {
   GroupRange groups;
 };
 
-/// Cuts the steps of a stage, which is all that stands between two barriers, into units [0, n) of about equal cost.
-/// Shares of consecutive units then cost about the same, whatever the steps are: two kernels of one group each are a
-/// share each, and both threads work on a large kernel that has a small one next to it.
-/// Allocates nothing after its construction.
+/// Divides the steps of a stage into units [0, n) of about equal cost. Shares of consecutive units then cost about the
+/// same, whatever the steps are: two kernels of one group each become one share each, and both threads work on a large
+/// kernel that has a small one next to it. Allocates nothing after its construction.
 class StagePlan {
  public:
   /// For so many steps and workers at most.
   StagePlan(std::uint32_t max_steps, std::uint32_t max_workers);
 
   void clear();
-  /// Steps come in their order, each with at least one group.
+  /// Adds a step. Steps come in their order, each with at least one group.
   void add(const StagePart& part) { parts_.push_back(part); }
   std::span<StagePart> parts() { return parts_; }
 
-  /// What is still to run.
+  /// The estimated time of everything that is still to run.
   double ns() const;
   std::uint64_t num_groups() const;
 
-  /// Cuts what is still to run. Returns where the shares of the workers end; there may be fewer units than workers.
+  /// Divides what is still to run. Returns the end of each worker's share; there may be fewer units than workers.
   std::span<const std::uint32_t> cut(std::uint32_t num_workers);
   /// How many units a worker takes at a time at most, so that no worker is longer than about 200 us inside one piece.
   /// One group can take longer than that, and is then a unit. Precondition: cut() has been called.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Moves a pool's threads between CPUs, and detects threads that the system has stopped running.
 #include "hal/host/thread_place.h"
 
 #include <utility>
@@ -11,8 +12,8 @@ void ThreadPlace::set_thread(pthread_t thread, bool may_move) {
               pthread_getaffinity_np(thread, sizeof(cpus_), &cpus_) == 0;
 }
 
-/// Says that it is moved after it has moved: the thread itself may end the move before it, at the end of one job, and
-/// then ends it once more at the beginning of the next.
+/// Sets the flag after the move: the thread itself may end the move in between, at the end of one job, and then ends it
+/// again at the beginning of the next.
 void ThreadPlace::move(const cpu_set_t& cpus) {
   cpu_set_t now;
   if (pthread_getaffinity_np(thread_, sizeof(now), &now) != 0) return;

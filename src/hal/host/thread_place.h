@@ -10,32 +10,33 @@
 
 namespace millrace {
 
-/// The CPU that a thread of a pool runs on. Where other programs keep CPUs busy, the system lets two threads of a pool
-/// take turns on one CPU, or a thread wait behind another program while its caller's CPU has nothing to do. It leaves
-/// that so for milliseconds, which is longer than most loops; so the pool moves its threads itself.
-/// A thread is moved only within the CPUs that it had at first, and no more once somebody else has changed these.
-/// Each function may be called by any thread, unless it says otherwise.
+/// The CPU on which a thread of a pool runs. When other programs keep CPUs busy, the system may let two threads of a
+/// pool share one CPU, or let a thread wait behind another program while its caller's CPU is idle. That lasts for
+/// milliseconds, longer than almost every loop, so the pool moves its threads itself. A thread is moved only among the
+/// CPUs that it had at first, and no longer once somebody else has changed these. Any thread may call these functions,
+/// unless they say otherwise.
 class ThreadPlace {
  public:
-  /// Before any other function except note_cpu(). A thread that does not have its CPU for itself `may_move`.
+  /// Call it before any other function except note_cpu(). `may_move`: the thread is not pinned to a CPU of its own.
   void set_thread(pthread_t thread, bool may_move);
 
-  /// By the thread itself: where it runs now.
+  /// Records the current CPU. Only the thread itself may call it.
   void note_cpu() {
     const int cpu = sched_getcpu();
-    // A store would take the cache line from those who look at it.
+    // An unconditional store would take the cache line away from readers.
     if (cpu != noted_cpu()) cpu_.store(cpu, std::memory_order_relaxed);
   }
-  /// Where it ran when it last noted its CPU.
+  /// The CPU on which it ran when it last called note_cpu().
   int noted_cpu() const { return cpu_.load(std::memory_order_relaxed); }
 
-  /// To another CPU than this one.
+  /// Moves the thread to a CPU other than this one.
   void move_off(int cpu);
   void move_to(int cpu);
-  /// By the thread itself: it may use all of its CPUs again. Returns whether it had been moved.
+  /// Lets the thread use all of its CPUs again, and returns whether it had been moved. Only the thread itself may call
+  /// it.
   bool end_move();
 
-  /// How long it has run.
+  /// The CPU time that it has used.
   std::chrono::nanoseconds run_time() const;
 
  private:
@@ -45,7 +46,7 @@ class ThreadPlace {
   pthread_t thread_ = {};
   clockid_t clock_ = {};
   bool may_move_ = false;
-  cpu_set_t cpus_ = {};  // that it had at first
+  cpu_set_t cpus_ = {};  // the CPUs that it had at first
   std::atomic<int> cpu_ = -1;
   std::atomic<bool> is_moved_ = false;
 };
@@ -55,8 +56,8 @@ class ThreadProgress {
  public:
   explicit ThreadProgress(const ThreadPlace& thread) : thread_(thread) {}
 
-  /// Whether it has run for less than half of the time since the last call, or since the construction. After a very
-  /// short time it is not known, and said not to be.
+  /// Whether it has run for less than half of the time since the last call, or since construction. After a very short
+  /// time, which proves nothing, returns false.
   bool has_stalled();
 
  private:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The threads of cpu devices: claiming, waking and parking workers, and parallel loops over them.
 #include "hal/host/thread_pool.h"
 
 #include <algorithm>
@@ -19,20 +20,21 @@
 namespace millrace {
 namespace {
 
-/// What a worker is doing. Its state is a phase and, above it, how often the worker was claimed, so that a caller knows
+/// What a worker is doing. Its state is a phase and, in the bits above, the number of claims, so that a caller can tell
 /// its own claim from a later one.
 enum Phase : std::uint32_t {
   kSpinning,  // idle, polls
   kParked,    // idle, sleeps or is about to
   kClaimed,   // a caller is writing the job
-  kReady,     // has a job that it has not begun
+  kReady,     // has a job, not begun yet
   kRunning,
   kAwaited,  // runs, and its caller sleeps until it has finished
   kStopped,
 };
 constexpr std::uint32_t kPhaseBits = 3;
 
-/// A caller that sleeps looks whether the system has taken the worker off its CPU: soon, and then less and less often.
+/// How long a sleeping caller waits between checks whether the system has stopped its worker: short at first, then
+/// longer.
 constexpr std::chrono::microseconds kFirstSleep{200}, kLongestSleep{2000};
 
 Phase phase_of(std::uint32_t state) { return static_cast<Phase>(state & ((1u << kPhaseBits) - 1)); }
@@ -58,8 +60,8 @@ class Spin {
   std::uint32_t iterations_ = 0;
 };
 
-/// While it lives, threads start with the signals blocked that are for the whole process: their handlers run on the
-/// application's threads. What a thread raises itself by a fault is not blocked.
+/// While it lives, new threads start with all process-directed signals blocked: their handlers run on the application's
+/// threads. Signals that a thread raises itself by a fault are not blocked.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -78,15 +80,15 @@ class BlockedSignals {
 
 }  // namespace
 
-/// One loop. It is on its caller's stack: a worker does not touch it after its state has left kRunning.
+/// One parallel loop. It is on its caller's stack: a worker does not touch it after its state has left kRunning.
 struct ThreadPool::Job {
   std::size_t count;
   std::size_t chunk;
   RangeBody body;
   std::size_t num_chunks;
   int cpu = sched_getcpu();                          // the caller's
-  std::chrono::steady_clock::time_point begin = {};  // if some workers slept
-  std::atomic<std::size_t> next_chunk = 1;           // the first is the caller's
+  std::chrono::steady_clock::time_point begin = {};  // set if some workers slept
+  std::atomic<std::size_t> next_chunk = 1;           // chunk 0 is the caller's
 
   void run_chunk(std::size_t number) const {
     const std::size_t begin = number * chunk;
@@ -97,7 +99,7 @@ struct ThreadPool::Job {
       run_chunk(number);
     }
   }
-  /// 0 if it is not known.
+  /// 0 if it is unknown.
   std::int64_t ns_since_begin() const {
     if (begin == std::chrono::steady_clock::time_point()) return 0;
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
@@ -107,18 +109,18 @@ struct ThreadPool::Job {
 struct alignas(64) ThreadPool::Worker {
   std::atomic<std::uint32_t> state = kSpinning;
   ThreadPlace place;
-  Job* job = nullptr;  // written by who has claimed it
+  Job* job = nullptr;  // written by the caller that claimed it
 };
 
 struct ThreadPool::Claim {
   Worker* worker;
-  std::uint32_t ready;  // its state when it was handed the job
+  std::uint32_t ready;  // its state when it got the job
   bool is_woken;
 };
 
 ThreadPool::ThreadPool(const ThreadPoolOptions& options)
     : options_(options),
-      // Who polls on a CPU that another thread needs makes everybody wait.
+      // Polling on a CPU that another thread needs would delay everyone.
       spin_(options.num_threads <= usable_cpus().size() ? kSpin : std::chrono::microseconds(0)),
       workers_(std::make_unique<Worker[]>(options.num_threads - 1)) {}
 
@@ -165,14 +167,14 @@ void ThreadPool::run(Worker& worker) {
   for (bool may_spin = true;;) {
     auto [state, has_slept] = wait_for_job(worker, may_spin);
     if (phase_of(state) == kStopped) return;
-    // It fails when the caller has taken the job back.
+    // Fails if the caller has taken the job back.
     if (!worker.state.compare_exchange_strong(state, with_phase(state, kRunning), std::memory_order_acquire)) continue;
     (void)worker.place.end_move();
     if (const std::int64_t ns = has_slept ? worker.job->ns_since_begin() : 0; ns > 0) note_wake(ns);
     worker.job->work();
     const std::uint32_t before = worker.state.exchange(with_phase(state, kSpinning), std::memory_order_acq_rel);
     if (phase_of(before) == kAwaited) wake_one(worker.state);
-    // The caller needs the CPU that it has lent.
+    // The caller needs back the CPU that it has lent.
     may_spin = !worker.place.end_move();
   }
 }
@@ -196,14 +198,14 @@ std::pair<std::uint32_t, bool> ThreadPool::wait_for_job(Worker& worker, bool may
         has_slept = false;
         worker.place.note_cpu();
         if (spin.goes_on()) break;
-        // Counted before it can be claimed, which takes it off again.
+        // Counted before it can be claimed, because a claim subtracts it again.
         num_parked_.fetch_add(1, std::memory_order_relaxed);
         if (!worker.state.compare_exchange_strong(state, with_phase(state, kParked), std::memory_order_relaxed)) {
           num_parked_.fetch_sub(1, std::memory_order_relaxed);
         }
         break;
       default:
-        _mm_pause();  // claimed: the job comes in some instructions
+        _mm_pause();  // claimed: the job follows within a few instructions
     }
   }
 }
@@ -214,13 +216,13 @@ bool ThreadPool::claim(Worker& worker, bool is_parked, Job& job, Claim& claim) {
   const std::uint32_t claimed = next_claim(state);
   if (!worker.state.compare_exchange_strong(state, claimed, std::memory_order_acquire)) return false;
   worker.job = &job;
-  // On its caller's CPU it would only take turns with it.
+  // On its caller's CPU, it would only compete with the caller.
   if (worker.place.noted_cpu() == job.cpu) worker.place.move_off(job.cpu);
   claim = {&worker, with_phase(claimed, kReady), is_parked};
   if (!is_parked) {
     worker.state.store(claim.ready, std::memory_order_release);
   } else {
-    // In one order with notify_one's look for sleepers, which might else come first and find none.
+    // Sequentially consistent, because notify_one's check for sleepers must not come before it and find none.
     worker.state.store(claim.ready, std::memory_order_seq_cst);
     num_parked_.fetch_sub(1, std::memory_order_relaxed);
     num_wakes_.fetch_add(1, std::memory_order_relaxed);
@@ -242,20 +244,20 @@ std::size_t ThreadPool::claim_some(std::size_t max_claims, Job& job, Claim* clai
   return count;
 }
 
-/// A step up or down. However long the system ran something else meanwhile, that makes no difference; nor does it if
-/// of two at one time one is lost.
+/// One step up or down, so that a long delay by the system counts like a short one. If two threads do this at the same
+/// time, losing one step does not matter.
 void ThreadPool::note_wake(std::int64_t ns) {
   const std::uint32_t before = wake_ns_.load(std::memory_order_relaxed), step = before / 16;
   const std::uint32_t after = ns > before ? before + step : before - step;
   wake_ns_.store(std::clamp(after, kMinWakeNs, kMaxWakeNs), std::memory_order_relaxed);
 }
 
-/// Takes the job back if it was not begun, or waits for the worker's last chunk.
+/// Takes the job back if it was not begun; otherwise waits for the worker's last chunk.
 void ThreadPool::finish(const Claim& claim, const Job& job) {
   std::atomic<std::uint32_t>& state = claim.worker->state;
   std::uint32_t expected = claim.ready;
   if (state.compare_exchange_strong(expected, with_phase(claim.ready, kSpinning), std::memory_order_acq_rel)) {
-    // It would have taken longer still.
+    // The worker was not awake yet, so its wake-up takes at least this long.
     const std::int64_t ns = claim.is_woken ? job.ns_since_begin() : 0;
     if (ns > wake_ns()) note_wake(ns);
     return;
@@ -264,7 +266,7 @@ void ThreadPool::finish(const Claim& claim, const Job& job) {
 }
 
 /// Waits for the end of a job that the worker has begun. If the worker is not running, because the system runs
-/// something else on its CPU, it gets the caller's.
+/// something else on its CPU, moves it to the caller's CPU.
 void ThreadPool::wait_for_end(Worker& worker, std::uint32_t ready) {
   std::atomic<std::uint32_t>& state = worker.state;
   std::uint32_t running = with_phase(ready, kRunning);
@@ -292,7 +294,7 @@ void ThreadPool::parallel_for(std::size_t count, std::size_t chunk, RangeBody bo
   Job job{.count = count, .chunk = chunk, .body = body, .num_chunks = (count - 1) / chunk + 1};
   std::array<Claim, ThreadPoolOptions::kMaxThreads> claims;
   const std::size_t num_claims = claim_some(job.num_chunks - 1, job, claims.data());
-  // The caller always has the first chunk: where loops come one after another, it finds that part in its cache.
+  // The caller always takes the first chunk: in consecutive loops, it finds that part in its cache.
   job.run_chunk(0);
   job.work();
   for (std::size_t i = 0; i < num_claims; ++i) finish(claims[i], job);

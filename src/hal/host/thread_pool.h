@@ -13,16 +13,16 @@
 
 namespace millrace {
 
-/// A pool without a queue: a caller claims workers that are idle, hands each its job, works itself, and takes back the
-/// hand-overs that nobody has begun by the time that the work is done. So callers share the workers as they come free,
-/// a worker that the system keeps from running delays nobody, and a caller that finds none idle does all by itself.
-/// Other programs may need the CPUs too. A worker that is idle on its caller's CPU is moved to another before it gets a
-/// job. A worker that the system has taken off its CPU, within a chunk that its caller waits for, gets the caller's.
-/// Pinned workers stay where they are.
+/// A pool without a queue: a caller claims idle workers, hands each its job, works itself, and takes back the jobs that
+/// no worker has begun when the work is done. So callers share the workers as they become idle, a worker that the
+/// system does not run delays nobody, and a caller that finds no idle worker does everything itself. Other programs may
+/// need the CPUs too. A worker that is idle on its caller's CPU is moved to another before it gets a job. A worker that
+/// the system stops within a chunk for which its caller waits is moved to the caller's CPU. Pinned workers are never
+/// moved.
 class ThreadPool final : public Executor {
  public:
-  /// An idle worker polls for so long, and so does a caller whose last chunk is with a worker. Waking a thread costs 5
-  /// us and more: this bridges the small dispatches and the host's work between two large ones.
+  /// An idle worker polls for this long, and so does a caller whose last chunk is with a worker. Waking a thread costs
+  /// 5 us or more: this bridges the small dispatches and the host's work between two large ones.
   static constexpr std::chrono::microseconds kSpin{50};
   /// The limits of what wake_ns() says. The upper one still lets work of some such times wake threads, so that it is
   /// measured again.
@@ -39,11 +39,11 @@ class ThreadPool final : public Executor {
     return options_.num_threads - 1 - num_parked_.load(std::memory_order_relaxed);
   }
 
-  /// About the median of the last wakes.
+  /// Roughly the median of the last wake-ups.
   std::uint32_t wake_ns() const override { return wake_ns_.load(std::memory_order_relaxed); }
 
   const ThreadPoolOptions& options() const { return options_; }
-  /// How often a worker was handed a job, and how often it had to be woken for it.
+  /// The number of jobs handed to workers, and how many of them had to wake the worker.
   std::uint64_t num_handovers() const { return num_handovers_.load(std::memory_order_relaxed); }
   std::uint64_t num_wakes() const { return num_wakes_.load(std::memory_order_relaxed); }
 

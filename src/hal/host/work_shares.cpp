@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Shares units of work among threads by stealing from the ends of shares, and keeps the first failure.
 #include "hal/host/work_shares.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ std::optional<UnitRange> WorkShares::next(std::uint32_t worker) {
   return {};
 }
 
-/// The owner takes from the front, others take from the end, so that what is left of a share is contiguous.
+/// The owner takes from the front, others from the end, so that the rest of a share stays contiguous.
 std::optional<UnitRange> WorkShares::take(Share& share, bool is_own) const {
   std::uint64_t rest = share.rest.load(std::memory_order_relaxed);
   for (;;) {

@@ -19,11 +19,11 @@ struct UnitRange {
   friend bool operator==(const UnitRange&, const UnitRange&) = default;
 };
 
-/// Divides units of work among workers. Each worker has a contiguous share, because neighbouring units read the same
-/// data, which then stays in one core's cache. A worker that has finished takes units from the ends of other shares. No
-/// worker waits for another: one alone does everything.
-/// Workers take an eighth of what is left of a share at a time, so the pieces shrink towards the end: a worker that the
-/// system stops holds at most one piece, and the last pieces end at about the same time.
+/// Divides units of work among workers. Each worker has a contiguous share, because adjacent units read the same data,
+/// which then stays in one core's cache. A worker that has finished takes units from the ends of other shares. No
+/// worker waits for another: one alone does everything. Workers take an eighth of the rest of a share at a time, so the
+/// pieces shrink towards the end: a worker that the system stops holds at most one piece, and the last pieces end at
+/// about the same time.
 class WorkShares {
  public:
   static constexpr std::uint32_t kUnlimited = 0xffff'ffff;
@@ -39,7 +39,7 @@ class WorkShares {
   std::optional<UnitRange> next(std::uint32_t worker);
 
  private:
-  /// Begin and end of what nobody has taken, in one word.
+  /// Begin and end of the units that nobody has taken, in one word.
   struct alignas(64) Share {
     std::atomic<std::uint64_t> rest = 0;
   };
@@ -51,19 +51,19 @@ class WorkShares {
   std::unique_ptr<Share[]> shares_;
 };
 
-/// What went wrong with work that has an order. Of several failures the first in that order is kept, and what comes
-/// before it is still run, so that the error does not depend on the order or the number of threads.
+/// The failure of work that has an order. If several parts fail, the first failure in that order is kept, and the work
+/// before it still runs, so that the error depends neither on timing nor on the number of threads.
 class WorkFailure {
  public:
   static constexpr std::uint64_t kNone = UINT64_MAX;
 
-  /// Whether what stands here makes no difference any more.
+  /// Whether work at this place no longer matters.
   bool is_before(std::uint64_t place) const { return first() <= place; }
-  /// Where the failure that is kept stands, or kNone.
+  /// The place of the failure that is kept, or kNone.
   std::uint64_t first() const { return first_.load(std::memory_order_relaxed); }
   void note(std::uint64_t place, Status);
   void note(std::uint64_t place, std::exception_ptr);
-  /// Returns the status, or throws the exception. All workers have finished.
+  /// Returns the status, or throws the exception. Precondition: all workers have finished.
   Status take();
 
  private:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The approximate instructions: correctly rounded with seed 0, with errors that the manuals allow otherwise.
 #include "hal/isa/approximate.h"
 
 #include <numbers>
@@ -8,7 +9,7 @@
 namespace millrace::isa {
 namespace {
 
-/// Which operation: each errs on its own.
+/// The operation: each has its own errors.
 enum class Of : std::uint64_t { kExp = 1, kLog, kReciprocal, kReciprocalRoot, kRoot, kSine, kCosine };
 
 /// Bits that look random. Source: Steele et al., "Fast splittable pseudorandom number generators" (SplitMix64).
@@ -21,7 +22,7 @@ std::uint64_t mix(std::uint64_t seed, Of of, std::uint64_t bits) {
   return mix(mix(seed + static_cast<std::uint64_t>(of)) + bits);
 }
 
-/// Rounds to nearest; with a seed to either side. The double's own error lies far below a float's last place, except
+/// Rounds to nearest, or with a seed to either side. The double's own error is far below a float's last place, except
 /// where the value is exact.
 float round(double exact, float source, Of of, std::uint64_t seed) {
   const auto nearest = static_cast<float>(exact);
@@ -36,7 +37,7 @@ float round(double exact, float source, Of of, std::uint64_t seed) {
   return without_subnormal(is_infinite(other) ? nearest : other);
 }
 
-/// Errs by up to 2^29 units in the last place, where a seed says so.
+/// With a seed, changes the value by up to 2^29 units in the last place.
 double err(double nearest, bool is_exact, double source, Of of, std::uint64_t seed) {
   if (is_nan(nearest)) return nan_of(source);
   if (seed == 0 || is_exact || is_infinite(nearest) || nearest == 0) return nearest;
@@ -46,8 +47,8 @@ double err(double nearest, bool is_exact, double source, Of of, std::uint64_t se
   return is_infinite(other) ? nearest : other;
 }
 
-/// Whether all bits of the mantissa are set. Newton's iteration never reaches these numbers' reciprocals unless it
-/// starts there, so the hardware must have them right for division to be what AMD says, correctly rounded. Source:
+/// Whether all bits of the mantissa are set. Newton's iteration never reaches the reciprocals of these numbers unless
+/// it starts there, so hardware whose division is correctly rounded, as AMD's is, must compute them exactly. Source:
 /// Markstein, "IA-64 and Elementary Functions", 2000, 8.2.
 template <class T>
 bool has_full_mantissa(T x) {
@@ -92,7 +93,7 @@ float approximate_sine(float turns, std::uint64_t seed) {
   if (is_infinite(turns)) return default_nan<float>();
   if (std::fabs(turns) > 256) return 0;
   const double part = turns - std::round(static_cast<double>(turns));  // exact, from -1/2 to 1/2
-  if (part == 0 || std::fabs(part) == 0.5) return 0;                   // as LLVM folds it
+  if (part == 0 || std::fabs(part) == 0.5) return 0;                   // like LLVM's constant folding
   return round(std::sin(2 * std::numbers::pi * part), turns, Of::kSine, seed);
 }
 

@@ -12,15 +12,15 @@
 
 namespace millrace::isa {
 
-/// Counts the extra cycles of one instruction on workgroup memory, as SimCounts::bank_conflicts is defined: 32 banks of
-/// 4 bytes serve a word each per cycle; lanes share a word, except for atomics.
+/// Counts the extra cycles of one instruction on workgroup memory, as SimCounts::bank_conflicts defines them: 32 banks
+/// of 4 bytes serve one word each per cycle; lanes share a word, except for atomics.
 class BankConflicts {
  public:
   void add(const Lanes<std::uint64_t>& addresses, std::uint64_t lanes, std::uint32_t num_bytes, bool is_shared) {
     std::uint32_t before = UINT32_MAX;
     for (; lanes != 0; lanes &= lanes - 1) {
       const auto first = static_cast<std::uint32_t>(addresses.values[std::countr_zero(lanes)]);
-      if (is_shared && std::exchange(before, first) == first) continue;  // neighbours often read one place together
+      if (is_shared && std::exchange(before, first) == first) continue;  // adjacent lanes often read one place together
       const std::uint32_t last = (first + num_bytes - 1) / kWordBytes;
       for (std::uint32_t word = first / kWordBytes; word <= last; ++word) add_word(word, is_shared);
     }
@@ -51,11 +51,11 @@ class BankConflicts {
   std::uint32_t num_words_ = 0;
 };
 
-/// The same for the instructions of a dispatch. It remembers what an instruction's last execution cost: in a loop the
-/// lanes mostly access places that lie the same way, further on. The number of words between makes no difference.
+/// The same for the instructions of a dispatch. It remembers the cost of an instruction's last execution: in a loop,
+/// the addresses are usually the same except for a common offset. An offset of whole words does not change the cost.
 class BankConflictMemo {
  public:
-  /// `second`: of a two-address instruction, else null.
+  /// `second`: for a two-address instruction; otherwise null.
   std::uint64_t extra_cycles(const Instruction& instruction, std::uint64_t lanes, const Lanes<std::uint64_t>& addresses,
                              const Lanes<std::uint64_t>* second, std::uint32_t num_bytes, bool is_shared) {
     if (lanes == 0) return 0;
@@ -93,7 +93,7 @@ class BankConflictMemo {
       offsets[lane] = static_cast<std::uint32_t>(addresses.values[lane]);
     }
   }
-  /// Whether all lanes' addresses lie `distance` behind those that were kept.
+  /// Whether all lanes' addresses are the remembered ones plus `distance`.
   static bool is_moved(const Lanes<std::uint64_t>& addresses, std::uint64_t lanes, std::uint32_t distance,
                        const Offsets& kept) {
     std::uint32_t difference = 0;

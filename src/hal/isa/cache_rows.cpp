@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions that write caches back or invalidate them. Memory here has none, so all that is left is what they count
-// as in flight.
+// Instructions that write caches back or invalidate them. Memory here has no caches, so these only count as in flight.
 // Source: RDNA 3 ISA, 8.1.3 "S_DCACHE_INV and S_GL1_INV" and 9.1 (BUFFER_GL0_INV); LLVM's "User Guide for AMDGPU
 // Backend", "Memory Model", and SIInsertWaitcnts.
 #include "hal/isa/decode.h"

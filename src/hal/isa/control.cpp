@@ -16,7 +16,7 @@ namespace {
 
 void jump(Wave& wave, const Instruction& instruction) { wave.pc = instruction.target; }
 
-/// Branches when the lanes' mask is zero, or not, as kWhenZero says.
+/// Branches if the lanes' mask is zero (kWhenZero), or if it is not.
 template <std::uint32_t kMask, bool kWhenZero>
 void jump_by_mask(Wave& wave, const Instruction& instruction) {
   const std::uint64_t mask = wave.mask(kMask), undefined = wave.undefined_mask(kMask);
@@ -41,8 +41,9 @@ void end(Wave& wave, const Instruction&) {
 
 void stop_at_barrier(Wave& wave, const Instruction&) { wave.state = WaveState::kAtBarrier; }
 
-/// GFX12 has arrival and waiting apart. Others may pass the barrier as soon as the last wave has signalled it: what a
-/// wave has not finished then, and what it does before it waits, is not ordered with what they do behind the barrier.
+/// On GFX12, arriving and waiting are separate. Other waves may pass the barrier as soon as the last wave has signalled
+/// it: the accesses that a wave has not finished by then, and those between its signal and its wait, are not ordered
+/// with what others do after the barrier.
 void signal_barrier(Wave& wave, const Instruction&) {
   if (wave.has_signalled_barrier) return wave.fail("signals a barrier twice without waiting at it in between");
   wave.has_signalled_barrier = true;
@@ -61,7 +62,7 @@ Status expect_workgroup_barrier(const InstructionText& text, const Machine&, Ins
   return unimplemented(fmt::format("barrier '{}' is not modelled, only the workgroup's", text.rest));
 }
 
-/// The padding behind a kernel is an illegal instruction.
+/// The padding after a kernel is an illegal instruction.
 void run_past_end(Wave& wave, const Instruction&) { wave.fail("runs past the kernel's end"); }
 
 void do_nothing(Wave&, const Instruction&) {}
@@ -73,14 +74,14 @@ Status expect_known_message(const InstructionText& text, const Machine&, Instruc
   return unimplemented(fmt::format("message '{}' is not modelled", text.rest));
 }
 
-/// MSG_DEALLOC_VGPRS frees the wave's private memory as well: LLVM's SIInsertWaitcnts never sends it while a store
-/// there is in flight.
+/// MSG_DEALLOC_VGPRS also frees the wave's private memory: LLVM's SIInsertWaitcnts never sends it while a store to it
+/// is in flight.
 void send_message(Wave& wave, const Instruction&) {
   if (!wave.finds_mistakes() || !wave.in_flight.has(FlightKind::kPrivateStore)) return;
   wave.fail("frees the threads' private memory while a store to it is in flight; a wait is missing");
 }
 
-/// How the schedule of instructions is hinted at, or time is spent: no value depends on it.
+/// Instructions that give hints to the scheduler or spend time: no value depends on them.
 constexpr Row hint(const char* name) {
   return {.name = name, .kind = Class::kOther, .run = do_nothing, .adapt = accept};
 }
@@ -103,7 +104,7 @@ void set_denorm_mode(Wave& wave, const Instruction& instruction) {
   wave.mode.flushes_f16_f64_results = flushes(3);
 }
 
-/// A branch reads its mask without naming it: a load of it may be in flight.
+/// A branch reads its mask without naming it, and a load of the mask may be in flight.
 template <std::uint32_t kMask>
 Status decode_branch_by_mask(const InstructionText& text, const Machine& machine, Instruction& instruction) {
   MILLRACE_TRY(decode_operands(text, machine, instruction));

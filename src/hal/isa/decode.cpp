@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an instruction's text to its handler and operands.
+// Decodes an instruction's text into its handler and operands.
 #include "hal/isa/decode.h"
 
 #include <array>
@@ -50,7 +50,7 @@ Status decode_operands(const InstructionText& text, const Machine& machine, Inst
   for (std::size_t i = 0; i < num_expected; ++i) {
     if (row.types[i] == Type::kImmediate) {
       const std::optional<std::int64_t> number = parse_integer(text.operands[i]);
-      if (!number) return unimplemented(fmt::format("operand '{}' is no number", text.operands[i]));
+      if (!number) return unimplemented(fmt::format("operand '{}' is not a number", text.operands[i]));
       instruction.immediate = *number;
       continue;
     }
@@ -83,7 +83,7 @@ std::optional<Part> part_of(std::string_view name) {
 bool is_half(Type type) { return type == Type::kB16 || type == Type::kF16; }
 bool is_packed(Type type) { return type == Type::kPackedB16 || type == Type::kPackedF16 || type == Type::kPackedF32; }
 
-/// op_sel and its kin: a digit per source, and in op_sel one more for the result.
+/// op_sel and similar modifiers: one digit per source, and in op_sel one more for the result.
 Status decode_halves(const ModifierText& modifier, Instruction& instruction) {
   MILLRACE_TRY_ASSIGN(const std::vector<std::uint32_t> digits, parse_list(modifier.value));
   const Row& row = *instruction.row;
@@ -92,7 +92,7 @@ Status decode_halves(const ModifierText& modifier, Instruction& instruction) {
     const bool is_set = digits[i] != 0;
     Operand& source = instruction.operands[row.num_results + i];
     if (source.kind == OperandKind::kNone) {
-      if (is_set && !is_half(row.types[0])) return unimplemented("op_sel of a result that is no half");
+      if (is_set && !is_half(row.types[0])) return unimplemented("op_sel of a result that is not a half");
       instruction.modifiers.op_selects_high_result = is_set;
     } else if (is_of_packed) {
       if (is_set && modifier.name.starts_with("neg") && source.type == Type::kPackedB16) {
@@ -104,7 +104,7 @@ Status decode_halves(const ModifierText& modifier, Instruction& instruction) {
                                                   : source.negates_high;
       flag = is_set;
     } else if (is_set) {
-      if (!is_half(source.type)) return unimplemented("op_sel of a source that is no half");
+      if (!is_half(source.type)) return unimplemented("op_sel of a source that is not a half");
       source.part = Part::kWord1;
     }
   }
@@ -172,14 +172,14 @@ void do_nothing(Wave&, const Instruction&) {}
 
 Result<Instruction> decode_single(std::string_view whole, const Machine& machine) {
   InstructionText text = take_apart(whole);
-  // An instruction of a pair (VOPD) is a vector instruction like any other.
+  // An instruction of a pair (VOPD) is an ordinary vector instruction.
   std::string name(text.name);
   const bool is_of_pair = name.starts_with("v_dual_");
   if (is_of_pair) {
     name.replace(0, 7, "v_");
     if (name == "v_cndmask_b32" && text.operands.size() == 3) text.operands.push_back("vcc_lo");
   }
-  // From GFX10 on, EXEC is the only result of v_cmpx, and not written.
+  // From GFX10 on, EXEC is the only result of v_cmpx, and the text does not name it.
   if (name.starts_with("v_cmpx_") && machine.major >= 10) {
     text.operands.insert(text.operands.begin(), machine.num_lanes == 64 ? "exec" : "exec_lo");
   }
@@ -244,7 +244,8 @@ Result<Instruction> decode_instruction(const MachineCodeInstruction& code, std::
     return Status(status.code(), fmt::format("at {:#x}, {}: {}", code.address - entry, code.text, status.message()));
   };
   if (code.text.empty()) {
-    return data_loss(fmt::format("at {:#x}: {} bytes that are no instruction", code.address - entry, code.size_bytes));
+    return data_loss(
+        fmt::format("at {:#x}: {} bytes that are not an instruction", code.address - entry, code.size_bytes));
   }
   const std::size_t pair = code.text.find("::");
   Result<Instruction> instruction = decode_single(std::string_view(code.text).substr(0, pair), machine);

@@ -9,7 +9,7 @@
 
 namespace millrace::isa {
 
-// The table of semantics, by family.
+// The table of semantics, by instruction family.
 std::span<const Row> scalar_rows();
 std::span<const Row> scalar_float_rows();
 std::span<const Row> control_rows();
@@ -29,17 +29,17 @@ std::span<const Row> local_shuffle_rows();
 std::span<const Row> cache_rows();
 std::span<const Row> wait_rows();
 
-/// All of them. A name occurs once.
+/// The rows of all families. A name occurs once.
 std::span<const std::span<const Row>> all_rows();
 
-/// Null if there is no row of this name.
+/// Null if no row has this name.
 const Row* find_row(std::string_view name);
 
-/// Decodes the operands that `instruction.row` has: for adaptors, after which the modifiers are left.
+/// Decodes the operands that `instruction.row` has. Adaptors call it, and then decode the modifiers.
 Status decode_operands(const InstructionText&, const Machine&, Instruction&);
 
-/// Decodes one instruction. `entry` is the address of the kernel's first one. Fails naming the instruction that has no
-/// row, and the operand or modifier that is not modelled.
+/// Decodes one instruction. `entry` is the address of the kernel's first one. Fails naming an instruction without a
+/// row, or the operand or modifier that is not modelled.
 Result<Instruction> decode_instruction(const MachineCodeInstruction&, std::uint64_t entry, const Machine&);
 
 }  // namespace millrace::isa

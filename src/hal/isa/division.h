@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions that make a correctly rounded division of an approximate reciprocal: v_div_scale, v_div_fmas and
+// The instructions that make a correctly rounded quotient from an approximate reciprocal: v_div_scale, v_div_fmas and
 // v_div_fixup.
 // Source: RDNA 3 ISA, 16.12 "V_DIV_SCALE_F32", "V_DIV_FMAS_F32" and "V_DIV_FIXUP_F32".
 #pragma once
@@ -11,14 +11,14 @@ namespace millrace::isa {
 template <class T>
 struct Division {
   static constexpr bool kIsSingle = sizeof(T) == 4;
-  /// By what numbers are scaled that the steps between could lose.
+  /// The exponent of the factor that keeps intermediate results from overflow and underflow.
   static constexpr int kScale = kIsSingle ? 64 : 128;
   static constexpr int kNearOverflow = kIsSingle ? 96 : 768;   // quotients of this exponent
   static constexpr int kTinyNumerator = kIsSingle ? 23 : 53;   // exponent fields up to this one
   static constexpr int kUnderflow = kIsSingle ? -150 : -1075;  // quotients below are less than half a subnormal
 };
 
-/// Whether a / b, rounded to infinitely many places, is a subnormal. Both are finite and not zero.
+/// Whether the exact quotient a / b is in the range of subnormals. Both are finite and not zero.
 template <class T>
 bool has_subnormal_quotient(T a, T b) {
   const int fields = exponent_field(a) - exponent_field(b);
@@ -32,12 +32,13 @@ bool has_subnormal_quotient(T a, T b) {
 template <class T>
 struct Scaled {
   T value;
-  bool needs_scaling_back;  // the lane of the mask
+  bool needs_scaling_back;  // this lane's bit in the mask
 };
 
-/// The value (the denominator or the numerator), scaled for division. The manual scales the denominator up where its
-/// reciprocal and the quotient are both subnormal, which would overflow; scaled down, the quotient is as
-/// v_div_fmas expects it. The manual does not say how it rounds the quotient that it looks at; here it is exact.
+/// The value (the denominator or the numerator), scaled for division. Where the denominator's reciprocal and the
+/// quotient are both subnormal, the manual scales the denominator up, which would overflow; scaled down, as here, the
+/// quotient is as v_div_fmas expects it. The manual does not say how it rounds the quotient for this decision; here it
+/// is exact.
 template <class T>
 Scaled<T> div_scale(T value, T denominator, T numerator) {
   using D = Division<T>;
@@ -59,32 +60,32 @@ Scaled<T> div_scale(T value, T denominator, T numerator) {
   return {exponent_field(numerator) <= D::kTinyNumerator ? scale(value, D::kScale) : value, false};
 }
 
-/// By what v_div_fmas scales back. The manual has one factor; which of the two it takes follows from v_div_scale: only
-/// quotients near overflow and subnormal ones are scaled alone.
+/// The factor by which v_div_fmas scales back. The manual gives one factor; v_div_scale determines which of the two it
+/// is, because only quotients near overflow and subnormal ones have just one operand scaled.
 template <class T>
 int scale_back(T quotient) {
   return exponent_field(quotient) > FloatBits<T>::kBias ? Division<T>::kScale : -Division<T>::kScale;
 }
 
-/// a * b + c, scaled back and only then rounded: division would else round subnormals twice.
+/// a * b + c, scaled back and only then rounded: otherwise, division would round subnormals twice.
 template <class T>
 T div_fmas(T a, T b, T c, bool needs_scaling_back, bool is_to_nearest) {
   const T value = fused(a, b, c);
   if (!needs_scaling_back) return value;
   const int exponent = scale_back(c);
   const T result = scale(value, exponent);
-  // Rounding twice differs where the first made a tie, which what it cut off would have broken.
+  // Rounding twice differs only if the first rounding made a tie that the exact value would have broken.
   const T beyond = value - scale(result, -exponent);
   const T half_unit = scale(std::numeric_limits<T>::denorm_min(), -exponent - 1);
-  // Rounding another way twice is as good as once.
+  // Except to nearest, rounding twice equals rounding once.
   if (!is_to_nearest || exponent > 0 || std::fabs(beyond) != half_unit) return result;
   const T cut_off = fused(a, b, c - value);
   if (cut_off == 0 || has_sign(cut_off) != has_sign(beyond)) return result;
   const T unit = std::numeric_limits<T>::denorm_min();
   return result + (has_sign(beyond) ? -unit : unit);
 }
-/// The quotient's special cases. It is NaN where the steps before overflowed: the manual has overflow where it cannot
-/// be.
+/// The quotient's special cases. It is NaN where the steps before overflowed, because the manual's overflow cannot
+/// occur there.
 template <class T>
 T div_fixup(T quotient, T denominator, T numerator) {
   const bool sign = has_sign(denominator) != has_sign(numerator);
@@ -98,7 +99,7 @@ T div_fixup(T quotient, T denominator, T numerator) {
   return with_sign(is_nan(quotient) ? std::numeric_limits<T>::infinity() : quotient, sign);
 }
 
-/// v_div_scale's handler: two results.
+/// v_div_scale's handler, with two results.
 template <class T>
 void run_div_scale(Wave& wave, const Instruction& instruction) {
   Lanes<BitsOf<T>> values, denominators, numerators, results;

@@ -20,11 +20,11 @@ struct Kernel;
 class Program {
  public:
   virtual ~Program() = default;
-  /// Null if there is none of this name.
+  /// Null if no kernel has this name.
   virtual const Kernel* find(std::string_view symbol) const = 0;
 };
 
-/// Fails naming the instruction that has no row in the table of semantics, or what it uses that is not modelled.
+/// Fails naming the instruction without a row in the table of semantics, or the part of it that is not modelled.
 Result<std::shared_ptr<const Program>> load_program(MachineCode);
 
 /// Memory that a dispatch may touch.
@@ -33,8 +33,8 @@ struct LaunchBuffer {
   std::uint64_t address = 0;
   std::uint64_t size_bytes = 0;
   bool is_written = true;  // whether the dispatch may write it
-  /// Where in the arguments the kernel finds its address, in bytes. If it is said, the kernel gets another address,
-  /// with nothing near it: an access that leaves the buffer never meets another one.
+  /// The offset in the arguments, in bytes, of the buffer's address. If it is given, the kernel sees another address,
+  /// far from all others, so that an access that leaves the buffer never meets another buffer.
   std::optional<std::uint32_t> argument_offset = std::nullopt;
 };
 
@@ -45,7 +45,7 @@ struct Launch {
   std::uint64_t seed = 0;
   bool finds_mistakes = true;
   std::uint64_t max_wave_instructions = std::uint64_t{1} << 32;
-  IsaProfile* profile = nullptr;  // null: none is made
+  IsaProfile* profile = nullptr;  // null: not profiled
 };
 
 /// Runs all workgroups. Fails with the first mistake that it finds (see IsaDevice); the message does not name the

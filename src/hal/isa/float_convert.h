@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions among floats and integers, of vector and scalar instructions.
+// Conversions between floats and integers, for vector and scalar instructions.
 // Source: RDNA 3 ISA, 16.8 "V_CVT_*"; RDNA 4 ISA, 16.3 "S_CVT_*".
 #pragma once
 
@@ -13,20 +13,20 @@ inline float to_float(f16 x) {
   return is_nan(value) ? quiet(value) : value;
 }
 
-/// Rounds as MODE says: 0 to nearest even, 1 up, 2 down, 3 to zero.
+/// Rounds according to MODE: 0 to nearest even, 1 up, 2 down, 3 to zero.
 inline f16 to_half(float x, std::uint8_t round) {
   if (is_nan(x)) x = quiet(x);
   const std::uint16_t nearest = Half(x).bits;
   if (round == 0 || is_nan(x)) return {nearest};
   const bool is_towards_zero = round == 3 || (round == 1) == has_sign(x);
   const float value = std::fabs(static_cast<float>(Half::from_bits(nearest))), wanted = std::fabs(x);
-  // The next float of a sign has the next bits.
+  // The adjacent float of the same sign has adjacent bits.
   if (is_towards_zero && value > wanted) return {static_cast<std::uint16_t>(nearest - 1)};
   if (!is_towards_zero && value < wanted) return {static_cast<std::uint16_t>(nearest + 1)};
   return {nearest};
 }
 
-/// Rounds as the host does.
+/// Rounds according to the host's mode.
 inline float to_float(double x) {
   if (!is_nan(x)) return static_cast<float>(x);
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);

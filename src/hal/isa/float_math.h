@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on floats as the hardware does it, whatever the host does with NaN, signed zeros and subnormals.
+// Float arithmetic as the hardware does it, whatever the host does with NaN, signed zeros and subnormals.
 #pragma once
 
 #include <bit>
@@ -61,7 +61,7 @@ template <class T>
 constexpr T with_sign(T x, bool is_negative) {
   return std::bit_cast<T>(magnitude_bits(x) | (is_negative ? FloatBits<T>::kSign : BitsOf<T>{0}));
 }
-/// What an invalid operation gives: 0x7fc00000. x86 gives a negative one.
+/// The result of an invalid operation: 0x7fc00000. x86 gives a negative one.
 template <class T>
 constexpr T default_nan() {
   return std::bit_cast<T>(FloatBits<T>::kInfinity | FloatBits<T>::kQuiet);
@@ -82,14 +82,14 @@ template <class T, class... Rest>
 constexpr T nan_of(T first, Rest... rest) {
   return is_nan(first) ? quiet(first) : nan_of<T>(rest...);
 }
-/// A result that the host computed. NaN is replaced by what the hardware gives.
+/// A result that the host computed, except that a NaN is replaced by the hardware's.
 template <class T, class... Sources>
 constexpr T canonical(T result, Sources... sources) {
   return is_nan(result) ? nan_of<T>(sources...) : result;
 }
 
-/// a * b + c, rounded once, as the host does. (A call; where the host has the instruction, the call is faster than
-/// emulating it in doubles.)
+/// a * b + c, rounded once, in the host's mode. (A call; if the host has the instruction, that is faster than emulating
+/// it with doubles.)
 template <class T>
 T fused(T a, T b, T c) {
   return canonical(std::fma(a, b, c), a, b, c);
@@ -101,9 +101,9 @@ constexpr bool is_below(T a, T b) {
   return a < b || (a == b && has_sign(a) && !has_sign(b));
 }
 
-/// What v_min_f32, v_max_f32 and their kin up to GFX11 give where a source is NaN. MODE's IEEE bit quiets signalling
-/// NaNs; else NaN loses against numbers.
-/// Source: RDNA 3 ISA, 16.7 "V_MIN_F32", where two NaNs give the first; RDNA 2 ISA and CDNA 4 ISA, 12.7, the same,
+/// The results of v_min_f32, v_max_f32 and similar ones up to GFX11 where a source is NaN. With MODE's IEEE bit,
+/// signalling NaNs become quiet ones; otherwise numbers win over NaN.
+/// Source: RDNA 3 ISA, 16.7 "V_MIN_F32", where two NaNs give the first; RDNA 2 ISA and CDNA 4 ISA, 12.7, likewise,
 /// where they give the second.
 template <class T>
 constexpr T choose_by_nan(const Wave& wave, T a, T b) {
@@ -156,8 +156,8 @@ constexpr T maximum(T a, T b) {
   return is_below(b, a) ? a : b;
 }
 
-/// The middle one of three numbers: the larger of those that are left without one that equals the largest. So the
-/// manuals have it; of zeros of both signs it is +0.
+/// The median of three numbers, as the manuals define it: the larger of the two that remain without one that equals the
+/// maximum. For zeros of both signs it is +0.
 template <class T>
 constexpr T middle(T a, T b, T c) {
   const auto larger = [](T x, T y) { return is_below(x, y) ? y : x; };
@@ -166,16 +166,16 @@ constexpr T middle(T a, T b, T c) {
   return largest == b ? larger(a, c) : larger(a, b);
 }
 
-/// x * 2^exponent, rounded once. The manuals' power of two alone could overflow.
+/// x * 2^exponent, rounded once. Computing the power of two first, as the manuals do, could overflow.
 inline float scale(float x, std::int32_t exponent) {
-  const int clamped = exponent < -400 ? -400 : exponent > 400 ? 400 : exponent;  // all f32 at once, exact as doubles
+  const int clamped = exponent < -400 ? -400 : exponent > 400 ? 400 : exponent;  // reaches every f32, exact as doubles
   const auto power = std::bit_cast<double>(static_cast<std::uint64_t>(clamped + 1023) << 52);
   return canonical(static_cast<float>(x * power), x);
 }
 inline double scale(double x, std::int32_t exponent) { return canonical(std::ldexp(x, exponent), x); }
 
-/// The exponent of 2 where the mantissa is in [0.5, 1); 0 for zero, infinities and NaN. The manuals do not say what the
-/// exponent of zero or of a subnormal is.
+/// The exponent of 2 if the mantissa is in [0.5, 1); 0 for zero, infinities and NaN. The manuals do not define the
+/// exponent of zero or of a subnormal.
 /// Source: LLVM's ConstantFolding.cpp.
 template <class T>
 std::int32_t fraction_exponent(T x) {
@@ -190,7 +190,7 @@ T fraction_mantissa(T x) {
   return is_infinite(x) ? x : std::frexp(x, &exponent);
 }
 
-/// x - floor(x), which rounding never takes to 1, as the manuals' formula would.
+/// x - floor(x), which rounding never makes 1, unlike the manuals' formula.
 /// Source: LLVM's ConstantFolding.cpp; OpenCL's fract().
 template <class T>
 T fraction(T x) {
@@ -199,7 +199,7 @@ T fraction(T x) {
   return value > kBelowOne ? kBelowOne : value;
 }
 
-/// The nearest integer that the type has, towards zero; 0 for NaN.
+/// Converts to an integer, rounding towards zero and saturating; 0 for NaN.
 template <class I, class T>
 I saturate(T x) {
   if (is_nan(x)) return 0;

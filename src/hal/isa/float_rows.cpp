@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs a handler in the host's rounding mode that corresponds to MODE.
 #include "hal/isa/float_rows.h"
 
 #include <cfenv>

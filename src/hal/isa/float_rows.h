@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of instructions on floats, which the MODE register may tell to round another way or to flush subnormals.
+// Rows of float instructions, whose rounding and treatment of subnormals depend on the MODE register.
 #pragma once
 
 #include "hal/isa/float_math.h"
@@ -7,10 +7,10 @@
 
 namespace millrace::isa {
 
-/// Runs a handler while the host rounds as `round` says: 0 to nearest even, 1 up, 2 down, 3 to zero.
+/// Runs a handler while the host rounds according to `round`: 0 to nearest even, 1 up, 2 down, 3 to zero.
 void run_rounding(Handler, std::uint8_t round, Wave&, const Instruction&);
 
-/// Whether floats round to nearest even and subnormals are numbers like others, as compiled kernels mostly have it.
+/// Whether floats round to nearest even and subnormals are kept, which is the mode of almost all compiled kernels.
 inline bool is_usual(const Mode& mode) {
   return (mode.round_f32 | mode.round_f16_f64) == 0 && !(mode.flushes_f32_inputs || mode.flushes_f32_results ||
                                                          mode.flushes_f16_f64_inputs || mode.flushes_f16_f64_results);
@@ -39,7 +39,7 @@ T flush_result(const Mode& mode, T x) {
   return x;
 }
 
-/// An operation that flushes its sources and its result where MODE says so.
+/// An operation that flushes its sources and its result if MODE says so.
 template <auto kOp, class F = decltype(&std::remove_const_t<decltype(kOp)>::operator())>
 struct Flushing;
 template <auto kOp, class C, class R, class... A>
@@ -57,7 +57,7 @@ struct Flushing<kOp, R (C::*)(const Wave&, A...) const> {
 
 namespace detail {
 
-/// The mode is the same for all lanes, so it is looked at once.
+/// The mode is the same for all lanes, so it is checked once.
 template <Handler kUsual, Handler kUnusual, Type kResult>
 void run_by_mode(Wave& wave, const Instruction& instruction) {
   if (is_usual(wave.mode)) return kUsual(wave, instruction);
@@ -68,7 +68,7 @@ void run_by_mode(Wave& wave, const Instruction& instruction) {
 
 }  // namespace detail
 
-/// A vector instruction whose result MODE rounds.
+/// A vector instruction whose result is rounded according to MODE.
 template <auto kOp, auto kRule = kAnyToAll>
 constexpr Row rounded(const char* name) {
   Row row = vector<kOp, kRule>(name);
@@ -76,7 +76,7 @@ constexpr Row rounded(const char* name) {
                                  vector<kOp, kRule>("").types[0]>;
   return row;
 }
-/// A vector instruction whose result is exact, or rounded in a way of its own.
+/// A vector instruction whose result is exact, or is rounded in its own way.
 template <auto kOp>
 constexpr Row flushed(const char* name) {
   Row row = vector<kOp>(name);
@@ -104,7 +104,7 @@ constexpr Row accumulating(Row row) {
   row.reads_result = true;
   return row;
 }
-/// The last source is VCC, a bit per lane, which the assembler does not write.
+/// The last source is VCC, one bit per lane, which the assembler does not write.
 constexpr Row reading_vcc(Row row) {
   row = accumulating(row);
   row.reads_result = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of integer instructions from formulas: generic functions of words of 32 or 64 bits, which known.h also computes
-// on undefined bits. Sources of 16 bits come extended as their type says, a lane of a mask as 0 or ~0.
+// Rows of integer instructions from formulas: generic functions of 32- or 64-bit words, which known.h also evaluates on
+// undefined bits. 16-bit sources are extended according to their type; a lane of a mask is 0 or ~0.
 #pragma once
 
 #include "hal/isa/known.h"
@@ -28,7 +28,7 @@ template <auto kFormula, class... A>
 inline constexpr auto kUndefinedOf =
     [](Known<BitsOf<A>>... source) { return kFormula(widen_source<A>(source)...).undefined; };
 
-/// An instruction whose second result is a mask of lanes: a carry.
+/// An instruction whose second result is a mask of lanes, such as a carry.
 template <auto kFormula, class R, class... A>
 struct CarryHandler {
   static void run(Wave& wave, const Instruction& instruction) {
@@ -65,13 +65,13 @@ struct CarryHandler {
 
 }  // namespace detail
 
-/// An instruction of one result.
+/// An instruction with one result.
 template <auto kFormula, class R, class... A>
 constexpr Row formula(const char* name) {
   return vector<detail::kValueOf<kFormula, R, A...>, detail::kUndefinedOf<kFormula, A...>>(name);
 }
 
-/// A word, and the bit that does not fit into it.
+/// A word, and the carry out of it.
 template <class W>
 struct WithCarry {
   W value;
@@ -83,7 +83,7 @@ struct WithCarry<Known<W>> {
   bool is_carry_undefined;
 };
 
-/// An instruction of two results: kFormula returns WithCarry.
+/// An instruction with two results: kFormula returns WithCarry.
 template <auto kFormula, class R, class... A>
 constexpr Row carrying(const char* name) {
   return {.name = name,
@@ -93,7 +93,7 @@ constexpr Row carrying(const char* name) {
           .types = {type_of<R>(), Type::kMask, type_of<A>()...}};
 }
 
-/// Gives a row what it does with the modifier "clamp": what the row `saturating` does.
+/// Adds the modifier "clamp" to a row: with it, the row does what the row `saturating` does.
 constexpr Row with_clamp(Row row, const Row& saturating) {
   row.run_clamped = saturating.run;
   return row;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library is compiled for processors that may have no fused multiply-add; there std::fma is a call per number.
+// Fused multiply-adds of whole waves, with the host's instruction if it has one: the library is compiled for processors
+// that may lack it, on which std::fma is a call per number.
 #include "hal/isa/fused.h"
 
 #include "hal/isa/float_math.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Maps the addresses that a kernel uses to the buffers of its dispatch, and refuses all others.
 #include "hal/isa/global_memory.h"
 
 #include <algorithm>
@@ -12,10 +13,10 @@
 namespace millrace::isa {
 namespace {
 
-/// LLVM widens a load up to its alignment (LegalizeVectorTypes.cpp, findMemType), and takes the kernarg segment for
-/// aligned to 16 bytes (AMDGPULowerKernelArguments): a load of its last argument may read on to a multiple of that.
+/// LLVM widens a load up to its alignment (LegalizeVectorTypes.cpp, findMemType), and assumes that the kernarg segment
+/// is aligned to 16 bytes (AMDGPULowerKernelArguments): a load of the last argument may read on to a multiple of that.
 constexpr std::size_t kArgumentsAlignment = 16;
-constexpr std::byte kBehindArguments{0xa5};  // what such a load finds there
+constexpr std::byte kBehindArguments{0xa5};  // the bytes that such a load reads there
 
 bool is_global(const Row& row) { return row.kind == Class::kGlobal || row.kind == Class::kScalarLoad; }
 
@@ -75,7 +76,7 @@ void GlobalMemory::add_buffer(const LaunchBuffer& buffer) {
   regions_.push_back({begin, begin + buffer.size_bytes, buffer.name, buffer.is_written, window});
 }
 
-/// Joins it with the ranges that it shares bytes with.
+/// Joins the range with those that it overlaps.
 void GlobalMemory::add_written(std::uint64_t begin, std::uint64_t end) {
   std::erase_if(written_, [&](const WrittenRange& other) {
     if (other.end <= begin || end <= other.begin) return false;
@@ -91,7 +92,7 @@ std::optional<std::uint32_t> GlobalMemory::find_outside(const Lanes<std::uint64_
   const bool writes = kind != AccessKind::kLoad;
   std::size_t& last = last_[writes];
   for (std::uint64_t left = lanes; left != 0;) {
-    // Lanes mostly access what the lanes before them, and the instruction before this one, did.
+    // Lanes usually access the same region as the lanes before them, and as the previous instruction.
     const auto has = [&](const Region& region) {
       const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
       return region.contains(addresses.values[lane], num_bytes) && (region.is_written || !writes);
@@ -103,7 +104,7 @@ std::optional<std::uint32_t> GlobalMemory::find_outside(const Lanes<std::uint64_
     }
     const std::uint64_t begin = regions_[last].begin, max_offset = regions_[last].size() - num_bytes;
     if (~left == 0) {
-      // The top bit says whether one lies outside, as in memory_access.cpp.
+      // The top bit says whether a lane is outside, as in memory_access.cpp.
       std::uint64_t outside = 0;
       for (std::uint32_t i = 0; i < kMaxLanes; ++i) {
         const std::uint64_t offset = addresses.values[i] - begin;

@@ -12,8 +12,8 @@
 
 namespace millrace::isa {
 
-/// The memory that a dispatch may touch: its buffers, its arguments and its code object. A kernel's address of a buffer
-/// has the buffer's number in its upper 16 bits, which the host's addresses do not use; see
+/// The memory that a dispatch may touch: its buffers, its arguments and its code object. The kernel sees the address of
+/// a buffer with the buffer's number in the upper 16 bits, which the host's addresses do not use; see
 /// LaunchBuffer::argument_offset.
 class GlobalMemory {
  public:
@@ -24,23 +24,23 @@ class GlobalMemory {
 
   GlobalMemory(const Kernel&, const Launch&);
 
-  /// Where the kernel finds its arguments.
+  /// The address at which the kernel finds its arguments.
   std::uint64_t arguments_address() const { return arguments_.begin; }
-  /// How many of the bytes that a scalar load reads lie behind the last argument; they are undefined. 0 where it reads
-  /// further behind than it may, or elsewhere.
+  /// The number of bytes read by a scalar load that are after the last argument; they are undefined. 0 if it reads
+  /// further than it may, or elsewhere.
   std::uint32_t num_bytes_behind_arguments(std::uint64_t address, std::uint32_t num_bytes) const {
     const std::uint64_t end = address + num_bytes;
     const bool may = arguments_.begin <= address && address < arguments_.end && arguments_.end < end &&
                      end <= arguments_.begin + arguments_bytes_.size();
     return may ? static_cast<std::uint32_t>(end - arguments_.end) : 0;
   }
-  /// Whether all lanes may access `num_bytes` from their addresses on; if not, the first lane that may not.
+  /// Checks that all lanes may access `num_bytes` from their addresses on. Returns the first lane that may not.
   std::optional<std::uint32_t> find_outside(const Lanes<std::uint64_t>& addresses, std::uint64_t lanes,
                                             std::uint32_t num_bytes, AccessKind);
-  /// Null where nothing can race: the dispatch does not write there.
+  /// Null if nothing can race, because the dispatch does not write there.
   MemoryHistory* find_history(std::uint64_t address) const;
-  /// "@1 + 4096"; "@1 + 4096, which has 4096 bytes" and the like where it may not be accessed. The address is the
-  /// kernel's or the host's.
+  /// "@1 + 4096", or, if the address may not be accessed, "@1 + 4096, which has 4096 bytes" and the like. The address
+  /// is the kernel's or the host's.
   std::string place_text(std::uint64_t address) const;
   std::string outside_text(std::uint64_t address, std::uint32_t num_bytes, AccessKind) const;
 
@@ -49,7 +49,7 @@ class GlobalMemory {
     std::uint64_t begin = 0, end = 0;
     std::string name = {};
     bool is_written = false;
-    std::uint64_t window = 0;  // what is added to the host's addresses
+    std::uint64_t window = 0;  // added to the host's addresses
     std::uint64_t size() const { return end - begin; }
     bool contains(std::uint64_t address, std::uint32_t num_bytes) const {
       return num_bytes <= size() && address - begin <= size() - num_bytes;
@@ -64,7 +64,7 @@ class GlobalMemory {
   void add_written(std::uint64_t begin, std::uint64_t end);
   const Region* nearest(std::uint64_t address) const;
 
-  std::vector<std::byte> arguments_bytes_;  // and those that a load may read behind them
+  std::vector<std::byte> arguments_bytes_;  // and the bytes after them that a load may read
   Region arguments_;
   std::vector<Region> regions_;
   std::size_t last_[2] = {};           // the region that served the last load, and the last store

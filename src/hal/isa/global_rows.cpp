@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GLOBAL, FLAT and SCRATCH instructions. FLAT addresses are taken for those of global memory: nothing here makes
+// GLOBAL, FLAT and SCRATCH instructions. FLAT addresses count as addresses of global memory, because nothing here makes
 // addresses of the other segments.
 // Source: RDNA 3 ISA, 11 "Global, Scratch and Flat Address Space" and 16.20; CDNA 4 ISA, 12.15; LLVM's "User Guide for
 // AMDGPU Backend", "Memory Spaces".
@@ -19,8 +19,8 @@ Segment segment_of(std::string_view name) {
   return name.starts_with("scratch_") ? Segment::kPrivate : Segment::kGlobal;
 }
 
-/// vdst, vaddr, vdata, saddr: those that the instruction has. Addresses are wide where there is no scalar base; FLAT
-/// has no base, and its offsets count in threads of a wave (SCRATCH) or in bytes from a wide address.
+/// The operands vdst, vaddr, vdata, saddr that the instruction has. Without a scalar base, the address has 64 bits;
+/// with one, it is a 32-bit offset. SCRATCH addresses always have 32 bits, and FLAT has no base.
 Status decode_places(const InstructionText& text, const Machine& machine, bool has_result, Instruction& instruction) {
   const Row& row = *instruction.row;
   const Segment segment = segment_of(row.name);
@@ -28,7 +28,7 @@ Status decode_places(const InstructionText& text, const Machine& machine, bool h
   if (has_result) {
     MILLRACE_TRY(decode_memory_operand(text.operands[next++], row.types[kResult], machine, kResult, instruction));
   }
-  // Stores have the address first, as all others have; what is stored follows.
+  // In stores the address comes first, unlike in other instructions; the data follow.
   const std::string_view address = text.operands[next++];
   const bool has_base = segment != Segment::kFlat;
   const std::string_view base = has_base ? text.operands.back() : "off";
@@ -36,7 +36,7 @@ Status decode_places(const InstructionText& text, const Machine& machine, bool h
   MILLRACE_TRY(decode_memory_operand(address, is_wide ? Type::kB64 : Type::kB32, machine, kAddress, instruction));
   if (row.types[kData] != Type::kNone) {
     MILLRACE_TRY(decode_memory_operand(text.operands[next], row.types[kData], machine, kData, instruction));
-    if (!instruction.operands[kData].is_vector()) return unimplemented("its data are in no vector register");
+    if (!instruction.operands[kData].is_vector()) return unimplemented("its data are not in a vector register");
   }
   if (!has_base) return {};
   const Type base_type = segment == Segment::kPrivate ? Type::kB32 : Type::kB64;
@@ -94,7 +94,7 @@ Row atomic() {
           .access_bytes = sizeof(T)};
 }
 
-/// The data, and behind them the comparand.
+/// The data, followed by the comparand.
 template <class T>
 Row compare_swap() {
   Row row = atomic<T, atomics::kCompareSecond>();
@@ -106,9 +106,9 @@ constexpr Format kU8{1}, kI8{1, true}, kU16{2}, kI16{2, true}, kB32{4}, kB64{8},
 constexpr Format kU8Low{1, false, Part::kWord0}, kI8Low{1, true, Part::kWord0}, kB16Low{2, false, Part::kWord0};
 constexpr Format kU8High{1, false, Part::kWord1}, kI8High{1, true, Part::kWord1}, kB16High{2, false, Part::kWord1};
 
-/// An instruction without the prefix of its segment.
+/// An instruction's name without the prefix of its segment.
 struct Stem {
-  const char* old_name;  // of GFX9 and GFX10
+  const char* old_name;  // on GFX9 and GFX10
   const char* new_name;  // from GFX11 on
   Row row;
 };
@@ -168,7 +168,7 @@ std::vector<Stem> atomic_updates() {
           {"atomic_dec_x2", "atomic_dec_u64", atomic<u64, kDecrement>()}};
 }
 
-/// The rows of all segments. They own their names.
+/// The rows of all segments. It owns their names.
 struct Table {
   std::deque<std::string> names;
   std::vector<Row> rows;

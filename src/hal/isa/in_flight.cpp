@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Models the wait counters, to find uses of data whose load has not been waited for.
 #include "hal/isa/in_flight.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace millrace::isa {
 namespace {
 
-constexpr std::uint8_t kVectorCounter = 1, kLocalCounter = 2;  // of FLAT
+constexpr std::uint8_t kVectorCounter = 1, kLocalCounter = 2;  // FLAT's counters
 
 bool is_flat(FlightKind kind) { return kind == FlightKind::kFlatLoad || kind == FlightKind::kFlatStore; }
 bool is_vector_load(FlightKind kind) { return kind == FlightKind::kLoad || kind == FlightKind::kFlatLoad; }
@@ -68,7 +69,7 @@ Footprint& InFlight::add_footprint() {
   return *footprints_.back();
 }
 
-/// Ends the flights for which `is_done` says so; it is asked in the order of their issue.
+/// Ends the flights for which `is_done` returns true; it is called in order of issue.
 template <class IsDone>
 void InFlight::land_if(IsDone is_done) {
   std::size_t num_flights = 0, num_footprints = 0, next_footprint = 0;
@@ -104,7 +105,7 @@ void InFlight::wait(WaitCounter counter, std::uint32_t count) {
   }
   std::uint32_t num_done = num_in_order > count ? num_in_order - count : 0;
   if (num_done == 0 && count > 0) return;
-  // Some accesses finish in any order: all that is sure is that none of them is left at 0.
+  // Some accesses finish in any order: only a count of 0 proves that they have finished.
   land_if([&](const Flight& flight) {
     if (!counts(counter, flight.kind)) return false;
     if (is_flat(flight.kind)) return flight.counters == 0;
@@ -118,7 +119,7 @@ void InFlight::wait_for_all() {
 }
 
 std::optional<RegisterRange> InFlight::find_pending(const Instruction& instruction) const {
-  // Vector loads write their results in order, except on gfx12: one may overwrite another's result without a wait.
+  // Vector loads write their results in order, except on gfx12, so one may overwrite another's result without a wait.
   const bool is_load = instruction.row->kind == Class::kGlobal && instruction.row->num_results > 0 &&
                        instruction.operands[0].is_vector() && !has_split_counters_;
   for (const RegisterRange& range : instruction.registers) {

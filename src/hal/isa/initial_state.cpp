@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sets the registers with which waves start.
 // Source: LLVM's "User Guide for AMDGPU Backend", "Initial Kernel Execution State".
 #include "hal/isa/initial_state.h"
 
@@ -7,7 +8,7 @@
 namespace millrace::isa {
 namespace {
 
-/// Sets scalar registers one after another.
+/// Sets consecutive scalar registers.
 class ScalarSetup {
  public:
   explicit ScalarSetup(Wave& wave) : wave_(wave) {}
@@ -51,8 +52,8 @@ void set_scalars(Wave& wave) {
   if (initial.has_group_info) setup.add(0, 1);
 }
 
-/// The thread ids: in GFX90A, GFX942 and from GFX11 on packed into v0, ten bits each; else in v0 to v2. Workgroups have
-/// one dim.
+/// The thread ids: on GFX90A, GFX942 and from GFX11 on packed into v0, ten bits each; otherwise in v0 to v2. Workgroups
+/// have one dim.
 void set_thread_ids(Wave& wave, std::uint64_t lanes) {
   LaneWords ids;
   for (std::uint32_t i = 0; i < wave.machine.num_lanes; ++i) ids.lanes[i] = wave.number * wave.machine.num_lanes + i;

@@ -5,7 +5,7 @@
 
 namespace millrace::isa {
 
-/// Adds the waves of a workgroup, with the registers that its kernel's descriptor asks for.
+/// Adds the waves of a workgroup, with the initial registers that its kernel's descriptor requests.
 void start_waves(Workgroup&);
 
 }  // namespace millrace::isa

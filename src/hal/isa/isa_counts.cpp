@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Adds and prints the counts of executed instructions.
 #include <fmt/format.h>
 
 #include "millrace/hal/isa_device.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The device "isa", which executes AMD GPU machine code in the host's memory and finds mistakes in it.
 #include "millrace/hal/isa_device.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Loads code objects for the isa device, after checking that their kernels match what the images describe.
 #include "hal/isa/isa_executable.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace millrace {
 namespace {
 
-/// Checks that the code is of the kernel that the image's info describes.
+/// Checks that the code matches the kernel in the image's info.
 Status check_code(const ExecutableImage& image, const MachineCodeKernel& code) {
   const KernelInfo& info = image.info;
   const auto check = [&](std::string_view what, std::uint64_t found, std::uint64_t expected) -> Status {
@@ -24,7 +25,7 @@ Status check_code(const ExecutableImage& image, const MachineCodeKernel& code) {
   };
   MILLRACE_TRY(check("bytes of arguments", code.argument_bytes, kernarg_bytes(info)));
   MILLRACE_TRY(check("threads in a workgroup", code.workgroup_size, info.workgroup_size));
-  if (code.workgroup_bytes != 0) {  // LLVM removes what decides nothing
+  if (code.workgroup_bytes != 0) {  // LLVM removes workgroup memory without effect
     MILLRACE_TRY(check("bytes of workgroup memory", code.workgroup_bytes, info.workgroup_bytes));
   }
   if (code.hidden_arguments.empty()) return {};
@@ -39,7 +40,7 @@ struct CodeObject {
   std::shared_ptr<const isa::Program> program;
 };
 
-/// A message about the object, which may be one about another of its kernels.
+/// A message about the object, which may concern another of its kernels.
 Status about_object(const ExecutableImage& image, const Status& status) {
   return {status.code(), fmt::format("code object of kernel '{}': {}", image.info.name, status.message())};
 }

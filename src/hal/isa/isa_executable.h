@@ -12,8 +12,8 @@ namespace millrace {
 
 class IsaExecutable final : public Executable {
  public:
-  /// Fails naming the kernel whose image is not linked, is not for `target`, needs more than it has, or disagrees with
-  /// its code. Images that share a code object have it decoded once.
+  /// Fails naming the kernel whose image is not linked, is not for `target`, needs more than the target has, or
+  /// disagrees with its code. A code object that several images share is decoded once.
   static Result<std::shared_ptr<IsaExecutable>> load(DeviceId device, const TargetSpec& target, MachineCodeDecoder,
                                                      std::span<const ExecutableImage> images);
 
@@ -26,7 +26,7 @@ class IsaExecutable final : public Executable {
  private:
   struct IsaKernel {
     KernelInfo info;
-    std::shared_ptr<const isa::Program> program;  // keeps `code`
+    std::shared_ptr<const isa::Program> program;  // keeps `code` alive
     const isa::Kernel* code;
   };
   IdVector<KernelIndex, IsaKernel> kernels_;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs dispatches on the isa device: passes bindings as buffers and arguments, and keeps the counts.
 #include "hal/isa/isa_recording.h"
 
 #include <fmt/format.h>

@@ -18,7 +18,7 @@ class IsaState {
 
   const IsaDeviceOptions& options() const { return options_; }
   void begin_submission();
-  /// The seed of the next dispatch: 0 if the device's is.
+  /// The seed of the next dispatch; 0 if the device's seed is 0.
   std::uint64_t next_seed();
   void add(IsaDispatch);
   std::vector<IsaDispatch> dispatches() const;
@@ -26,7 +26,7 @@ class IsaState {
  private:
   IsaDeviceOptions options_;
   mutable std::mutex mutex_;
-  std::uint64_t num_dispatches_ = 0;  // so far, of all submissions
+  std::uint64_t num_dispatches_ = 0;  // so far, in all submissions
   std::vector<IsaDispatch> dispatches_;
 };
 

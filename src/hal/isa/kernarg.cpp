@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lays out the argument segment of GPU kernels as a driver would.
 #include "hal/isa/kernarg.h"
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values whose bits may be undefined, and integer arithmetic on them. A formula that is written once, for plain words
-// and for known ones, is both what an instruction does and which bits of its result are undefined.
+// Values whose bits may be undefined, and integer arithmetic on them. A formula is written once for plain words and for
+// known ones: it computes both the result and which of its bits are undefined.
 // Source: Seward and Nethercote, "Using Valgrind to detect undefined value errors with bit-precision", USENIX 2005.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace millrace::isa {
 
-/// What is known of a lane's value. Where an undefined bit is changed, no bit changes that a result calls defined.
+/// A lane's value and which of its bits are undefined. Changing an undefined bit never changes a result's defined bits.
 template <class Bits>
 struct Known {
   Bits value = 0;
@@ -34,7 +34,7 @@ struct Known {
   }
   friend constexpr Known operator^(Known a, Known b) { return {a.value ^ b.value, a.undefined | b.undefined}; }
   friend constexpr Known operator~(Known a) { return {~a.value, a.undefined}; }
-  // An undefined bit spoils itself and the bits above it.
+  // An undefined bit makes itself and the bits above it undefined.
   friend constexpr Known operator+(Known a, Known b) { return {a.value + b.value, upwards(a.undefined | b.undefined)}; }
   friend constexpr Known operator-(Known a, Known b) { return {a.value - b.value, upwards(a.undefined | b.undefined)}; }
   friend constexpr Known operator*(Known a, Known b) { return {a.value * b.value, upwards(a.undefined | b.undefined)}; }
@@ -85,7 +85,7 @@ constexpr Known<std::uint64_t> widen_signed(Known<std::uint32_t> a) { return sig
 constexpr std::uint32_t narrow(std::uint64_t a) { return static_cast<std::uint32_t>(a); }
 constexpr Known<std::uint32_t> narrow(Known<std::uint64_t> a) { return {narrow(a.value), narrow(a.undefined)}; }
 
-/// Bit by bit: a where the mask is set, else b.
+/// Bit by bit: a where the mask is set, otherwise b.
 template <Word W>
 constexpr W choose(W mask, W a, W b) {
   return (mask & a) | (~mask & b);
@@ -105,7 +105,7 @@ template <Word W>
 constexpr W greater(W a, W b) {
   return std::max(a, b);
 }
-/// Where the undefined bits cannot decide which one it is, the result is as defined as that one.
+/// If the undefined bits cannot change which one is chosen, the result is as defined as that one.
 template <Word W>
 constexpr Known<W> lesser(Known<W> a, Known<W> b) {
   if (a.highest() <= b.lowest()) return a;
@@ -134,7 +134,7 @@ constexpr W greater_signed(W a, W b) {
   return flip_sign(greater(flip_sign(a), flip_sign(b)));
 }
 
-/// How many bits are set.
+/// The number of bits that are set.
 template <Word W>
 constexpr W count_bits(W a) {
   return static_cast<W>(std::popcount(a));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decodes DPP controls into one source lane per lane.
 // Source: RDNA 3 ISA, 7.7 "Data Parallel Processing"; Vega ISA, 13.3.9 "DPP". Rows have 16 lanes, banks four.
 #include "hal/isa/lane_control.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kRow = 16;
 
-/// The lane that lane `i` reads, or nothing where it lies outside of the row.
+/// The lane that lane `i` reads; empty if that is outside the row.
 using Source = std::optional<std::uint32_t> (*)(std::uint32_t i, std::uint32_t amount);
 
 std::optional<std::uint32_t> in_row(std::uint32_t i, std::int64_t place) {
@@ -37,7 +38,7 @@ constexpr Control kControls[] = {
     {"row_mirror", [](std::uint32_t i, std::uint32_t) { return in_row(i, 15 - i % kRow); }},
     {"row_half_mirror", [](std::uint32_t i, std::uint32_t) { return in_row(i, (i & 8) + 7 - i % 8); }}};
 
-/// The lanes of the rows, and of the banks in each row, that two masks of four bits leave on.
+/// The lanes that two 4-bit masks keep active: one for the rows, one for the banks in each row.
 std::uint64_t written_lanes_of(std::uint32_t row_mask, std::uint32_t bank_mask) {
   std::uint64_t lanes = 0;
   for (std::uint32_t i = 0; i < kMaxLanes; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions by which lanes read each other, or that know their lane's number.
+// Instructions with which lanes read each other, or that depend on their lane's number.
 // Source: RDNA 3 ISA, 16.8 (V_READFIRSTLANE_B32, V_PERMLANE64_B32, V_SWAP_B32) and 16.12 (the others); CDNA 4 ISA, 12.8
 // and 12.11.
 #include <bit>
@@ -13,7 +13,7 @@ namespace {
 
 std::uint64_t bit_of(std::uint32_t lane) { return std::uint64_t{1} << lane; }
 
-/// Reads a lane, on or off.
+/// Reads a lane, active or not.
 void read_lane(Wave& wave, const Instruction& instruction, std::uint32_t lane) {
   const Operand& source = instruction.source(0);
   std::uint64_t value = 0, undefined = 0;
@@ -24,7 +24,7 @@ void read_lane(Wave& wave, const Instruction& instruction, std::uint32_t lane) {
     value = wave.read_scalar(source);
     undefined = wave.undefined_bits(source);
   }
-  // Compilers read values of 16 bits out of lanes whose other halves they never wrote.
+  // Compilers read 16-bit values from lanes whose other halves were never written.
   if (static_cast<std::uint32_t>(undefined) == ~0u) wave.fail("undefined data reaches a scalar register", bit_of(lane));
   wave.write_scalar(instruction.result(), value, undefined);
 }
@@ -45,7 +45,7 @@ void read_chosen_lane(Wave& wave, const Instruction& instruction) {
   read_lane(wave, instruction, chosen_lane(wave, instruction.source(1)));
 }
 
-/// Writes a lane, on or off.
+/// Writes a lane, active or not.
 void write_lane(Wave& wave, const Instruction& instruction) {
   const std::uint32_t lane = chosen_lane(wave, instruction.source(1));
   const std::uint16_t result = instruction.result().first;
@@ -56,7 +56,7 @@ void write_lane(Wave& wave, const Instruction& instruction) {
   wave.set_undefined(result, bit_of(lane), undefined);
 }
 
-/// Gives each lane that is on the first source's value in the lane that `source_of` says.
+/// Gives each active lane the first source's value in the lane `source_of(lane)`.
 void permute_lanes(Wave& wave, const Instruction& instruction, bool fetches_inactive, auto source_of) {
   Lanes<std::uint32_t> before, undefined_before, results, undefined;
   fetch(wave, instruction, 0, before);
@@ -70,11 +70,11 @@ void permute_lanes(Wave& wave, const Instruction& instruction, bool fetches_inac
     if (!is_defined) undefined.values[lane] = undefined_before.values[source];
     if ((exec & bit_of(source)) == 0) from_off |= exec & bit_of(lane);
   }
-  if (from_off != 0 && !fetches_inactive) wave.fail("takes the value of a lane that is off", from_off);
+  if (from_off != 0 && !fetches_inactive) wave.fail("takes the value of an inactive lane", from_off);
   commit(wave, instruction, results, is_defined ? nullptr : &undefined);
 }
 
-/// Any order of the lanes of a row of 16 (kXor 0), or of the row next to it (kXor 16): four bits per lane.
+/// Any order of the lanes of a row of 16 (kXor 0), or of the adjacent row (kXor 16): four bits per lane.
 template <std::uint32_t kXor>
 void permute_row(Wave& wave, const Instruction& instruction) {
   const Operand& low = instruction.source(1);
@@ -86,19 +86,19 @@ void permute_row(Wave& wave, const Instruction& instruction) {
   });
 }
 
-/// op_sel's first bit is "fetch inactive", its second "bound control": what a lane gets that reads one that is off.
-/// That is called a mistake here, whatever the second bit says.
+/// op_sel's first bit is "fetch inactive", its second "bound control": what a lane gets if it reads an inactive one.
+/// Reading an inactive lane is a mistake here, whatever the second bit says.
 Status adapt_permute_row(const InstructionText& text, const Machine& machine, Instruction& instruction) {
   MILLRACE_TRY(decode_operands(text, machine, instruction));
   for (const ModifierText& modifier : text.modifiers) {
-    if (modifier.name != "op_sel") return unimplemented("a permutation with another modifier than op_sel");
+    if (modifier.name != "op_sel") return unimplemented("a permutation with a modifier other than op_sel");
     MILLRACE_TRY_ASSIGN(const std::vector<std::uint32_t> digits, parse_list(modifier.value));
     instruction.immediate = digits[0];
   }
   return {};
 }
 
-/// Exchanges the halves of a wave of 64. Nothing happens in one of 32.
+/// Exchanges the halves of a wave of 64. In a wave of 32, does nothing.
 void exchange_halves(Wave& wave, const Instruction& instruction) {
   if (wave.machine.num_lanes == 32) return;
   permute_lanes(wave, instruction, false, [](std::uint32_t lane) { return lane ^ 32; });
@@ -119,8 +119,8 @@ void swap_registers(Wave& wave, const Instruction& instruction) {
   wave.set_undefined(b, exec, undefined_a);
 }
 
-/// How many of a mask's bits stand for lanes below each lane, plus a number. The mask has 32 bits, for lanes from
-/// kFirst.
+/// The number of set mask bits that stand for lanes below each lane, plus an operand. The mask has 32 bits, for lanes
+/// from kFirst on.
 template <std::uint32_t kFirst>
 void count_lanes_below(Wave& wave, const Instruction& instruction) {
   Lanes<std::uint32_t> masks, sums, undefined_masks, undefined_sums;

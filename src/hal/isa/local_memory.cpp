@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Workgroup and private memory of the isa device, all of which is undefined when a workgroup starts.
 #include "hal/isa/local_memory.h"
 
 #include <algorithm>

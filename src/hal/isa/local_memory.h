@@ -10,24 +10,24 @@
 
 namespace millrace::isa {
 
-/// The group segment (LDS) and the private segments of a workgroup. Behind the bytes stand as many that say which of
-/// their bits are undefined, where mistakes are looked for.
+/// The group segment (LDS) and the private segments of a workgroup. If mistakes are looked for, the bytes are followed
+/// by as many that mark the undefined bits.
 class LocalMemory {
  public:
   LocalMemory(const Kernel&, const Launch&);
 
-  /// The memory belongs to another workgroup from now on.
+  /// From now on, the memory belongs to another workgroup.
   void begin_group();
-  /// All waves stand at a barrier, which opens: what they did before it is ordered before what follows.
+  /// All waves have reached a barrier, which opens: accesses before it are ordered before those after it.
   void open_barrier() { ++phase_; }
-  /// Barriers and workgroups so far.
+  /// The number of barriers and workgroups so far.
   std::uint32_t phase() const { return phase_; }
 
   std::byte* group_segment() { return group_bytes_.data(); }
   std::uint64_t group_size() const { return group_size_; }
-  /// Those of all threads, one after another.
+  /// The private segments of all threads, one after another.
   std::byte* private_segments();
-  std::uint64_t private_size() const { return private_size_; }  // of one thread
+  std::uint64_t private_size() const { return private_size_; }  // per thread
   std::uint64_t all_private_size() const { return private_size_ * num_threads_; }
   MemoryHistory* history() { return history_ ? &*history_ : nullptr; }
 

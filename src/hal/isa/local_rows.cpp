@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DS instructions: the group segment.
+// DS instructions that access the group segment.
 // Source: RDNA 3 ISA, 12.5 "Data Share Indexed and Atomic Access" and 16.15 "LDS & GDS"; CDNA 4 ISA, 12.12 "LDS".
 #include <fmt/format.h>
 
@@ -231,7 +231,7 @@ constexpr Row kRows[] = {
     returning<u32, kXor>("ds_xor_rtn_b32"),
     returning<u32, kSwap>("ds_wrxchg_rtn_b32"),
     returning<u32, kSwap>("ds_storexchg_rtn_b32"),
-    // GFX11 has swapped the operands: the new value comes first.
+    // GFX11 swaps the operands: the new value comes first.
     with_two_data(atomic<u32, kCompareFirst>("ds_cmpst_b32")),
     with_two_data(returning<u32, kCompareFirst>("ds_cmpst_rtn_b32")),
     with_two_data(atomic<u32, kCompareSecond>("ds_cmpstore_b32")),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DS instructions that move values between lanes and touch no memory. They count and finish as others of LDS do.
+// DS instructions that move values between lanes and touch no memory. They are counted, and finish, like other LDS
+// ones.
 // Source: RDNA 3 ISA, 12.5.2 "LDS Lane-permute Ops" and 16.15 "LDS & GDS"; CDNA 4 ISA, 12.12 "LDS"; LLVM's "Syntax of
 // AMDGPU Instruction Modifiers", "swizzle".
 #include <fmt/format.h>
@@ -31,7 +32,7 @@ void shuffle(Wave& wave, const Instruction& instruction, const Operand& data, F 
     values.lanes[i] = before[from];
     if (!is_defined) undefined.lanes[i] = wave.undefined_vectors[data.first].lanes[from];
   }
-  if (wave.finds_mistakes() && from_off != 0) return wave.fail("takes the value of a lane that is off", from_off);
+  if (wave.finds_mistakes() && from_off != 0) return wave.fail("takes the value of an inactive lane", from_off);
   const Operand& result = instruction.operands[kResult];
   auto& lanes = wave.vectors[result.first].lanes;
   for (std::uint32_t i = 0; i < wave.machine.num_lanes; ++i) {
@@ -58,8 +59,8 @@ bool check_lanes_defined(Wave& wave, const Operand& operand) {
   return false;
 }
 
-/// In waves of 64 lanes, GFX10 and GFX11 move values within each half. (The manual's pseudocode has the lower half's
-/// lanes for both; Mesa's compiler, which has to work around it, counts from each half's first.)
+/// In waves of 64 lanes, GFX10 and GFX11 move values within each half. (In the manual's pseudocode, both halves use the
+/// lower half's lanes; Mesa's compiler, which has to work around it, counts from each half's first lane.)
 std::uint32_t num_reachable(const Machine& machine) {
   return machine.major == 10 || machine.major == 11 ? 32 : machine.num_lanes;
 }
@@ -99,7 +100,7 @@ void run_permute(Wave& wave, const Instruction& instruction) {
   shuffle(wave, instruction, instruction.operands[kData], [&](std::uint32_t i) { return senders[i]; });
 }
 
-/// `immediate` is the offset: bit 15 chooses between four lanes and masks of 32.
+/// `immediate` is the offset: bit 15 chooses between groups of four lanes and masks within 32 lanes.
 void run_swizzle(Wave& wave, const Instruction& instruction) {
   const auto offset = static_cast<std::uint32_t>(instruction.immediate);
   shuffle(wave, instruction, instruction.operands[kAddress], [&](std::uint32_t i) {
@@ -118,7 +119,7 @@ Status adapt_shuffle(const InstructionText& text, const Machine& machine, Instru
   }
   for (std::size_t i = 0; i < num_expected; ++i) {
     MILLRACE_TRY(decode_memory_operand(text.operands[i], row.types[i], machine, i, instruction));
-    if (!instruction.operands[i].is_vector()) return unimplemented("an operand is no vector register");
+    if (!instruction.operands[i].is_vector()) return unimplemented("an operand is not a vector register");
   }
   return {};
 }
@@ -138,7 +139,7 @@ Result<std::uint32_t> swizzle_offset(std::string_view text) {
   const std::size_t comma = std::min(text.find(','), text.size());
   const std::string_view mode = text.substr(0, comma);
   const std::string_view rest = text.substr(std::min(comma + 1, text.size()));
-  if (mode == "BITMASK_PERM") {  // a character per bit of the lane, the highest first, in quotes
+  if (mode == "BITMASK_PERM") {  // one character per bit of the lane number, highest first, in quotes
     if (rest.size() != 7) return not_modelled();
     std::uint32_t masks[3] = {};
     for (std::uint32_t i = 0; i < 5; ++i) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Derives from a processor's name how it differs from others.
 #include "hal/isa/machine.h"
 
 #include <fmt/format.h>

@@ -9,17 +9,17 @@
 
 namespace millrace::isa {
 
-/// The facts by which processors differ in what their instructions do.
+/// The facts about a processor that change what its instructions do.
 struct Machine {
   std::string gfx = {};
   std::uint32_t major = 0;          // 9, 10, 11, 12: the generation of the instruction set
   std::uint32_t num_lanes = 0;      // of a wave: 32 or 64
-  bool has_accumulators = false;    // gfx90a, gfx942: AGPRs, behind the VGPRs
-  bool has_aligned_pairs = false;   // gfx90a, gfx942: a vector operand of 64 bits or more begins at an even register
+  bool has_accumulators = false;    // gfx90a, gfx942: AGPRs, after the VGPRs
+  bool has_aligned_pairs = false;   // gfx90a, gfx942: vector operands of 64 or more bits begin at even registers
   bool has_store_counter = false;   // stores count apart from loads: from gfx10 on
-  bool has_split_counters = false;  // gfx12: a counter each for loads, stores, LDS and scalar loads
+  bool has_split_counters = false;  // gfx12: separate counters for loads, stores, LDS and scalar loads
 
-  /// The bits of EXEC, and of any other mask of lanes, that mean something.
+  /// The bits that have a meaning in EXEC and in any other mask of lanes.
   std::uint64_t all_lanes() const { return num_lanes == 64 ? ~std::uint64_t{0} : 0xffff'ffffu; }
 };
 

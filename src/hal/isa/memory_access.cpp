@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds where the lanes of a memory instruction access memory, and checks bounds, alignment, definedness and races.
 #include "hal/isa/memory_access.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace millrace::isa {
 namespace {
 
 bool is_local(const Instruction& instruction) { return instruction.row->kind == Class::kLocal; }
-/// Scalar loads go to global memory alone.
+/// Scalar loads only access global memory.
 Segment segment_of(const Instruction& instruction) {
   const bool is_scalar = instruction.row->kind == Class::kScalarLoad;
   return is_scalar ? Segment::kGlobal : static_cast<Segment>(instruction.immediate);
@@ -80,9 +81,9 @@ bool find_global(Wave& wave, const Instruction& instruction, std::int64_t offset
   return false;
 }
 
-/// The lanes whose offsets in a memory of `size` bytes lie outside.
+/// The lanes whose offsets are outside a memory of `size` bytes.
 std::uint64_t find_outside(const Places& places, std::uint32_t num_lanes, std::uint32_t num_bytes, std::uint64_t size) {
-  // The top bit says whether one lies beyond: SSE2 subtracts numbers of 64 bits, and does not compare them.
+  // The top bit says whether a lane is beyond: SSE2 can subtract 64-bit numbers, but not compare them.
   std::uint64_t beyond = size - num_bytes;
   for_all_lanes(num_lanes, [&](std::size_t i) { beyond |= size - num_bytes - places.addresses.values[i]; });
   if (beyond >> 63 == 0) return 0;
@@ -115,7 +116,7 @@ bool find_local(Wave& wave, const Instruction& instruction, std::int64_t offset,
   return fail_outside(wave, places, num_bytes, kind, outside, "the workgroup's memory", memory.group_size());
 }
 
-/// Each lane has a segment of its own, which begins at address 0.
+/// Each lane has its own segment, which begins at address 0.
 bool find_private(Wave& wave, const Instruction& instruction, std::int64_t offset, std::uint32_t num_bytes,
                   AccessKind kind, Places& places) {
   LocalMemory& memory = wave.group.local;
@@ -135,7 +136,7 @@ bool find_private(Wave& wave, const Instruction& instruction, std::int64_t offse
 }
 
 /// LLVM asks AMDHSA for "unaligned-access-mode", and all processors here have "unaligned-ds-access": loads and stores
-/// may lie anywhere, atomics may not.
+/// may have any address, atomics may not.
 bool check_aligned(Wave& wave, std::uint32_t num_bytes, AccessKind kind, const Places& places) {
   if (kind != AccessKind::kAtomic) return true;
   std::uint64_t misaligned = 0;
@@ -143,7 +144,8 @@ bool check_aligned(Wave& wave, std::uint32_t num_bytes, AccessKind kind, const P
     if (places.addresses.values[lane] % num_bytes != 0) misaligned |= std::uint64_t{1} << lane;
   });
   if (misaligned == 0) return true;
-  wave.fail(fmt::format("updates {} bytes at an address that is no multiple of {}", num_bytes, num_bytes), misaligned);
+  wave.fail(fmt::format("updates {} bytes at an address that is not a multiple of {}", num_bytes, num_bytes),
+            misaligned);
   return false;
 }
 
@@ -153,7 +155,7 @@ MemoryHistory* history_at(Wave& wave, const Instruction& instruction, std::uint6
   return wave.group.dispatch.global.find_history(address);
 }
 
-/// Each workgroup has a group segment of its own, whose phases go on from those of the workgroup before it.
+/// Each workgroup has its own group segment, whose phases continue those of the workgroup before it.
 WaveAccess access_of(const Wave& wave, std::uint32_t instruction, bool is_local) {
   return {.group = is_local ? 0 : wave.group.number,
           .wave = wave.number,
@@ -180,7 +182,7 @@ RegisterRange result_of(const Instruction& instruction) {
   return result.is_vector() ? RegisterRange{true, result.first, result.count} : RegisterRange{};
 }
 
-/// LDS counts apart; accesses with a result as loads; FLAT in both.
+/// LDS counts separately; accesses with a result count as loads; FLAT counts as both.
 FlightKind flight_of(const Instruction& instruction) {
   if (is_local(instruction)) return FlightKind::kLocal;
   const bool has_result = instruction.operands[kResult].is_vector();
@@ -239,7 +241,7 @@ bool check_order(Wave& wave, const Instruction& instruction, std::uint32_t num_b
   std::uint64_t racing = 0, address = 0, last_loaded = UINT64_MAX;
   for_lanes(places.lanes, [&](std::uint32_t lane) {
     const std::uint64_t place = places.addresses.values[lane];
-    // Neighbours often load one place together.
+    // Adjacent lanes often load the same place.
     if (kind == AccessKind::kLoad && std::exchange(last_loaded, place) == place) return;
     MemoryHistory* history = history_at(wave, instruction, place);
     if (history == nullptr) return;
@@ -302,8 +304,8 @@ void count_bytes(IsaCounts& counts, bool is_local, AccessKind kind, std::uint64_
   if (kind != AccessKind::kLoad) (is_local ? counts.local_bytes_written : counts.global_bytes_written) += num_bytes;
 }
 
-/// Whether the lanes access consecutive words, all of them: no two of a bank's words are then further apart than they
-/// must be.
+/// Whether all lanes are active and access consecutive words: no two words of a bank are then further apart than
+/// necessary.
 bool is_one_stretch(const Places& places, std::uint32_t num_bytes, std::uint32_t num_lanes) {
   const std::uint64_t first = places.addresses.values[0];
   const bool is_full = places.lanes == (num_lanes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << num_lanes) - 1);
@@ -341,7 +343,7 @@ void finish_scalar_load(Wave& wave, const Instruction& instruction, std::uint64_
 
 namespace {
 
-/// Adds an access to the phase that has begun as well.
+/// Adds the access to the phase that has begun, too.
 void repeat_access(const Wave& wave, const Footprint& footprint) {
   const WaveAccess access = access_of(wave, footprint.instruction, footprint.is_local);
   for_lanes(footprint.lanes, [&](std::uint32_t lane) {
@@ -357,7 +359,7 @@ void repeat_access(const Wave& wave, const Footprint& footprint) {
 
 void pass_barrier(Workgroup& group) {
   group.local.open_barrier();
-  // A barrier does not wait for what is in flight: it may happen on either side.
+  // A barrier does not wait for accesses in flight: they may happen on either side.
   for (Wave& wave : group.waves) {
     for (const auto& footprint : wave.in_flight.footprints()) repeat_access(wave, *footprint);
     for (const Footprint& footprint : wave.passing_barrier) repeat_access(wave, footprint);
@@ -367,7 +369,7 @@ void pass_barrier(Workgroup& group) {
 
 Status decode_memory_modifiers(const InstructionText& text, Instruction& instruction) {
   for (const ModifierText& modifier : text.modifiers) {
-    // How results are cached decides nothing here: accesses are done at once.
+    // Cache controls have no effect here: accesses are done at once.
     static constexpr std::string_view kOfCaches[] = {"glc", "slc", "dlc", "sc0", "sc1", "nt", "th", "scope"};
     if (std::ranges::find(kOfCaches, modifier.name) != std::end(kOfCaches)) continue;
     const bool is_first = modifier.name == "offset" || modifier.name == "offset0";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who touched a place of memory, to tell whether the next access races with it.
+// Who touched a place of memory, to decide whether the next access races with it.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 
 namespace millrace::isa {
 
-/// A wave at an instruction.
+/// An execution of an instruction by a wave.
 struct WaveAccess {
   static constexpr std::uint32_t kNobody = UINT32_MAX;
   std::uint32_t group = 0;
   std::uint32_t wave = kNobody;
-  std::uint32_t phase = 0;    // barriers that its workgroup has passed
-  std::uint32_t address = 0;  // of the instruction, from the kernel's entry
-  std::uint32_t serial = 0;   // of the execution of the instruction
+  std::uint32_t phase = 0;    // the number of barriers that its workgroup has passed
+  std::uint32_t address = 0;  // the instruction's, from the kernel's entry
+  std::uint32_t serial = 0;   // the number of this execution
 
   bool is_somebody() const { return wave != kNobody; }
   /// Barriers order the waves of a workgroup. Nothing orders workgroups.
@@ -31,8 +31,8 @@ struct WaveAccess {
   }
 };
 
-/// The accesses to a granule of memory that are needed to tell whether the next one races. Two readers, and two atomic
-/// updaters, are enough: at least one of two differs from the next wave.
+/// The accesses to a granule of memory that decide whether the next one races. Two readers, and two atomic updaters,
+/// are enough: at least one of the two differs from the next wave.
 class WaveHistory {
  public:
   struct Race {
@@ -40,7 +40,7 @@ class WaveHistory {
     AccessKind kind = AccessKind::kLoad;
   };
 
-  /// Adds an access. Returns an earlier one with which it races, if any.
+  /// Adds an access. Returns an earlier access with which it races, if any.
   std::optional<Race> add(AccessKind kind, const WaveAccess& me) {
     if (add_of_owner(kind, me)) return std::nullopt;
     if (is_repeated_load(kind, me)) return std::nullopt;
@@ -56,7 +56,7 @@ class WaveHistory {
     return race;
   }
 
-  /// Adds an access where nobody else has any in this phase, which is mostly so. False: somebody may.
+  /// Adds an access if nobody else has any in this phase, which is the usual case. Returns false if somebody may.
   bool add_of_owner(AccessKind kind, const WaveAccess& me) {
     if (owner_.wave != me.wave || owner_.phase != me.phase || owner_.group != me.group) return false;
     (kind == AccessKind::kStore ? stored_ : kind == AccessKind::kLoad ? loaded_[0] : updated_[0]) = me;
@@ -73,7 +73,7 @@ class WaveHistory {
   bool is_stored_by(const WaveAccess& me) const { return stored_.is_somebody() && stored_.serial == me.serial; }
 
  private:
-  /// Whether the access before was a load of the same wave in the same phase: another one tells nothing new.
+  /// Whether the previous access was a load of the same wave in the same phase, so that another one adds nothing.
   bool is_repeated_load(AccessKind kind, const WaveAccess& me) const {
     return kind == AccessKind::kLoad && last_loader_ == me.wave && last_phase_ == me.phase && last_group_ == me.group;
   }
@@ -86,7 +86,7 @@ class WaveHistory {
     return race ? race : find(b, kind, me);
   }
   static void remember(WaveAccess (&two)[2], const WaveAccess& me) {
-    // A barrier stands between earlier accesses of this workgroup and all that follows.
+    // A barrier separates earlier accesses of this workgroup from everything that follows.
     if (two[0].is_somebody() && two[0].group == me.group && two[0].phase != me.phase) {
       two[0] = two[1].is_unordered_with(me) ? two[1] : WaveAccess{};
       two[1] = {};
@@ -99,7 +99,7 @@ class WaveHistory {
   }
 
   static constexpr std::uint32_t kShared = WaveAccess::kNobody - 1;
-  WaveAccess owner_;  // all accesses are of this wave, in one phase; or kShared
+  WaveAccess owner_;  // the one wave that made all accesses, in one phase; or kShared
   std::uint32_t phase_ = 0;
   std::uint32_t last_loader_ = WaveAccess::kNobody, last_phase_ = 0, last_group_ = 0;
   WaveAccess stored_;
@@ -107,11 +107,10 @@ class WaveHistory {
   WaveAccess updated_[2];
 };
 
-/// The histories of a stretch of memory, made when they are touched.
+/// The histories of a stretch of memory, created when they are first touched.
 class MemoryHistory {
  public:
-  /// `granule_bytes`: a power of two. `forgets`: whether barriers order all accesses there are, as those of a group
-  /// segment.
+  /// `granule_bytes` is a power of two. `forgets`: whether barriers order all accesses, as in a group segment.
   MemoryHistory(std::uint64_t begin, std::uint64_t end, std::uint32_t granule_bytes, bool forgets)
       : begin_(begin),
         forgets_(forgets),
@@ -120,8 +119,8 @@ class MemoryHistory {
 
   std::uint64_t begin() const { return begin_; }
 
-  /// Adds an access to `num_bytes` from `address` on. Sets the bits of `overlap`, by byte, that another lane of the
-  /// same execution stored as well.
+  /// Adds an access to `num_bytes` from `address` on. Sets the bits of `overlap`, one per byte, that another lane of
+  /// the same execution also stored.
   std::optional<WaveHistory::Race> add(std::uint64_t address, std::uint32_t num_bytes, AccessKind kind,
                                        const WaveAccess& me, std::uint32_t& overlap) {
     const std::uint64_t first = address - begin_, end = first + num_bytes;
@@ -151,11 +150,11 @@ class MemoryHistory {
   static constexpr std::uint64_t kChunk = std::uint64_t{1} << kChunkShift;  // granules
   struct Chunk {
     std::unique_ptr<WaveHistory[]> histories;
-    int shift = 0;  // of the bytes that each history is of: those of a granule, or one
+    int shift = 0;  // log2 of the bytes per history: those of a granule, or one
   };
 
-  /// Makes the chunk's histories. From the first access on that ends within a granule, there is one for each byte; it
-  /// knows what its granule did.
+  /// Makes the chunk's histories. After the first access that ends within a granule, there is one history per byte,
+  /// each a copy of its granule's.
   void prepare(Chunk& chunk, std::uint64_t ends) {
     if (chunk.histories == nullptr) {
       chunk.histories = std::make_unique<WaveHistory[]>(kChunk);

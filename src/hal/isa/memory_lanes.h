@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handlers of vector memory instructions: loads, stores and atomics, whichever memory they go to.
+// Handlers of vector memory instructions: loads, stores and atomics, whatever memory they access.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace millrace::isa {
 
-/// What stands in memory for a register, or for several.
+/// The format in memory of one register or several.
 struct Format {
   std::uint8_t num_bytes = 4;
   bool is_signed = false;    // a byte or half that is sign-extended
@@ -103,7 +103,7 @@ void write_overlapping(Wave& wave, const Instruction& instruction, const Places&
   if (differing != 0) fail_overlap(wave, instruction, kFormat.num_bytes, places, differing);
 }
 
-/// Writes a load's result, and what of it is undefined.
+/// Writes a load's result and its undefined bits.
 template <Format kFormat>
 void load_words(Wave& wave, const Places& places, std::uint32_t first_register) {
   read_lanes<kFormat>(wave, places, places.base, &wave.vectors[first_register]);
@@ -165,7 +165,7 @@ void run_store(Wave& wave, const Instruction& instruction) {
   finish_access(wave, instruction, kFormat.num_bytes, AccessKind::kStore, places);
 }
 
-/// What an atomic does to memory, of its old value and its operands.
+/// Applies an atomic to memory: computes the new value from the old one and the operands.
 template <class T, auto kOp>
 void run_atomic(Wave& wave, const Instruction& instruction) {
   constexpr Format kFormat{.num_bytes = sizeof(T)};
@@ -175,14 +175,14 @@ void run_atomic(Wave& wave, const Instruction& instruction) {
   Places places;
   if (!find_places(wave, instruction, instruction.modifiers.offset, sizeof(T), AccessKind::kAtomic, places)) return;
   if (wave.finds_mistakes()) {
-    Places defined;  // an atomic's data must be defined wherever it goes
+    Places defined;  // an atomic's data must be defined in any memory
     defined.lanes = places.lanes;
     if (!check_stored_bits(wave, data, ~0u, defined)) return;
     if (second.is_vector() && !check_stored_bits(wave, second, ~0u, defined)) return;
     if (!check_order(wave, instruction, sizeof(T), AccessKind::kAtomic, places)) return;
   }
   LaneWords old[kWords], undefined[kWords];
-  // Compare-and-swap has its comparand behind its data, or in an operand of its own.
+  // Compare-and-swap has its comparand after its data, or in a separate operand.
   const std::uint32_t second_register = second.is_vector() ? second.first : data.first + data.count - kWords;
   bool any_undefined = false;
   for_active(wave, places.lanes, [&](std::uint32_t lane) {
@@ -227,7 +227,7 @@ inline constexpr auto kAnd = [](auto old, auto data, auto) { return static_cast<
 inline constexpr auto kOr = [](auto old, auto data, auto) { return static_cast<decltype(old)>(old | data); };
 inline constexpr auto kXor = [](auto old, auto data, auto) { return static_cast<decltype(old)>(old ^ data); };
 inline constexpr auto kSwap = [](auto, auto data, auto) { return data; };
-/// Counts up to the data, then from 0; down to 0, then from the data.
+/// Counts up to the data, then restarts at 0; down to 0, then restarts at the data.
 inline constexpr auto kIncrement = [](auto old, auto data, auto) {
   return static_cast<decltype(old)>(old >= data ? 0 : old + 1);
 };

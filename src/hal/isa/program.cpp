@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Loads a code object into memory and decodes its kernels, once per object.
 #include "hal/isa/program.h"
 
 #include <algorithm>
@@ -34,19 +35,19 @@ InitialState read_descriptor(const std::array<std::byte, 64>& descriptor, const 
           .num_thread_ids = (rsrc2 >> 11 & 3) + 1,
           .num_user_scalars = rsrc2 >> 1 & 31,
           .mode = rsrc1 >> 12 & 0xff,
-          // From GFX12 on, DX10_CLAMP is always on and IEEE is gone; their bits mean something else.
+          // From GFX12 on, DX10_CLAMP is always on and IEEE does not exist; their bits have other meanings.
           .clamps_nan_to_zero = machine.major >= 12 || has(rsrc1, 21),
           .is_ieee = machine.major < 12 && has(rsrc1, 23)};
 }
 
-/// Fails for what the kernel asks of a driver and does not get here.
+/// Fails if the kernel needs something from a driver that it does not get here.
 Status check_kernel(const MachineCodeKernel& kernel) {
   const std::uint32_t properties = word_at(kernel.descriptor, 56), rsrc2 = word_at(kernel.descriptor, 52);
   if (!kernel.hidden_arguments.empty()) {
     return unimplemented(fmt::format("its hidden argument '{}' is not modelled", kernel.hidden_arguments.front()));
   }
   if (kernel.instructions.empty()) return data_loss("it has no instructions");
-  // The dispatch packet, the queue and its ids are a driver's.
+  // Only a driver has the dispatch packet, the queue and its ids.
   if ((properties & 0b1'0110) != 0) return unimplemented("it reads the dispatch packet, which is not modelled");
   if ((rsrc2 >> 11 & 3) != 0 && (kernel.workgroup_size == 0)) return data_loss("a workgroup of no thread");
   return {};
@@ -77,7 +78,7 @@ class LoadedProgram final : public Program {
     for (const MachineCodeSegment& segment : code.segments) {
       if (segment.address > kMaxBytes || segment.memory_bytes > kMaxBytes ||
           segment.bytes.size() > segment.memory_bytes) {
-        return data_loss("code object: a segment lies outside of the first 2 GiB");
+        return data_loss("code object: a segment is outside the first 2 GiB");
       }
       end = std::max(end, segment.address + segment.memory_bytes);
     }
@@ -88,7 +89,7 @@ class LoadedProgram final : public Program {
     }
     for (const MachineCodeRelocation& relocation : code.relocations) {
       if (end < sizeof(std::uint64_t) || relocation.address > end - sizeof(std::uint64_t)) {
-        return data_loss(fmt::format("code object: a relocation at {:#x} lies outside", relocation.address));
+        return data_loss(fmt::format("code object: a relocation at {:#x} is outside the object", relocation.address));
       }
       const std::uint64_t target = base() + relocation.target;
       std::memcpy(bytes + relocation.address, &target, sizeof(target));
@@ -115,7 +116,7 @@ class LoadedProgram final : public Program {
   }
 
   static Status decode(const MachineCodeKernel& from, Kernel& kernel) {
-    std::unordered_map<std::uint64_t, std::uint32_t> number_of;  // by address
+    std::unordered_map<std::uint64_t, std::uint32_t> number_of;  // keyed by address
     kernel.num_vector_registers = 1;
     for (const MachineCodeInstruction& code : from.instructions) {
       MILLRACE_TRY_ASSIGN(Instruction instruction, decode_instruction(code, from.entry, kernel.machine));

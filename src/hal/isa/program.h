@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A code object in memory, and its kernels as arrays of decoded instructions.
+// A code object in memory, with its kernels as arrays of decoded instructions.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace millrace::isa {
 
-/// What a kernel's descriptor says of the registers that a wave starts with.
+/// The initial registers of a wave, as a kernel's descriptor requests them.
 /// Source: LLVM's "User Guide for AMDGPU Backend", "Kernel Descriptor" and "Initial Kernel Execution State".
 struct InitialState {
   bool has_private_segment_buffer = false, has_dispatch_pointer = false, has_queue_pointer = false;
@@ -20,9 +20,9 @@ struct InitialState {
   bool has_private_segment_size = false;
   bool has_group_id[3] = {};  // x, y, z
   bool has_group_info = false;
-  std::uint32_t num_thread_ids = 1;  // of x, y and z that are given
+  std::uint32_t num_thread_ids = 1;  // how many of x, y and z are given
   std::uint32_t num_user_scalars = 0;
-  std::uint32_t mode = 0;  // FP_ROUND and FP_DENORM as in MODE's bits 0 to 7
+  std::uint32_t mode = 0;  // MODE's bits 0 to 7: FP_ROUND and FP_DENORM
   bool clamps_nan_to_zero = false, is_ieee = false;
 };
 
@@ -31,10 +31,10 @@ struct Kernel {
   Machine machine = {};
   std::vector<Instruction> instructions = {};
   InitialState initial = {};
-  std::uint64_t entry_address = 0;  // of the first instruction, in this process
+  std::uint64_t entry_address = 0;  // the first instruction, in this process
   std::uint64_t argument_bytes = 0, workgroup_bytes = 0, private_bytes = 0;
   std::uint32_t workgroup_size = 0;
-  std::uint32_t num_vector_registers = 0;            // that a wave's file needs
+  std::uint32_t num_vector_registers = 0;            // in a wave's register file
   std::uint64_t image_address = 0, image_bytes = 0;  // the loaded object: readable memory
 };
 

@@ -58,7 +58,7 @@ void count(const Wave& wave, const Instruction& instruction, IsaCounts& counts) 
   }
 }
 
-/// Both instructions of a pair read before either writes.
+/// Both instructions of a pair read their sources before either writes.
 /// Source: RDNA 3 ISA, 7.6 "Dual Issue VALU".
 void run_pair(Wave& wave, const Instruction& first) {
   const Instruction& second = *first.second;
@@ -164,8 +164,8 @@ class GroupRunner {
     return resource_exhausted(std::string(status.message()));
   }
 
-  /// All waves stand at a barrier, or have ended. The hardware does not wait for those that have, which is called a
-  /// mistake here.
+  /// All waves have reached a barrier, or have ended. The hardware does not wait for ended waves; here that is a
+  /// mistake.
   Status open_barrier() {
     const auto at_barrier = std::ranges::find(group_.waves, WaveState::kAtBarrier, &Wave::state);
     const auto ended = std::ranges::find(group_.waves, WaveState::kEnded, &Wave::state);
@@ -192,13 +192,13 @@ class GroupRunner {
   std::uint64_t num_allowed_ = dispatch_.launch.max_wave_instructions;
 };
 
-/// The order in which workgroups run: that of their numbers, or with a seed a random one within each block of them. A
-/// dispatch may have more workgroups than an order of all would fit into memory.
+/// The order in which workgroups run: ascending, or with a seed a random order within each block of them. A complete
+/// random order of a large dispatch might not fit into memory.
 class GroupOrder {
  public:
   explicit GroupOrder(Dispatch& dispatch) : dispatch_(dispatch) {}
 
-  /// The number of the workgroup that runs as the `i`-th; to be asked one after another.
+  /// The number of the workgroup that runs as the `i`-th. Call it with consecutive `i`.
   std::uint32_t number_of(std::uint32_t i) {
     if (dispatch_.launch.seed == 0) return i;
     if (i % kBlock == 0) {

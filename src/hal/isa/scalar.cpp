@@ -11,7 +11,7 @@
 namespace millrace::isa {
 namespace {
 
-// Rules of undefinedness. A bit of a conjunction is known where one source's bit is a known 0.
+// Rules for undefined bits. A bit of a conjunction is defined if one source's bit is a defined 0.
 
 constexpr auto kAnd = [](auto a, auto b) {
   return (a.undefined & b.undefined) | (a.undefined & b.value) | (b.undefined & a.value);
@@ -26,7 +26,7 @@ constexpr auto kOrNot = [](auto a, auto b) {
   return (a.undefined & b.undefined) | (a.undefined & b.value) | (b.undefined & ~a.value);
 };
 constexpr auto kNotAnd = [](auto a, auto b) { return kAndNot(b, a); };
-/// A shift by a known amount moves the undefined bits too.
+/// A shift by a defined amount moves the undefined bits too.
 template <auto kShift>
 constexpr auto kShifted = [](auto a, auto amount) {
   using Bits = decltype(a.undefined);
@@ -57,8 +57,8 @@ WithScc<u32> subtract_signed(u32 a, u32 b) {
   return {difference, ((a ^ b) & (a ^ difference)) >> 31 != 0};
 }
 
-/// A field: the lower half of the descriptor is its offset (five or six bits), bits 16 to 22 are its width. The manuals
-/// do not say what a greater width than the value's gives; here it is all that there is.
+/// A bit field: the lower half of the descriptor is its offset (five or six bits), bits 16 to 22 are its width. The
+/// manuals do not define a width greater than the value's; here it gives all bits from the offset on.
 template <class T>
 T extract(T value, u32 field) {
   const u32 bits = 8 * sizeof(T), offset = field & (bits - 1), width = field >> 16 & 0x7f;
@@ -78,7 +78,7 @@ template <class T>
 i32 count_leading_zeros(T value) {
   return value == 0 ? -1 : std::countl_zero(value);
 }
-/// The leading bits that equal the sign, less than all of them.
+/// The number of leading bits that equal the sign; it is less than the number of all bits.
 template <class T>
 i32 count_leading_signs(T value) {
   const T flipped = value >> (8 * sizeof(T) - 1) != 0 ? static_cast<T>(~value) : value;
@@ -89,7 +89,7 @@ WithScc<u32> with_carry(u64 sum) { return {static_cast<u32>(sum), sum >> 32 != 0
 WithScc<u32> add_carry(u32 a, u32 b, bool carry) { return with_carry(u64{a} + b + carry); }
 WithScc<u32> subtract_borrow(u32 a, u32 b, bool borrow) { return with_carry(u64{a} - b - borrow); }
 
-/// Undefined bits behind the first one that is set do not matter: setting more bits never takes the count up.
+/// Undefined bits after the first set bit do not matter: setting more bits never increases the count.
 template <auto kCount>
 constexpr auto kToFirst = [](const auto& a) { return kCount(a.lowest()) == kCount(a.highest()) ? 0u : ~0u; };
 
@@ -101,7 +101,7 @@ T reverse_bits(T value) {
   return reversed;
 }
 
-/// Where the bits of the sources go.
+/// The undefined bits move like the bits of the sources.
 template <auto kMove>
 constexpr auto kMoved = [](const auto&... source) { return kMove(source.undefined...); };
 template <class T>
@@ -134,7 +134,7 @@ constexpr Row saveexec(const char* name) {
           .types = {kWords == 2 ? Type::kB64 : Type::kB32, kWords == 2 ? Type::kB64 : Type::kB32}};
 }
 
-/// A comparison with a constant of 16 bits, which is sign- or zero-extended.
+/// A comparison with a 16-bit constant, which is sign- or zero-extended.
 template <auto kOp, class T>
 constexpr Row compare_constant(const char* name) {
   return scalar<[](u32 a, u32 constant) {
@@ -152,7 +152,7 @@ constexpr Row compare_constant(const char* name) {
       scalar<[](u32 a, u32 b) { return (a op b); }>("s_cmp_" condition "_u32"),                 \
       compare_constant<[](i32 a, i32 b) { return (a op b); }, i32>("s_cmpk_" condition "_i32"), \
       compare_constant<[](u32 a, u32 b) { return (a op b); }, u32>("s_cmpk_" condition "_u32")
-// EXEC's old value is the result; the new one is `expression` of the source a and the old one, b.
+// EXEC's old value is the result; the new one is `expression` of the source a and the old value b.
 #define SAVEEXEC_ROWS(name, expression, rule)                                       \
   saveexec<[](u64 a, u64 b) { return expression; }, rule, 1>(name "_saveexec_b32"), \
       saveexec<[](u64 a, u64 b) { return expression; }, rule, 2>(name "_saveexec_b64")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a row of a scalar instruction from what it computes: a function of its sources' values.
+// Makes the row of a scalar instruction from a function of its sources' values.
 #pragma once
 
 #include <concepts>
@@ -9,14 +9,14 @@
 
 namespace millrace::isa {
 
-/// A result and the condition code that goes with it.
+/// A result and its condition code.
 template <class T>
 struct WithScc {
   T value;
   bool scc;
 };
 
-/// The old condition code, where an instruction reads it: its first parameter.
+/// The old condition code, as the first parameter of an operation that reads it.
 struct Scc {
   bool value;
 };
@@ -31,7 +31,7 @@ inline constexpr bool kTakesScc = false;
 template <class F, class R, class... A>
 inline constexpr bool kTakesScc<R (F::*)(Scc, A...) const> = true;
 
-/// The rule of what the condition code selects: the first source where it is set, else the second.
+/// The rule for selections by the condition code: the first source if it is set, otherwise the second.
 struct OfSelected {};
 inline constexpr OfSelected kOfSelected;
 
@@ -128,14 +128,14 @@ constexpr Row scalar_row(const char* name, std::index_sequence<I...>) {
 
 }  // namespace detail
 
-/// A scalar instruction. kOp returns the result, or WithScc, or, where the condition code is all that there is, bool.
+/// A scalar instruction. kOp returns the result, or WithScc, or, if the condition code is the only result, bool.
 template <auto kOp, auto kRule = kAnyToAll>
 constexpr Row scalar(const char* name) {
   using Sources = typename SignatureOf<kOp>::Sources;
   return detail::scalar_row<kOp, kRule>(name, std::make_index_sequence<std::tuple_size_v<Sources>>());
 }
 
-/// The same for an instruction of the form SOPK, which reads its result and a constant of 16 bits: "s_addk_i32 s0, 5".
+/// The same for an instruction of the form SOPK, which reads its result and a 16-bit constant: "s_addk_i32 s0, 5".
 template <auto kOp, auto kRule = kAnyToAll>
 constexpr Row accumulating_scalar(const char* name) {
   Row row = scalar<kOp, kRule>(name);

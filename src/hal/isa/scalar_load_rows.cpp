@@ -14,7 +14,7 @@ namespace {
 // Operands: the result, the base, and an offset in a register.
 constexpr std::size_t kScalarBase = 1, kScalarOffset = 2;
 
-/// `num_undefined`: the last bytes of the load, which lie behind the arguments.
+/// `num_undefined`: the number of bytes at the end of the load that are after the arguments.
 bool check_scalar_address(Wave& wave, const Instruction& instruction, std::uint64_t address,
                           std::uint32_t num_undefined) {
   const std::uint32_t num_bytes = instruction.row->access_bytes;
@@ -27,7 +27,7 @@ bool check_scalar_address(Wave& wave, const Instruction& instruction, std::uint6
   // The processor ignores the lowest bits.
   if (address % std::min(num_bytes, 4u) != 0) {
     wave.fail(
-        fmt::format("reads {} bytes at an address that is no multiple of {}", num_bytes, std::min(num_bytes, 4u)));
+        fmt::format("reads {} bytes at an address that is not a multiple of {}", num_bytes, std::min(num_bytes, 4u)));
     return false;
   }
   GlobalMemory& memory = wave.group.dispatch.global;
@@ -77,7 +77,7 @@ void run_scalar_load(Wave& wave, const Instruction& instruction) {
   finish_scalar_load(wave, instruction, address, num_bytes);
 }
 
-/// result, base, and an offset: a number, a register, or a register and "offset:".
+/// The operands: result, base, and an offset: a number, a register, or a register and "offset:".
 Status adapt_scalar_load(const InstructionText& text, const Machine& machine, Instruction& instruction) {
   if (text.operands.size() != 3) {
     return unimplemented(fmt::format("it has {} operands, expected 3", text.operands.size()));
@@ -87,10 +87,9 @@ Status adapt_scalar_load(const InstructionText& text, const Machine& machine, In
   MILLRACE_TRY(decode_memory_operand(text.operands[1], Type::kB64, machine, kScalarBase, instruction));
   const Operand& result = instruction.operands[0];
   if (!result.is_scalar() || !instruction.operands[kScalarBase].is_scalar()) {
-    return unimplemented("its result or base is no scalar register");
+    return unimplemented("its result or base is not a scalar register");
   }
-  if (result.first == kNull || result.first + result.count > kExec)
-    return unimplemented("its result goes nowhere, or to EXEC");
+  if (result.first == kNull || result.first + result.count > kExec) return unimplemented("its result is null or EXEC");
   MILLRACE_TRY(decode_memory_modifiers(text, instruction));
   if (const std::optional<std::int64_t> offset = parse_integer(text.operands[2])) {
     instruction.modifiers.offset = *offset;

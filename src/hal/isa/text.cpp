@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the text of machine instructions, as LLVM's disassembler writes it, into names, operands and modifiers.
 #include "hal/isa/text.h"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// Where the value of a modifier begins: a colon outside of brackets.
+/// The position at which a modifier's value begins: after a colon outside brackets.
 std::size_t find_colon(std::string_view token) {
   const std::size_t colon = token.find(':');
   const std::size_t bracket = token.find('[');
@@ -131,7 +132,7 @@ std::uint32_t num_words(Type type, std::uint32_t num_lanes) {
   }
 }
 
-/// The bits of a constant. An integer in hexadecimal is a literal of 32 bits: the upper half of an f64.
+/// The bits of a constant. A hexadecimal integer is a 32-bit literal: for an f64, its upper half.
 /// Source: RDNA 3 ISA, 7.2 "Operands" and 7.2.2.2 "Literal Expansion to 64 bits".
 std::optional<std::uint64_t> constant_bits(std::string_view text, Type type) {
   const bool is_literal = text.starts_with("0x");
@@ -148,7 +149,7 @@ std::optional<std::uint64_t> constant_bits(std::string_view text, Type type) {
   }
   const std::string copy(text);
   char* end = nullptr;
-  // The one constant that is printed short of its digits: 1 / (2 * pi).
+  // The one constant that is printed with too few digits: 1 / (2 * pi).
   const double value =
       copy == "0.15915494" || copy == "0.15915494309189532" ? 0.15915494309189532 : std::strtod(copy.c_str(), &end);
   if (end != nullptr && (end != copy.c_str() + copy.size() || copy.find('.') == copy.npos)) return std::nullopt;
@@ -215,7 +216,7 @@ Result<std::vector<std::uint32_t>> parse_list(std::string_view text) {
     }
     if (!numbers.empty()) return numbers;
   }
-  return unimplemented(fmt::format("'{}' is no list of numbers", text));
+  return unimplemented(fmt::format("'{}' is not a list of numbers", text));
 }
 
 Result<Operand> parse_operand(std::string_view text, Type type, std::uint32_t num_lanes) {

@@ -12,32 +12,32 @@
 
 namespace millrace::isa {
 
-/// A modifier behind the operands: "offset:16", "clamp", "quad_perm:[1,0,3,2]".
+/// A modifier after the operands: "offset:16", "clamp", "quad_perm:[1,0,3,2]".
 struct ModifierText {
   std::string_view name;
-  std::string_view value = {};  // empty: it has none
+  std::string_view value = {};  // empty: it has no value
 };
 
-/// An instruction's text, in its parts. The views are into the text.
+/// The parts of an instruction's text, as views into it.
 struct InstructionText {
   std::string_view name;      // without the suffix of its encoding: "v_add_f32"
   std::string_view encoding;  // "e32", "e64", "dpp", "e64_dpp", "sdwa", or empty
-  std::string_view rest;      // all behind the name
+  std::string_view rest;      // everything after the name
   std::vector<std::string_view> operands = {};
   std::vector<ModifierText> modifiers = {};
 
   const ModifierText* find(std::string_view modifier) const;
 };
 
-/// Takes a text apart, as LLVM's "Syntax of AMDGPU Instruction Operands" and "... Modifiers" have it.
+/// Splits a text into its parts, by LLVM's "Syntax of AMDGPU Instruction Operands" and "... Modifiers".
 InstructionText take_apart(std::string_view text);
 
-/// "12", "-1", "0x3f800000". Nothing where it is no integer.
+/// "12", "-1", "0x3f800000". Empty if it is not an integer.
 std::optional<std::int64_t> parse_integer(std::string_view);
-/// "[1,0,3,2]". Fails naming what is no list of small numbers.
+/// "[1,0,3,2]". Fails naming a text that is not a list of small numbers.
 Result<std::vector<std::uint32_t>> parse_list(std::string_view);
 /// A register, a constant or "off", as an operand of this type: "v[2:3]", "-|v0|", "sext(v1)", "vcc_lo", "0.5". A
-/// wave's masks are of `num_lanes` bits. Fails naming what is no operand, or has the wrong width.
+/// wave's masks have `num_lanes` bits. Fails naming a text that is not an operand, or has the wrong width.
 Result<Operand> parse_operand(std::string_view, Type, std::uint32_t num_lanes);
 
 }  // namespace millrace::isa

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources and results of vector instructions.
+// Fetches the sources and commits the results of vector instructions, with all their modifiers.
 // Source: RDNA 3 ISA, 7.1 "Microcode Encodings" (modifiers), 7.7 "Data Parallel Processing"; Vega ISA, 13.3.7
 // "SDWA".
 #include "hal/isa/vector.h"
@@ -45,7 +45,7 @@ std::uint64_t sign_bit(Type type) {
   return type == Type::kF16 ? 0x8000 : 0x8000'0000;
 }
 
-/// Applies |x|, -x, sext and the choice of a part.
+/// Applies |x|, -x, sext and the selection of a part.
 template <class Bits>
 void apply_modifiers(const Operand& operand, std::uint32_t num_lanes, Lanes<Bits>& lanes) {
   if (operand.part != Part::kWhole) {
@@ -63,7 +63,7 @@ void apply_modifiers(const Operand& operand, std::uint32_t num_lanes, Lanes<Bits
   for (std::uint32_t i = 0; i < num_lanes; ++i) lanes.values[i] = (lanes.values[i] & keep) ^ flip;
 }
 
-/// The same for undefined bits: signs move nothing.
+/// The same for undefined bits: |x| and -x do not move them.
 template <class Bits>
 void apply_part(const Operand& operand, std::uint32_t num_lanes, Lanes<Bits>& undefined) {
   if (operand.part == Part::kWhole) return;
@@ -72,7 +72,7 @@ void apply_part(const Operand& operand, std::uint32_t num_lanes, Lanes<Bits>& un
   apply_modifiers(part, num_lanes, undefined);
 }
 
-/// Puts the halves of a packed operand where op_sel and op_sel_hi want them. The halves of a value may be negated.
+/// Arranges the halves of a packed operand according to op_sel and op_sel_hi. The halves of a value may be negated.
 template <class Bits>
 void arrange_halves(const Operand& operand, bool is_value, std::uint32_t num_lanes, Lanes<Bits>& lanes) {
   constexpr std::uint32_t kHalf = sizeof(Bits) * 4;
@@ -87,8 +87,8 @@ void arrange_halves(const Operand& operand, bool is_value, std::uint32_t num_lan
 
 bool is_packed(Type type) { return type == Type::kPackedB16 || type == Type::kPackedF16 || type == Type::kPackedF32; }
 
-/// A lane that takes the value of one that is off gets 0, or keeps its result: RDNA 3 ISA, 7.7.1 "DPP16". That is
-/// called a mistake here, as no kernel means it.
+/// A lane that takes the value of an inactive lane gets 0, or keeps its result: RDNA 3 ISA, 7.7.1 "DPP16". Here that is
+/// a mistake, because no kernel intends it.
 template <class Bits>
 void take_from_lanes(Wave& wave, const Instruction& instruction, Lanes<Bits>& lanes) {
   const LaneControl& control = *instruction.lane_control;
@@ -101,7 +101,7 @@ void take_from_lanes(Wave& wave, const Instruction& instruction, Lanes<Bits>& la
     if (source == LaneControl::kNobody || control.fetches_inactive) continue;
     if ((exec >> source & 1) == 0 && (written >> i & 1) != 0) from_off |= std::uint64_t{1} << i;
   }
-  if (from_off != 0) wave.fail("takes the value of a lane that is off", from_off);
+  if (from_off != 0) wave.fail("takes the value of an inactive lane", from_off);
 }
 
 template <class Bits>
@@ -109,7 +109,7 @@ void load(const std::vector<LaneWords>& file, const Operand& operand, std::uint3
   const auto& low = file[operand.first].lanes;
   if constexpr (sizeof(Bits) == 4) {
     std::copy_n(low.begin(), num_lanes, lanes.values);
-  } else if (operand.count == 1) {  // 32 bits where 64 are wanted
+  } else if (operand.count == 1) {  // 32 bits for a 64-bit source
     for (std::uint32_t i = 0; i < num_lanes; ++i) lanes.values[i] = low[i];
   } else {
     const auto& high = file[operand.first + 1u].lanes;
@@ -167,7 +167,7 @@ void fetch_undefined_bits(Wave& wave, const Instruction& instruction, std::size_
   if (source == 0 && instruction.lane_control != nullptr) take_from_lanes(wave, instruction, lanes);
   if (is_packed(operand.type)) return arrange_halves(operand, false, num_lanes, lanes);
   apply_part(operand, num_lanes, lanes);
-  // What a half of a register holds beside the operand does not matter.
+  // The other half of the register does not matter.
   if ((operand.type == Type::kB16 || operand.type == Type::kF16) && operand.part == Part::kWhole) {
     for (std::uint32_t i = 0; i < num_lanes; ++i) lanes.values[i] &= 0xffff;
   }
@@ -192,7 +192,7 @@ void write_undefined(Wave& wave, std::uint32_t vector_register, std::uint64_t wr
   wave.set_undefined(vector_register, written, bits);
 }
 
-/// Whether an instruction with a result of 16 bits keeps the other half of the register. GFX9 zeroes it, except for
+/// Whether an instruction with a 16-bit result keeps the other half of the register. GFX9 zeroes it, except for
 /// instructions that are new in GFX9.
 /// Source: LLVM, GCNSubtarget::zeroesHigh16BitsOfDest.
 bool keeps_other_half(const Wave& wave, const Instruction& instruction) {
@@ -201,7 +201,7 @@ bool keeps_other_half(const Wave& wave, const Instruction& instruction) {
   return wave.machine.major >= 10 || instruction.row->keeps_other_half;
 }
 
-/// Puts a result in its part of the register, over what is to be kept of the rest.
+/// Writes a result to its part of the register, and keeps what must be kept of the rest.
 void merge_part(const Instruction& instruction, Part part, bool keeps_rest, const LaneWords& old,
                 std::uint32_t num_lanes, std::uint32_t* values) {
   const std::uint32_t shift = part_shift(part), mask = part_mask(part) << shift;
@@ -214,8 +214,8 @@ void merge_part(const Instruction& instruction, Part part, bool keeps_rest, cons
   }
 }
 
-/// omod and clamp, of results that are floats. The hardware ignores omod where subnormals are not flushed or MODE's
-/// IEEE bit is set; else it gives +0 for -0 and for subnormals. Source: RDNA 3 ISA, 7.2.3.1 "Output Operand Modifiers".
+/// Applies omod and clamp to float results. The hardware ignores omod if subnormals are not flushed or MODE's IEEE bit
+/// is set; otherwise it gives +0 for -0 and for subnormals. Source: RDNA 3 ISA, 7.2.3.1 "Output Operand Modifiers".
 template <class T, class Bits>
 void scale_and_clamp(const Wave& wave, const Instruction& instruction, Lanes<Bits>& results) {
   const Modifiers& modifiers = instruction.modifiers;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a row of a vector instruction from what it does to one lane: a function of its sources' values.
+// Makes the row of a vector instruction from a function of its sources' values in one lane.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@
 
 namespace millrace::isa {
 
-// The types of a lane's values. Floats that have no type of their own are bits.
+// The types of a lane's values. Floats without a C++ type are held as bits.
 struct f16 {
   std::uint16_t bits;
 };
@@ -56,7 +56,7 @@ struct alignas(64) Lanes {
   T values[kMaxLanes];
 };
 
-/// Calls `f` with each lane, on or off. Loops of a constant length, whose index cannot wrap, are vectorised best.
+/// Calls `f` with each lane, active or not. Loops of constant length, whose index cannot wrap, are vectorised best.
 template <class F>
 void for_all_lanes(std::uint32_t num_lanes, F f) {
   constexpr std::size_t kBlock = 32;
@@ -65,7 +65,7 @@ void for_all_lanes(std::uint32_t num_lanes, F f) {
   }
 }
 
-/// A mask of lanes that are found one after another: a byte each, which SSE2 makes of compares, and then a bit each.
+/// A mask of lanes that is built lane by lane: a byte each, which SSE2 compares produce, and then a bit each.
 class LaneMask {
  public:
   void set(std::size_t lane, bool is_set) { bytes_[lane] = is_set; }
@@ -84,13 +84,13 @@ class LaneMask {
   std::uint8_t bytes_[kMaxLanes];
 };
 
-/// The lanes that an instruction with results writes: EXEC's, less those that DPP leaves off.
+/// The lanes that an instruction with results writes: EXEC's, without those that DPP masks.
 std::uint64_t written_lanes(const Wave&, const Instruction&);
 
 /// The bits of a source, lane by lane, with its modifiers (part, sign, DPP) applied.
 void fetch(Wave&, const Instruction&, std::size_t source, Lanes<std::uint32_t>&);
 void fetch(Wave&, const Instruction&, std::size_t source, Lanes<std::uint64_t>&);
-/// The same without a copy, where the register's bits are the source's: in the register, else in `lanes`.
+/// The same without a copy: a pointer to the register if its bits are the source's value, otherwise to `lanes`.
 inline const std::uint32_t* view(Wave& wave, const Instruction& instruction, std::size_t source,
                                  Lanes<std::uint32_t>& lanes) {
   const Operand& operand = instruction.source(source);
@@ -105,15 +105,15 @@ inline const std::uint64_t* view(Wave& wave, const Instruction& instruction, std
   fetch(wave, instruction, source, lanes);
   return lanes.values;
 }
-/// The undefined bits of a source; moved as the values are.
+/// The undefined bits of a source, moved as its values are.
 void fetch_undefined(Wave&, const Instruction&, std::size_t source, Lanes<std::uint32_t>&);
 void fetch_undefined(Wave&, const Instruction&, std::size_t source, Lanes<std::uint64_t>&);
-/// Writes a result in the lanes that are written: as a whole, or its part or half. `undefined` may be null.
+/// Writes a result in the written lanes: as a whole, or only its part or half. `undefined` may be null.
 void commit(Wave&, const Instruction&, Lanes<std::uint32_t>&, const Lanes<std::uint32_t>* undefined);
 void commit(Wave&, const Instruction&, Lanes<std::uint64_t>&, const Lanes<std::uint64_t>* undefined);
-/// Writes a mask of lanes, as a compare does: lanes that are off give 0, and so do those that DPP leaves off.
+/// Writes a mask of lanes, as a compare does: inactive lanes give 0, and so do those that DPP masks.
 void commit_mask(Wave&, const Instruction&, std::uint64_t lanes, std::uint64_t undefined);
-/// The same for another result than the first.
+/// The same for a result other than the first.
 void commit_mask(Wave&, const Operand& result, std::uint64_t lanes, std::uint64_t undefined);
 
 template <class T, class Bits>
@@ -131,7 +131,7 @@ BitsOf<T> to_bits(T value) {
   if constexpr (!std::is_integral_v<T> && sizeof(T) != 2) return std::bit_cast<BitsOf<T>>(value);
 }
 
-/// The parts of a function's type: R(A...), or R(const Wave&, A...) for what depends on MODE or the processor.
+/// The parts of a function's type: R(A...), or R(const Wave&, A...) if it depends on MODE or the processor.
 template <class F>
 struct Signature;
 template <class F, class R, class... A>
@@ -149,7 +149,7 @@ struct Signature<R (F::*)(const Wave&, A...) const> {
 template <auto kOp>
 using SignatureOf = Signature<decltype(&std::remove_const_t<decltype(kOp)>::operator())>;
 
-/// The rule where nothing better is known: a lane's result is undefined when any bit of a source is.
+/// The default rule: a lane's result is undefined if any bit of a source is.
 struct AnyToAll {};
 inline constexpr AnyToAll kAnyToAll;
 
@@ -198,7 +198,7 @@ struct VectorHandler {
     }
   }
 
-  /// Tells `sink` the undefined bits of each lane's result.
+  /// Passes the undefined bits of each lane's result to `sink`.
   static void for_undefined(Wave& wave, const Instruction& instruction, const auto& sources, auto sink) {
     std::tuple<Lanes<BitsOf<Source<I>>>...> undefined;
     (fetch_undefined(wave, instruction, I, std::get<I>(undefined)), ...);
@@ -227,16 +227,16 @@ constexpr Row vector_row(const char* name, std::index_sequence<I...>) {
 
 }  // namespace detail
 
-/// A vector instruction of one result. kOp computes a lane's result from the sources' values in the assembler's order;
-/// bool is a lane of a mask. Where kOp has a `run_all`, that computes all lanes' bits at once. kRule computes which
-/// bits of the result are undefined from each source's Known.
+/// A vector instruction with one result. kOp computes a lane's result from the sources' values in the assembler's
+/// order; bool is a lane of a mask. If kOp has a `run_all`, that computes all lanes' bits at once. kRule computes the
+/// undefined bits of the result from each source's Known.
 template <auto kOp, auto kRule = kAnyToAll>
 constexpr Row vector(const char* name) {
   using Sources = typename SignatureOf<kOp>::Sources;
   return detail::vector_row<kOp, kRule>(name, std::make_index_sequence<std::tuple_size_v<Sources>>());
 }
 
-/// The same for an instruction whose last source is its result's old value, which the assembler does not write
+/// The same for an instruction whose last source is the old value of its result, which the assembler does not write
 /// (v_fmac_f32).
 template <auto kOp, auto kRule = kAnyToAll>
 constexpr Row accumulating(const char* name) {
@@ -248,12 +248,12 @@ constexpr Row accumulating(const char* name) {
 
 // Rules.
 
-/// The sum, difference or product of integers: an undefined bit spoils itself and the bits above it.
+/// The sum, difference or product of integers: an undefined bit makes itself and the bits above it undefined.
 inline constexpr auto kUpwards = [](const auto&... source) {
   const auto undefined = (source.undefined | ...);
   return undefined | (0 - undefined);
 };
-/// Every bit of the result depends on the same bit of the sources alone.
+/// Every bit of the result depends only on the same bit of the sources.
 inline constexpr auto kBitByBit = [](const auto&... source) { return (source.undefined | ...); };
 
 }  // namespace millrace::isa

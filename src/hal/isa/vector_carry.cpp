@@ -9,7 +9,7 @@ namespace {
 
 using K32 = Known<u32>;
 
-/// A lane of a mask comes as 0 or ~0.
+/// A lane of a mask is 0 or ~0.
 constexpr u32 carry_bit(u32 mask) { return mask & 1; }
 
 constexpr bool add_carries(u32 a, u32 b, u32 carry) {
@@ -32,7 +32,7 @@ constexpr WithCarry<K32> sub(K32 a, K32 b, K32 borrow) {
                                      sub_borrows(a.highest(), b.lowest(), borrow.lowest())};
 }
 
-/// The sum has 65 bits; the carry is the highest: where numbers are signed, their signs have a 65th bit each.
+/// The sum has 65 bits, and the carry is the highest one: signed numbers are extended by a 65th bit, their sign.
 template <bool kIsSigned>
 constexpr WithCarry<u64> multiply_add(u32 a, u32 b, u64 c) {
   const u64 product = kIsSigned ? widen_signed(a) * widen_signed(b) : widen(a) * widen(b);

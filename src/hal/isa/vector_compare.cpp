@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares: a bit per lane, in a mask (v_cmp) or in EXEC (v_cmpx; decode.cpp gives it EXEC as its result).
+// Compares: one bit per lane, in a mask (v_cmp) or in EXEC (v_cmpx; decode.cpp gives it EXEC as its result).
 // Source: RDNA 3 ISA, 16.9 "VOPC"; CDNA 4 ISA, 12.9 "VOPC".
 #include <cmath>
 #include <functional>
@@ -12,7 +12,7 @@
 namespace millrace::isa {
 namespace {
 
-/// A value that C++'s operators compare as the instructions do. Subnormals count as zero where MODE says so.
+/// A value that C++'s operators compare as the instructions do. Subnormals count as zero if MODE says so.
 template <std::integral T>
 T comparable(const Wave&, T value) {
   return value;
@@ -72,7 +72,7 @@ inline constexpr auto kUndefined = [](Known<BitsOf<T>> a, Known<BitsOf<T>> b) ->
   }
 };
 
-/// Lanes that are off are not set in EXEC either. GFX9 writes a mask as well.
+/// Inactive lanes are not set in EXEC either. GFX9 also writes a mask.
 template <Handler kRun>
 void run_on_exec(Wave& wave, const Instruction& instruction) {
   kRun(wave, instruction);
@@ -128,7 +128,7 @@ constexpr Row row_of(const char* name) {
   COMPARE("t", type, Always, T)
 // clang-format on
 
-/// Which of ten classes a float is in: signalling NaN, quiet NaN, then from -infinity to +infinity.
+/// The classes of a float, ten bits: signalling NaN, quiet NaN, then from -infinity to +infinity.
 template <class Bits, int kMantissa>
 constexpr std::uint32_t class_of(Bits bits) {
   constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1), kInfinity = (kSign - 1) >> kMantissa << kMantissa;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector conversions among floats and integers.
+// Vector conversions between floats and integers.
 // Source: RDNA 3 ISA, 16.8 "VOP1", 16.7 (V_CVT_PK_RTZ_F16_F32) and 16.12 (V_CVT_PK_*); CDNA 4 ISA, 12.7, 12.8
 // and 12.11.
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 template <u32 kByte>
 constexpr auto kFloatOfByte = [](u32 x) { return static_cast<f32>(x >> (8 * kByte) & 0xff); };
-/// Only the byte matters.
+/// Only the undefined bits of the byte matter.
 template <u32 kByte>
 constexpr auto kUndefinedByte = [](const auto& x) { return (x.undefined >> (8 * kByte) & 0xff) != 0 ? ~0u : 0u; };
 
@@ -29,7 +29,7 @@ constexpr auto kPackIntsOfFloats = [](f32 low, f32 high) {
   return pack(static_cast<u32>(saturate<i16>(low)), static_cast<u32>(saturate<i16>(high)));
 };
 constexpr auto kPackUnsignedOfFloats = [](f32 low, f32 high) { return pack(saturate<u16>(low), saturate<u16>(high)); };
-/// Each half of the result is of one source.
+/// Each half of the result depends on one source.
 constexpr auto kUndefinedHalves = [](const auto& low, const auto& high) {
   return (low.undefined != 0 ? 0xffffu : 0u) | (high.undefined != 0 ? 0xffff'0000u : 0u);
 };

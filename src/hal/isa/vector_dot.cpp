@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of products of the bytes, or half bytes, of two words.
+// Dot products of the bytes, or half bytes, of two words.
 // Source: CDNA 4 ISA, 12.7 (V_DOT4C, V_DOT8C) and 12.10 (V_DOT4, V_DOT8); RDNA 3 ISA, 16.10 (V_DOT4_I32_IU8, whose
 // neg_lo says which source is signed).
 #include <limits>
@@ -13,7 +13,7 @@
 namespace millrace::isa {
 namespace {
 
-/// Part number `i` of a word that is cut into parts of kBits.
+/// Part number `i` of a word that is divided into parts of kBits.
 template <std::uint32_t kBits, bool kIsSigned>
 constexpr std::int64_t part_of(std::uint32_t word, std::uint32_t i) {
   constexpr std::int64_t kCount = std::int64_t{1} << kBits;
@@ -50,7 +50,7 @@ constexpr Row mixed_row(const char* name) {
       name);
 }
 
-/// Takes the handler by the sources that neg_lo says are signed.
+/// Selects the handler by the sources that neg_lo marks as signed.
 template <std::uint32_t kBits>
 Status decode_mixed(const InstructionText& text, const Machine& machine, Instruction& instruction) {
   static constexpr Row kRows[2][2] = {{mixed_row<kBits, false, false>(""), mixed_row<kBits, false, true>("")},
@@ -64,7 +64,7 @@ Status decode_mixed(const InstructionText& text, const Machine& machine, Instruc
     MILLRACE_TRY_ASSIGN(is_signed, parse_list(modifier.value));
   }
   if (is_signed.size() != 3 || is_signed[0] > 1 || is_signed[1] > 1 || is_signed[2] != 0) {
-    return unimplemented("neg_lo of another form than [0 or 1, 0 or 1, 0]");
+    return unimplemented("neg_lo of a form other than [0 or 1, 0 or 1, 0]");
   }
   instruction.run = kRows[is_signed[0]][is_signed[1]].run;
   return {};

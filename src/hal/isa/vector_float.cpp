@@ -20,7 +20,7 @@ template <class T>
 constexpr auto kSubtractReversed = [](T a, T b) { return canonical(b - a, a, b); };
 template <class T>
 constexpr auto kMultiply = [](T a, T b) { return canonical(a * b, a, b); };
-/// DirectX 9 has it that zero times anything is zero.
+/// By DirectX 9's rule, zero times anything is zero.
 constexpr auto kMultiplyLegacy = [](f32 a, f32 b) { return a == 0 || b == 0 ? 0.0f : canonical(a * b, a, b); };
 
 template <class T>
@@ -35,7 +35,7 @@ struct Fused {
 template <class T>
 constexpr Fused<T> kFused;
 
-/// v_mad_f32 rounds twice, and takes and gives subnormals as zeros whatever MODE says.
+/// v_mad_f32 rounds twice, and flushes subnormal sources and results to zero whatever MODE says.
 constexpr auto kMultiplyAdd = [](f32 a, f32 b, f32 c) {
   a = without_subnormal(a), b = without_subnormal(b), c = without_subnormal(c);
   return without_subnormal(canonical(without_subnormal(a * b) + c, a, b, c));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers of 16 bits.
+// Instructions on 16-bit integers.
 // Source: RDNA 3 ISA, 16.8 "VOP1" and 16.12 "VOP3 & VOP3SD"; CDNA 4 ISA, 12.7 "VOP2" and 12.11.
 #include "hal/isa/decode.h"
 #include "hal/isa/formula.h"
@@ -11,7 +11,7 @@ constexpr auto kAdd = [](auto a, auto b) { return a + b; };
 constexpr auto kSub = [](auto a, auto b) { return a - b; };
 constexpr auto kSubReversed = [](auto a, auto b) { return b - a; };
 constexpr auto kMulAdd = [](auto a, auto b, auto c) { return a * b + c; };
-// Sources come extended to 32 bits, the signed ones with their sign: one order serves both.
+// Sources are extended to 32 bits, signed ones with their sign, so one order serves both.
 constexpr auto kLesser = [](auto a, auto b) { return lesser_signed(a, b); };
 constexpr auto kGreater = [](auto a, auto b) { return greater_signed(a, b); };
 constexpr auto kMin3 = [](auto a, auto b, auto c) { return lesser_signed(lesser_signed(a, b), c); };
@@ -56,7 +56,7 @@ constexpr Row kRows[] = {
     formula<kSubReversed, u16, u16, u16>("v_subrev_u16"), new_in_gfx9(add_row<i16>("v_add_i16")),
     add_row<i16>("v_add_nc_i16"), new_in_gfx9(sub_row<i16>("v_sub_i16")), sub_row<i16>("v_sub_nc_i16"),
     formula<[](auto a, auto b) { return a * b; }, u16, u16, u16>("v_mul_lo_u16"),
-    // The legacy ones are those of GFX8.
+    // The legacy names are GFX8's.
     mad_row<u16>("v_mad_legacy_u16"), mad_row<i16>("v_mad_legacy_i16"), new_in_gfx9(mad_row<u16>("v_mad_u16")),
     new_in_gfx9(mad_row<i16>("v_mad_i16")), formula<kShiftLeft, u16, u16, u16>("v_lshlrev_b16"),
     formula<kShiftRight, u16, u16, u16>("v_lshrrev_b16"), formula<kShiftRightSigned, i16, u16, i16>("v_ashrrev_i16"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers and bits of 32 and 64 bits.
-// Source: RDNA 3 ISA, 16.7 "VOP2", 16.8 "VOP1", 16.12 "VOP3 & VOP3SD"; CDNA 4 ISA, 12.7, 12.8 and 12.11, the same.
+// Instructions on 32- and 64-bit integers and bit patterns.
+// Source: RDNA 3 ISA, 16.7 "VOP2", 16.8 "VOP1", 16.12 "VOP3 & VOP3SD"; CDNA 4 ISA, 12.7, 12.8 and 12.11, likewise.
 #include "hal/isa/decode.h"
 #include "hal/isa/formula.h"
 
@@ -24,7 +24,7 @@ constexpr auto kMul24 = [](auto a, auto b) { return kLow24(a) * kLow24(b); };
 constexpr auto kMulSigned24 = [](auto a, auto b) { return kSigned24(a) * kSigned24(b); };
 constexpr auto kHigh = [](auto a) { return narrow(a >> std::uint64_t{32}); };
 
-/// All bits are undefined where one is.
+/// If any bit is undefined, all bits of the result are.
 template <std::uint32_t (*kFunction)(std::uint32_t)>
 constexpr Row whole(const char* name) {
   return vector<[](u32 a) { return kFunction(a); }>(name);
@@ -35,13 +35,13 @@ constexpr std::uint32_t first_from_high(std::uint32_t a) {
 constexpr std::uint32_t first_from_low(std::uint32_t a) {
   return a == 0 ? ~0u : static_cast<std::uint32_t>(std::countr_zero(a));
 }
-/// Undefined bits behind the first one that is set do not matter: setting more bits never takes the count up.
+/// Undefined bits after the first set bit do not matter: setting more bits never increases the count.
 template <std::uint32_t (*kFunction)(std::uint32_t)>
 constexpr Row count_to_first(const char* name) {
   return vector<[](u32 a) { return kFunction(a); },
                 [](const auto& a) { return kFunction(a.lowest()) == kFunction(a.highest()) ? 0u : ~0u; }>(name);
 }
-/// The first bit below the sign that is not as the sign.
+/// The position of the first bit below the sign that differs from the sign.
 constexpr std::uint32_t first_other_than_sign(std::uint32_t a) { return first_from_high((a >> 31) != 0 ? ~a : a); }
 
 constexpr std::uint32_t reverse(std::uint32_t a) {
@@ -62,7 +62,7 @@ constexpr Known<std::uint32_t> extract_signed(Known<std::uint32_t> a, Known<std:
   return {extract_signed(a.value, offset.value, width.value), extract_signed(a.undefined, offset.value, width.value)};
 }
 
-/// A byte of v_perm_b32: one of the eight of `data`, a sign, or a constant.
+/// A byte of v_perm_b32: one of the eight bytes of `data`, a sign, or a constant.
 constexpr std::uint64_t permuted_byte(std::uint64_t data, std::uint32_t selector) {
   if (selector >= 13) return 0xff;
   if (selector == 12) return 0;
@@ -97,7 +97,7 @@ constexpr std::uint32_t distance(std::uint32_t a, std::uint32_t b) { return a > 
 constexpr std::uint32_t part(std::uint32_t a, std::uint32_t i, std::uint32_t bits) {
   return a >> (i * bits) & ((1u << bits) - 1);
 }
-/// The sum of absolute differences of the parts of two words. Where `kMasks`, parts that are 0 in b do not count.
+/// The sum of absolute differences of the parts of two words. With `kMasks`, parts that are 0 in b do not count.
 template <std::uint32_t kBits, bool kMasks = false>
 constexpr std::uint32_t sum_distances(std::uint32_t a, std::uint32_t b) {
   std::uint32_t sum = 0;

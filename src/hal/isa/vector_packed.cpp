@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two halves at a time. The operands' halves come as op_sel and op_sel_hi arrange them, negated as neg_lo and neg_hi
-// say. Source: RDNA 3 ISA, 16.10 "VOP3P"; CDNA 4 ISA, 12.10 "VOP3P".
+// Two halves at a time. op_sel and op_sel_hi have already arranged the operands' halves, and neg_lo and neg_hi negated
+// them. Source: RDNA 3 ISA, 16.10 "VOP3P"; CDNA 4 ISA, 12.10 "VOP3P".
 #include "hal/isa/decode.h"
 #include "hal/isa/float_rows.h"
 #include "hal/isa/formula.h"
@@ -77,7 +77,7 @@ constexpr auto kShiftLeft = [](auto amount, auto a) { return a << (amount & 15u)
 constexpr auto kShiftRight = [](auto amount, auto a) { return a >> (amount & 15u); };
 constexpr auto kShiftRightSigned = [](auto amount, auto a) { return shift_signed(a, amount & 15u); };
 
-/// An undefined bit of a float spoils that float.
+/// An undefined bit of a float makes that float undefined.
 constexpr auto kByFloat = [](const auto&... source) {
   const std::uint64_t undefined = (source.undefined | ...);
   constexpr std::uint64_t kLow = 0xffff'ffffu;
@@ -103,11 +103,11 @@ constexpr auto kFused = [](float a, float b, float c) { return fused(a, b, c); }
 /// The low word of a, then that of b.
 constexpr auto kMove = [](auto a, auto b) { return (a & 0xffff'ffffu) | (b << std::uint64_t{32}); };
 
-/// Here op_sel has one digit per source and chooses the word that is moved; op_sel_hi means nothing.
+/// Here op_sel has one digit per source and selects the word that is moved; op_sel_hi has no meaning.
 Status adapt_move(const InstructionText& text, const Machine& machine, Instruction& instruction) {
   MILLRACE_TRY(decode_operands(text, machine, instruction));
   for (const ModifierText& modifier : text.modifiers) {
-    if (modifier.name != "op_sel") return unimplemented("a packed move with another modifier than op_sel");
+    if (modifier.name != "op_sel") return unimplemented("a packed move with a modifier other than op_sel");
     MILLRACE_TRY_ASSIGN(const std::vector<std::uint32_t> digits, parse_list(modifier.value));
     for (std::size_t i = 0; i < 2 && i < digits.size(); ++i) {
       Operand& source = instruction.operands[1 + i];

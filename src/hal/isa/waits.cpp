@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for memory accesses.
+// Instructions that wait for memory accesses.
 // Source: RDNA 3 ISA, 5.6 "Data Dependency Resolution" and 16.5 (S_WAITCNT); RDNA 4 ISA, 16.5 (S_WAIT_*).
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ void run_waitcnt(Wave& wave, const Instruction& instruction) {
   if (lgkm != kNoWait) wave.in_flight.wait(WaitCounter::kLgkm, static_cast<std::uint32_t>(lgkm));
 }
 
-/// "vmcnt(0) lgkmcnt(1)". Exports, which expcnt counts, are not modelled and never in flight.
+/// "vmcnt(0) lgkmcnt(1)". Exports, which expcnt counts, are not modelled, so none is ever in flight.
 Status adapt_waitcnt(const InstructionText& text, const Machine&, Instruction& instruction) {
   std::int64_t vm = kNoWait, lgkm = kNoWait;
   for (std::string_view part : text.operands) {
@@ -45,7 +45,7 @@ Status adapt_waitcnt(const InstructionText& text, const Machine&, Instruction& i
                                                   : std::nullopt;
     const std::string_view counter = part.substr(0, bracket);
     if (!count || *count < 0 || *count > 63 || (counter != "vmcnt" && counter != "lgkmcnt" && counter != "expcnt")) {
-      return unimplemented(fmt::format("'{}' is no count that is modelled", part));
+      return unimplemented(fmt::format("count '{}' is not modelled", part));
     }
     if (counter == "vmcnt") vm = *count;
     if (counter == "lgkmcnt") lgkm = *count;
@@ -54,17 +54,17 @@ Status adapt_waitcnt(const InstructionText& text, const Machine&, Instruction& i
   return {};
 }
 
-/// A number; from GFX10 to GFX11 behind "null".
+/// A number; from GFX10 to GFX11 after "null".
 Status adapt_count(const InstructionText& text, const Machine&, Instruction& instruction) {
   const bool has_register = text.operands.size() == 2 && text.operands[0] == "null";
   if (text.operands.size() != 1 && !has_register) return unimplemented("a count in a register is not modelled");
   const std::optional<std::int64_t> count = parse_integer(text.operands.back());
-  if (!count || *count < 0) return unimplemented(fmt::format("'{}' is no count", text.operands.back()));
+  if (!count || *count < 0) return unimplemented(fmt::format("'{}' is not a count", text.operands.back()));
   instruction.immediate = *count;
   return {};
 }
 
-/// Its argument has no say in what is modelled.
+/// Accepts any argument, because it does not affect what is modelled.
 Status adapt_any(const InstructionText&, const Machine&, Instruction&) { return {}; }
 
 constexpr Row row(const char* name, Handler run, Adaptor adapt) {
@@ -77,7 +77,7 @@ constexpr Row kRows[] = {
     row("s_waitcnt_vscnt", &run_wait<WaitCounter::kVs>, &adapt_count),
     row("s_waitcnt_lgkmcnt", &run_wait<WaitCounter::kLgkm>, &adapt_count),
     row("s_waitcnt_expcnt", &run_nothing, &adapt_count),
-    // A dependency that the processor checks by itself, for stalls alone.
+    // A dependency that the processor also checks itself; this only stalls.
     row("s_waitcnt_depctr", &run_nothing, &adapt_any),
     row("s_wait_alu", &run_nothing, &adapt_any),
     row("s_wait_loadcnt", &run_wait<WaitCounter::kLoad>, &adapt_count),
@@ -87,7 +87,7 @@ constexpr Row kRows[] = {
     row("s_wait_loadcnt_dscnt", &run_wait_two<WaitCounter::kLoad>, &adapt_count),
     row("s_wait_storecnt_dscnt", &run_wait_two<WaitCounter::kStore>, &adapt_count),
     row("s_wait_idle", &run_wait_idle, &adapt_any),
-    // Images, ray tracing and exports are not modelled, and never in flight.
+    // Images, ray tracing and exports are not modelled, so none is ever in flight.
     row("s_wait_samplecnt", &run_nothing, &adapt_count),
     row("s_wait_bvhcnt", &run_nothing, &adapt_count),
     row("s_wait_expcnt", &run_nothing, &adapt_count),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads and writes the registers of a wave, with their undefined bits.
 #include "hal/isa/wave.h"
 
 #include <algorithm>

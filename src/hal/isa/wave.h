@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a running wave: registers, what of them is undefined, and the loads that are in flight.
+// The state of a running wave: registers, which of their bits are undefined, and the loads in flight.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace millrace::isa {
 
 struct Workgroup;
 
-/// A word of 32 bits of each lane.
+/// One 32-bit word per lane.
 struct alignas(64) LaneWords {
   std::array<std::uint32_t, kMaxLanes> lanes = {};
 };
@@ -26,42 +26,42 @@ struct Mode {
   bool flushes_f32_inputs = false, flushes_f32_results = false;
   bool flushes_f16_f64_inputs = false, flushes_f16_f64_results = false;
   bool clamps_nan_to_zero = false;  // DX10_CLAMP
-  bool is_ieee = false;             // quiets signalling NaNs of min and max
+  bool is_ieee = false;             // min and max make signalling NaNs quiet
 };
 
 enum class WaveState : std::uint8_t { kRunning, kAtBarrier, kEnded };
 
-/// Undefinedness is kept bit by bit, as Memcheck does it (Seward and Nethercote, USENIX 2005): a set bit of a shadow
-/// word says that the register's bit has no defined value. It flows through instructions; using it for an address, a
-/// branch and the like is a mistake.
+/// Undefined bits are tracked bit by bit, as in Memcheck (Seward and Nethercote, USENIX 2005): a set bit of a shadow
+/// word means that the register's bit has no defined value. Undefined bits flow through instructions; using them for an
+/// address, a branch and the like is a mistake.
 struct Wave {
   Wave(const Machine&, Workgroup&, std::uint32_t number, std::uint32_t num_vector_registers, bool finds_mistakes);
 
   const Machine& machine;
   Workgroup& group;
-  std::uint32_t number = 0;  // in its workgroup
-  std::uint32_t pc = 0;      // the number of the next instruction
+  std::uint32_t number = 0;  // its number in the workgroup
+  std::uint32_t pc = 0;      // the index of the next instruction
   WaveState state = WaveState::kRunning;
   std::array<std::uint32_t, kNumScalars> scalars = {};
   std::array<std::uint32_t, kNumScalars> undefined_scalars = {};
   bool scc = false, is_scc_undefined = false;
   Mode mode = {};
   std::vector<LaneWords> vectors;
-  std::vector<LaneWords> undefined_vectors;  // empty where mistakes are not looked for
-  std::vector<std::uint8_t> has_undefined;   // by vector register: false where its shadow is zero
+  std::vector<LaneWords> undefined_vectors;  // empty if mistakes are not looked for
+  std::vector<std::uint8_t> has_undefined;   // per vector register: false if its shadow is zero
   InFlight in_flight;
-  std::string failure = {};            // what mistake the current instruction made
-  std::uint64_t failing_lanes = 0;     // and of which lanes; 0: not of single lanes
-  bool has_signalled_barrier = false;  // gfx12: and not yet waited for it
-  // gfx12: what may happen after the barrier that the wave has signalled: what was in flight then, and all since.
+  std::string failure = {};            // the mistake of the current instruction
+  std::uint64_t failing_lanes = 0;     // the lanes that made it; 0: not of single lanes
+  bool has_signalled_barrier = false;  // gfx12: signalled, but not waited for yet
+  // gfx12: accesses that may happen after the barrier that the wave has signalled: those in flight then, and all since.
   std::vector<Footprint> passing_barrier = {};
 
   std::uint64_t exec() const { return mask(kExec); }
-  /// A mask of lanes that stands in scalar registers.
+  /// A mask of lanes in scalar registers.
   std::uint64_t mask(std::uint32_t first) const;
-  /// The bits of a mask that are undefined.
+  /// The undefined bits of a mask.
   std::uint64_t undefined_mask(std::uint32_t first) const;
-  /// Writes a mask of lanes. A lane of EXEC that is undefined is a mistake.
+  /// Writes a mask of lanes. An undefined bit in EXEC is a mistake.
   void set_mask(std::uint32_t first, std::uint64_t lanes, std::uint64_t undefined = 0);
 
   /// The value of a scalar register, constant or SCC, of up to 64 bits.
@@ -71,13 +71,13 @@ struct Wave {
   void write_scalar(const Operand&, std::uint64_t value, std::uint64_t undefined = 0);
 
   bool finds_mistakes() const { return !undefined_vectors.empty(); }
-  /// Whether any lane of a vector operand may be undefined, or any bit of another.
+  /// Whether any lane of a vector operand, or any bit of another operand, may be undefined.
   bool may_be_undefined(const Operand&) const;
-  /// Marks the lanes of a register that `lanes` has as undefined in the bits that `bits` says, or defined.
+  /// Sets the undefined bits of a register in the lanes of `lanes` to `bits`.
   void set_undefined(std::uint32_t vector_register, std::uint64_t lanes, const LaneWords& bits);
   void set_defined(std::uint32_t vector_register, std::uint64_t lanes);
 
-  /// Records a mistake of the instruction that runs; the first one counts.
+  /// Records a mistake of the running instruction; only the first one counts.
   void fail(std::string what, std::uint64_t lanes = 0);
 };
 

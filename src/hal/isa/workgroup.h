@@ -18,12 +18,12 @@ struct Dispatch {
   const Kernel& kernel;
   const Launch& launch;
   IsaCounts counts = {};
-  std::mt19937_64 random;  // of seeds other than 0
+  std::mt19937_64 random;  // for seeds other than 0
   GlobalMemory global;
   BankConflictMemo conflicts = {};
 };
 
-/// The state of the workgroup that runs. Workgroups run one after another.
+/// The state of the running workgroup. Workgroups run one after another.
 struct Workgroup {
   Dispatch& dispatch;
   std::uint32_t number = 0;

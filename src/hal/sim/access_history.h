@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-/// A thread at an instruction.
+/// A thread that executes an instruction.
 struct Toucher {
   static constexpr std::uint32_t kNobody = UINT32_MAX;
   std::uint32_t group = 0;
@@ -18,8 +18,8 @@ struct Toucher {
   bool is_other_than(const Toucher& me) const { return is_somebody() && (thread != me.thread || group != me.group); }
 };
 
-/// The threads that touched a granule of memory since the last barrier, as many as are needed to tell whether the next
-/// access races. Two readers, and two atomic updaters, are enough: at least one of two differs from the next thread.
+/// The threads that touched a granule of memory since the last barrier, as far as they decide whether the next access
+/// races. Two readers, and two atomic updaters, are enough: at least one of the two differs from the next thread.
 class AccessHistory {
  public:
   struct Race {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks every access of an interpreted kernel against bounds, stored bytes and races.
 #include "hal/sim/shadow_memory.h"
 
 #include <algorithm>
@@ -78,7 +79,7 @@ void ShadowMemory::bind(const ObservedKernel& kernel, const KernelArgs& args) {
   workgroup_histories_.resize(workgroup_.num_granules);
 }
 
-/// Joins it with the regions that it shares bytes with.
+/// Joins the region with those that it shares bytes with.
 void ShadowMemory::add_region(Region region) {
   std::erase_if(regions_, [&](const Region& other) {
     if (other.end <= region.begin || region.end <= other.begin) return false;
@@ -134,7 +135,7 @@ bool ObservedBuffer::states(std::uint64_t begin, std::uint64_t end) const {
   });
 }
 
-/// The barriers between dispatches rely on the bytes that a dispatch states.
+/// Barriers between dispatches rely on the bytes that dispatches state, so a kernel must not touch others.
 Status ShadowMemory::check_stated(const MemoryAccess& access, const ThreadAccess& thread) const {
   const ObservedMemory& memory = kernel_.memories[access.memory];
   const ObservedBuffer& argument = arguments_[access.memory];
@@ -144,8 +145,8 @@ Status ShadowMemory::check_stated(const MemoryAccess& access, const ThreadAccess
   std::string rows;
   for (const auto& [pitch, row] : argument.rows) rows += fmt::format(" by {} of {}", row, pitch);
   return internal_error(
-      fmt::format("thread {} of group {} {} bytes [{}, {}) of {}, and the dispatch says [{}, {}){}; say "
-                  "all that the kernel touches",
+      fmt::format("thread {} of group {} {} bytes [{}, {}) of {}, but the dispatch states [{}, {}){}; state "
+                  "everything that the kernel touches",
                   thread.thread, group_, present(access.kind), begin, end, memory.name, argument.begin_bytes,
                   argument.end_bytes, rows));
 }
@@ -197,13 +198,13 @@ Status ShadowMemory::check_stored(const MemoryAccess& access, const ThreadAccess
 Status ShadowMemory::race_error(const MemoryAccess& access, const ThreadAccess& thread, std::uint64_t offset_bytes,
                                 const AccessHistory::Race& race) const {
   const bool is_buffer = kernel_.memories[access.memory].kind == MemoryKind::kBuffer;
-  return internal_error(fmt::format(
-      "{}, which thread {} of group {} {} at line {}; {}", place_text(access, thread, offset_bytes), race.other.thread,
-      race.other.group, past(race.kind), race.other.line,
-      is_buffer ? "nothing orders buffers within a dispatch, no barrier either" : "a barrier must stand between"));
+  return internal_error(
+      fmt::format("{}, which thread {} of group {} {} at line {}; {}", place_text(access, thread, offset_bytes),
+                  race.other.thread, race.other.group, past(race.kind), race.other.line,
+                  is_buffer ? "not even a barrier orders buffers within a dispatch" : "a barrier must separate them"));
 }
 
-/// `offset_bytes`: in the buffer, or in the memory of the slot's kind.
+/// `offset_bytes` counts from the start of the buffer, or of the memory of the slot's kind.
 std::string ShadowMemory::place_text(const MemoryAccess& access, const ThreadAccess& thread,
                                      std::uint64_t offset_bytes) const {
   const ObservedMemory& memory = kernel_.memories[access.memory];

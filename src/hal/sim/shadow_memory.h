@@ -16,22 +16,23 @@ namespace millrace {
 /// A buffer argument of a dispatch.
 struct ObservedBuffer {
   std::uint64_t size_bytes = 0;
-  std::uint64_t begin_bytes = 0, end_bytes = 0;  // what the dispatch says that it touches
+  std::uint64_t begin_bytes = 0, end_bytes = 0;  // the bytes that the dispatch says it touches
   struct Rows {
     std::uint64_t pitch_bytes = 0, row_bytes = 0;
   };
-  std::vector<Rows> rows = {};  // of that, as in TouchedRange
+  std::vector<Rows> rows = {};  // rows within those bytes, as in TouchedRange
 
   static ObservedBuffer whole(std::uint64_t size_bytes) { return {size_bytes, 0, size_bytes}; }
   bool states(std::uint64_t begin, std::uint64_t end) const;
 };
 
-/// Finds what a kernel may not do with memory, in one dispatch:
-///  - leave a buffer or a slot, or touch more of a buffer than the dispatch says;
-///  - read workgroup or private memory where this group, or thread, stored nothing, or another slot since;
-///  - race: two threads touch one place, one of them writing, not both atomically, and no barrier of their workgroup
-///    stands between. Barriers order workgroup memory; nothing orders buffers within a dispatch, whichever workgroups
-///    the threads are of.
+/// Finds a kernel's forbidden accesses to memory, in one dispatch:
+///  - leaving a buffer or a slot, or touching more of a buffer than the dispatch says;
+///  - reading workgroup or private memory in which this group, or thread, has stored nothing, or in which another slot
+///  was stored since;
+///  - races: two threads touch one place, at least one writes, not both atomically, and no barrier of their workgroup
+///  separates them. Barriers order workgroup memory; nothing orders buffers within a dispatch, whatever workgroups the
+///  threads belong to.
 /// The first finding ends the run, as an error that names threads, lines and addresses.
 class ShadowMemory final : public MemoryObserver {
  public:
@@ -43,20 +44,20 @@ class ShadowMemory final : public MemoryObserver {
   Status barrier(std::uint32_t line) override;
 
  private:
-  /// Buffers that share bytes, with those that they share bytes with in turn.
+  /// A group of buffers that share bytes, directly or through others of the group.
   struct Region {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
     std::uint64_t granule_bytes = 1;
-    bool is_written = false;  // if not, nothing can race there, and no history is kept
+    bool is_written = false;  // otherwise nothing can race there, and there is no history
     static constexpr std::size_t kChunk = 512;
-    std::vector<std::unique_ptr<AccessHistory[]>> chunks = {};  // of kChunk granules, when touched
+    std::vector<std::unique_ptr<AccessHistory[]>> chunks = {};  // of kChunk granules, made when first touched
   };
-  /// The state of slots of one kind. A granule is the smallest element of any of them.
+  /// The state of all slots of one kind. A granule is as large as the smallest element of any slot.
   struct Slots {
     std::uint64_t granule_bytes = 8;
     std::uint64_t num_granules = 0;
-    std::vector<std::uint32_t> last_stored;  // by granule, of private memory by thread too: memory + 1, or 0
+    std::vector<std::uint32_t> last_stored;  // per granule, for private memory per thread too: memory + 1, or 0
   };
 
   void bind(const ObservedKernel&, const KernelArgs&);
@@ -75,12 +76,12 @@ class ShadowMemory final : public MemoryObserver {
   ObservedKernel kernel_;
   bool is_bound_ = false;
   std::vector<std::uintptr_t> buffers_;  // addresses
-  std::vector<std::size_t> region_of_;   // by buffer
+  std::vector<std::size_t> region_of_;   // per buffer
   std::vector<Region> regions_;
   Slots workgroup_, private_;
-  std::vector<AccessHistory> workgroup_histories_;  // by granule
+  std::vector<AccessHistory> workgroup_histories_;  // per granule
   std::uint32_t group_ = 0;
-  std::uint32_t phase_ = 0;  // of workgroup memory, over all groups
+  std::uint32_t phase_ = 0;  // of workgroup memory, counted over all groups
 };
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Adds and prints the counts of what simulated kernels do.
 #include <fmt/format.h>
 
 #include "millrace/hal/sim_device.h"

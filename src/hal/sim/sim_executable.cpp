@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Loads interpreted kernels onto the sim device, within the limits of the GPU that it simulates.
 #include "hal/sim/sim_executable.h"
 
 #include <fmt/format.h>

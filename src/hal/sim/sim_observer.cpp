@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Passes the accesses of one dispatch to the shadow memory and the traffic counter.
 #include "hal/sim/sim_observer.h"
 
 #include <fmt/format.h>

@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// Watches one dispatch: reports what it may not do, and counts what it does.
+/// Observes one dispatch: reports forbidden accesses, and counts what the kernel does.
 class SimObserver final : public MemoryObserver {
  public:
   /// One per buffer argument.
@@ -28,7 +28,7 @@ class SimObserver final : public MemoryObserver {
   const TargetSpec& target_;
   ShadowMemory shadow_;
   TrafficCounter traffic_;
-  const ObservedKernel* kernel_ = nullptr;  // of the open group
+  const ObservedKernel* kernel_ = nullptr;  // the current group's kernel
   SimCounts counts_;
 };
 

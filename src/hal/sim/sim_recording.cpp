@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs dispatches on the sim device under observation, and keeps their counts.
 #include "hal/sim/sim_recording.h"
 
 #include "hal/sim/sim_observer.h"

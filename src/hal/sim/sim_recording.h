@@ -27,7 +27,7 @@ class SimState {
   TargetSpec target_;
   SimDeviceOptions options_;
   mutable std::mutex mutex_;
-  std::uint64_t num_dispatches_ = 0;  // so far, of all submissions
+  std::uint64_t num_dispatches_ = 0;  // so far, in all submissions
   std::vector<SimDispatch> dispatches_;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counts the bytes and bank conflicts of interpreted kernels.
 #include "hal/sim/traffic_counter.h"
 
 #include <algorithm>

@@ -21,7 +21,7 @@ class TrafficCounter {
 
   static constexpr std::uint64_t kNumBanks = 32;
   static constexpr std::uint64_t kWordBytes = 4;
-  std::array<std::vector<std::uint64_t>, kNumBanks> banks_;  // the words that each serves
+  std::array<std::vector<std::uint64_t>, kNumBanks> banks_;  // the words that each bank serves
 };
 
 }  // namespace millrace

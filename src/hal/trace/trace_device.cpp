@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A wrapper that prints every command of a device, for `--device trace(...)`.
 #include <mutex>
 
 #include <fmt/format.h>
@@ -24,8 +25,8 @@ DeviceInfo traced(DeviceInfo info) {
   return info;
 }
 
-/// Recorded commands are printed with expressions, submitted ones with values. A failure is a line of its own after
-/// them. A failure after submit() has returned is not printed.
+/// Prints recorded commands with expressions, and submitted ones with values. A failure follows on a line of its own. A
+/// failure after submit() has returned is not printed.
 class TraceDevice final : public Device {
  public:
   TraceDevice(std::shared_ptr<Device> inner, Callback<std::string_view> sink)
@@ -86,7 +87,7 @@ class TraceDevice final : public Device {
     sink_(fmt::format("{} failed: {}", verb, status.message()));
   }
 
-  const DeviceId tracer_ = new_device_id();  // of recordings; everything else belongs to the inner device
+  const DeviceId tracer_ = new_device_id();  // the id of recordings; everything else belongs to the inner device
   std::shared_ptr<Device> inner_;
   std::mutex sink_mutex_;
   Callback<std::string_view> sink_;

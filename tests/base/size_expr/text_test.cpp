@@ -111,7 +111,7 @@ TEST_CASE("a mistake in a size is reported with its place") {
 
 TEST_CASE("a mistake in a symbol's facts is reported with its place") {
   CHECK(reread("2*n in 1..4") ==
-        "size:1:5: found 'in', expected facts beside one symbol only; put the symbol and its facts in parentheses\n"
+        "size:1:5: found 'in', expected facts next to one symbol only; put the symbol and its facts in parentheses\n"
         "2*n in 1..4\n"
         "    ^");
   CHECK(reread("n in 1:4") ==

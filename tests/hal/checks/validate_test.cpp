@@ -86,7 +86,7 @@ TEST_CASE_FIXTURE(Fixture, "a copy's lengths are equal") {
 
 TEST_CASE_FIXTURE(Fixture, "a copy's ranges do not overlap") {
   copy(range(y, 0, 16), range(y, 15, 16));
-  expect("command 0 (copy): source [0, 16) and destination [15, 31) of output 'y' overlap, expected ranges apart");
+  expect("command 0 (copy): source [0, 16) and destination [15, 31) of output 'y' overlap, expected disjoint ranges");
   list.commands.clear();
   copy(range(y, 0, 16), range(y, 16, 16));
   CHECK(validate(list).ok());
@@ -218,7 +218,7 @@ TEST_CASE_FIXTURE(Fixture, "the bytes that a dispatch touches are inside each of
   touched.pop_back();
   touched[0] = b.range(in, 0, 64);
   CHECK(validate(b.list).message() ==
-        "command 0 (dispatch 'scale'): says what it touches of 1 buffers, expected all 2 or none");
+        "command 0 (dispatch 'scale'): states what it touches in 1 buffers, expected all 2 or none");
 }
 
 TEST_CASE_FIXTURE(Fixture, "a dispatch's sizes are the list's") {

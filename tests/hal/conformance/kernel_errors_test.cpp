@@ -141,7 +141,7 @@ TEST_CASE("device: status bits that stand for no error are an internal error") {
     const Status status = f.submit();
     CHECK(status.code() == StatusCode::kInternal);
     CHECK(status.message() ==
-          "kernel 'wild': status word 0x80000001, expected no bits but KernelError's; please report it");
+          "kernel 'wild': status word 0x80000001, expected only bits of KernelError; please report it");
   });
 }
 

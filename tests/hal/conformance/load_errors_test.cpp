@@ -73,9 +73,9 @@ TEST_CASE("device: a damaged image is refused, and its kernel is named") {
          "kernel 'load_constant': 100 bytes of code in an image of 4100, expected a multiple of 4096 or the image's "
          "size"},
         {[](ExecutableImage& image) { image.entry_offset = 4096; },
-         "kernel 'load_constant': entry at 4096 of 4096 bytes of code, expected it inside"},
+         "kernel 'load_constant': entry at 4096 in 4096 bytes of code, expected it inside"},
         {[](ExecutableImage& image) { image.entry_offset = ~0ull; },
-         "kernel 'load_constant': entry at 18446744073709551615 of 4096 bytes of code, expected it inside"},
+         "kernel 'load_constant': entry at 18446744073709551615 in 4096 bytes of code, expected it inside"},
         {[](ExecutableImage& image) { image.info.buffer_is_written.clear(); },
          "kernel 'load_constant': buffer_is_written has 0 entries, expected 1 like num_buffers"},
         {[](ExecutableImage& image) { image.format = static_cast<ImageFormat>(77); },

@@ -104,8 +104,8 @@ TEST_CASE("device: too much workgroup memory is refused when recording, and the 
     b.kernel(images[0].info);
     b.dispatch(b.kernel(images[1].info), 1, {b.range(y, 0, 8)}, {1});
     expect_refusal(device, b.list, device.load(images).value(),
-                   "kernel 'workgroup_address': workgroup memory: buffer: 9223372036854775808 bytes of host memory are "
-                   "not to be had; free memory, or ask for less");
+                   "kernel 'workgroup_address': workgroup memory: buffer: 9223372036854775808 bytes of host memory "
+                   "cannot be allocated; free memory, or ask for less");
   });
 }
 

@@ -182,7 +182,7 @@ TEST_CASE("device: timepoints that cannot be met are refused before anything run
         {{}, {{failed, 1}}, "gone"},
         {{{at_five, 6}},
          {{at_five, 6}},
-         "submit: signal 0 is value 6 of a semaphore that is waited for to reach 6; signal a greater value"},
+         "submit: signal 0 is value 6 of a semaphore that the submission waits for at 6; signal a greater value"},
         {{}, {{also_at_five, 5}}, "submit: signal 0 is value 5, its semaphore is at 5; signal a greater value"},
         {{},
          {{at_zero, 3}, {at_zero, 3}},

@@ -37,8 +37,7 @@ TEST_CASE("device: a wait for work that may not begin reaches its time limit, an
     const Status status = done->wait(1, 1ms);
     CHECK(status.code() == StatusCode::kDeadlineExceeded);
     CHECK(status.message() ==
-          "semaphore: value 0 after 1000000 ns, expected at least 1; wait longer, or look for the signal that did not "
-          "come");
+          "semaphore: value 0 after 1000000 ns, expected at least 1; wait longer, or find the missing signal");
     REQUIRE(gate->signal(1).ok());
     CHECK(done->wait(1).ok());
   });

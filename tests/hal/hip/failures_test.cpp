@@ -137,7 +137,7 @@ TEST_CASE(
       const Status status = done->wait(1, 10s);
       CHECK(status.code() == StatusCode::kDeviceLost);
       CHECK(status.message() ==
-            "device 'hip:0' is lost: submit: nothing ended within 500 ms; look for a kernel that does not end, or "
+            "device 'hip:0' is lost: submit: no work ended within 500 ms; look for a kernel that does not end, or "
             "raise the device's time_limit_ms");
       CHECK(behind->wait(1, 10s).message() == status.message());
       const std::uint64_t num_frees = standin.control.num_calls("hipFreeAsync");
@@ -298,8 +298,8 @@ TEST_CASE("hip: more workgroups than a grid of the device has are refused") {
   CHECK(wait_for(replay, {words.binding()}).ok());
   replay.sizes = b.evaluate({{"groups", 101}});
   CHECK(wait_for(replay, {words.binding()}).message() ==
-        "submit: command 0 (dispatch 'store_ids'): 101 workgroups, device 'hip:0' launches at most 100; give each of "
-        "them more");
+        "submit: command 0 (dispatch 'store_ids'): 101 workgroups, device 'hip:0' launches at most 100; give each one "
+        "more");
 }
 
 }  // namespace millrace

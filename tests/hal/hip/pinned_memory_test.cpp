@@ -61,7 +61,7 @@ TEST_CASE("hip: pinning 0 bytes is refused") {
   const HipStandin standin;
   const Status status = standin.open().value()->pin_host({}).status();
   CHECK(status.code() == StatusCode::kInvalidArgument);
-  CHECK(status.message() == "pin: no bytes of host memory, expected some");
+  CHECK(status.message() == "pin: 0 bytes of host memory, expected at least 1");
 }
 
 TEST_CASE("hip: pinned memory cannot be pinned again, in whole or in part") {
@@ -75,7 +75,7 @@ TEST_CASE("hip: pinned memory cannot be pinned again, in whole or in part") {
     CHECK(status.code() == StatusCode::kFailedPrecondition);
     CHECK(status.message() ==
           "pin: " + std::to_string(again.size()) +
-              " bytes of host memory: hipHostRegister failed with hipErrorHostMemoryAlreadyRegistered; some of it is "
+              " bytes of host memory: hipHostRegister failed with hipErrorHostMemoryAlreadyRegistered; part of it is "
               "pinned already: keep that pin, or drop it and let the work that uses it end");
   }
   pin.reset();

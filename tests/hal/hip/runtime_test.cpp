@@ -80,7 +80,7 @@ TEST_CASE("hip: devices are listed with name, architecture, memory and the runti
     CHECK_FALSE(devices[0].finishes_inline);
     CHECK_FALSE(devices[0].stops_at_failures);
     expect(open(HipStandin::spec(",arch=gfx803")), StatusCode::kUnimplemented,
-           "device 'hip:2': it is a gfx803, and code is generated for gfx90a, gfx942, gfx1030, gfx1100, gfx1151, "
+           "device 'hip:2': it is a gfx803, but code is generated only for gfx90a, gfx942, gfx1030, gfx1100, gfx1151, "
            "gfx1201; take another device");
   }
 }
@@ -121,13 +121,13 @@ TEST_CASE("hip: a spec names a device by its number or its architecture") {
   CHECK(opened("arch=gfx90a:sramecc+:xnack-,") == "hip:1 amdgpu:gfx90a");
   CHECK(opened("streams=1,time_limit_ms=none,staging_kib=4,") == "hip:0 amdgpu:gfx1100");
   CHECK(opened("2,") == "device 'hip:2': there are 2 AMD GPUs, counted from 0");
-  CHECK(opened("arch=gfx942,") == "device 'hip:arch=gfx942" + end +
-                                      "': no device is a gfx942, there are hip:0 (gfx1100), hip:1 "
-                                      "(gfx90a:sramecc+:xnack-); take one of them");
+  CHECK(opened("arch=gfx942,") ==
+        "device 'hip:arch=gfx942" + end +
+            "': no device is a gfx942; found hip:0 (gfx1100), hip:1 (gfx90a:sramecc+:xnack-); take one of them");
   CHECK(opened("arch=gfx90a:xnack+,").find("': no device is a gfx90a:xnack+, there are hip:0 (gfx1100), ") !=
         std::string::npos);
   CHECK(opened("fast,") == "device 'hip:fast" + end +
-                               "': word 'fast' is not known; hip takes the number of a device, as in hip:0, or its "
+                               "': word 'fast' is not known; hip takes the ordinal of a device, as in hip:0, or its "
                                "architecture, as in hip:arch=gfx1100");
   CHECK(opened("1,arch=gfx90a,") ==
         "device 'hip:1,arch=gfx90a" + end + "': a number and an architecture, expected one of them");

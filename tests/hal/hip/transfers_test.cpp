@@ -149,8 +149,8 @@ TEST_CASE("hip: a list that uploads what it downloads is refused, because the ho
                              {.data = words.data() + first, .size_bytes = 16}});
   };
   CHECK(submit(3).message() ==
-        "submit: command 2 (upload): it reads host memory that command 0 (download) writes, which the host has when "
-        "the list ends; upload it in a submission that waits for this one");
+        "submit: command 2 (upload): it reads host memory that command 0 (download) writes only when the list ends; "
+        "upload it in a submission that waits for this one");
   CHECK(submit(4).ok());
   CHECK(out.read() == count_from(9, 4));
 }

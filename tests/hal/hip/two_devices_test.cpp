@@ -52,7 +52,7 @@ TEST_CASE("hip: work that waits for a hung device fails with its status, and its
       REQUIRE(append_digit(*device, 1).submit({words.binding()}, {}, {{done, 1}}).ok());
       REQUIRE(append_digit(*other, 1).submit({theirs.binding()}, {{done, 1}}, {{behind, 1}}).ok());
       CHECK(behind->wait(1, 10s).message() ==
-            "device 'hip:0' is lost: submit: nothing ended within 500 ms; look for a kernel that does not end, or "
+            "device 'hip:0' is lost: submit: no work ended within 500 ms; look for a kernel that does not end, or "
             "raise the device's time_limit_ms");
       CHECK(wait_for(append_digit(*other, 2), {theirs.binding()}).message() == "");
     }

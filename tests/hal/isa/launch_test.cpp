@@ -31,13 +31,13 @@ TEST_CASE("isa launch: a relocation outside of the object is refused") {
     code.relocations = {{.address = address}};
     return refusal_of(code, StatusCode::kDataLoss);
   };
-  CHECK(refusal_at(5) == "code object: a relocation at 0x5 lies outside");
-  CHECK(refusal_at(12) == "code object: a relocation at 0xc lies outside");
-  CHECK(refusal_at(UINT64_MAX - 3) == "code object: a relocation at 0xfffffffffffffffc lies outside");
+  CHECK(refusal_at(5) == "code object: a relocation at 0x5 is outside the object");
+  CHECK(refusal_at(12) == "code object: a relocation at 0xc is outside the object");
+  CHECK(refusal_at(UINT64_MAX - 3) == "code object: a relocation at 0xfffffffffffffffc is outside the object");
   code.relocations = {{.address = 4}};
   CHECK(load_program(code).ok());
   code = assemble({});  // 4 bytes
-  CHECK(refusal_at(0) == "code object: a relocation at 0x0 lies outside");
+  CHECK(refusal_at(0) == "code object: a relocation at 0x0 is outside the object");
 }
 
 TEST_CASE("isa launch: the number of workgroups needs no memory") {

@@ -79,9 +79,10 @@ TEST_CASE("isa memory: scalar loads are checked as well") {
   CHECK(mistake_of(with(kOneWave, "s_load_b64 s[4:5], s[0:1], 0x8"), {{counting(4)}}) ==
         "at 0x0, s_load_b64 s[4:5], s[0:1], 0x8: workgroup 0, wave 0: reads 8 bytes at the arguments + 8, which has 8 "
         "bytes");
-  CHECK(mistake_of(with(kOneWave, "s_load_b32 s4, s[0:1], 0x2"), {{counting(4)}}) ==
-        "at 0x0, s_load_b32 s4, s[0:1], 0x2: workgroup 0, wave 0: reads 4 bytes at an address that is no multiple of "
-        "4");
+  CHECK(
+      mistake_of(with(kOneWave, "s_load_b32 s4, s[0:1], 0x2"), {{counting(4)}}) ==
+      "at 0x0, s_load_b32 s4, s[0:1], 0x2: workgroup 0, wave 0: reads 4 bytes at an address that is not a multiple of "
+      "4");
   CHECK(mistake_of(with(kOneWave, "s_load_b32 s4, s[8:9], 0x2"), {{counting(4)}}) ==
         "at 0x0, s_load_b32 s4, s[8:9], 0x2: workgroup 0, wave 0: takes an undefined address from s[8:9]");
 }
@@ -217,7 +218,7 @@ TEST_CASE("isa memory: an atomic must be aligned") {
           global_atomic_add_u32 v2, v0, s[4:5])"),
                    {{counting(32)}}) ==
         "at 0xc, global_atomic_add_u32 v2, v0, s[4:5]: workgroup 0, wave 0, lanes 0 to 31: updates 4 bytes at an "
-        "address that is no multiple of 4");
+        "address that is not a multiple of 4");
 }
 
 TEST_CASE("isa memory: workgroup memory starts undefined, has an end, and keeps undefined bits") {
@@ -320,14 +321,13 @@ TEST_CASE("isa memory: lanes exchange values through LDS's crossbar") {
   const auto mistake = [&](const char* text) { return mistake_of(with(Assembly{.gfx = "gfx1030"}, text), {}); };
   CHECK(mistake("v_lshlrev_b32_e32 v2, 2, v0\nds_bpermute_b32 v1, v2, v0") == "");
   CHECK(mistake("s_mov_b32 exec_lo, 0xffff\nv_mov_b32_e32 v2, 64\nds_bpermute_b32 v1, v2, v0") ==
-        "at 0x8, ds_bpermute_b32 v1, v2, v0: workgroup 0, wave 0, lanes 0 to 15: takes the value of a lane that is "
-        "off");
+        "at 0x8, ds_bpermute_b32 v1, v2, v0: workgroup 0, wave 0, lanes 0 to 15: takes the value of an inactive lane");
   CHECK(mistake("ds_bpermute_b32 v1, v2, v0") ==
         "at 0x0, ds_bpermute_b32 v1, v2, v0: workgroup 0, wave 0, lanes 0 to 31: takes an undefined number of a lane "
         "from v2");
   CHECK(mistake("s_mov_b32 exec_lo, 1\nds_swizzle_b32 v1, v0 offset:swizzle(SWAP,4)") ==
-        "at 0x4, ds_swizzle_b32 v1, v0 offset:swizzle(SWAP,4): workgroup 0, wave 0, lane 0: takes the value of a lane "
-        "that is off");
+        "at 0x4, ds_swizzle_b32 v1, v0 offset:swizzle(SWAP,4): workgroup 0, wave 0, lane 0: takes the value of an "
+        "inactive lane");
 }
 
 TEST_CASE("isa memory: a thread's private memory is its own") {

@@ -189,8 +189,8 @@ TEST_CASE("a finding names the kernel, the lines, the threads and the place") {
   REQUIRE(mutants.size() == 1);
   CHECK(complaint(problem, mutants[0].kernel, plan_of(problem.kernel)) ==
         "kernel 'reduction': line 34 (%18 = load_vector #0[%17] : i32): thread 0 of group 0 loads element 64 of #0 "
-        "('parts'), byte 256 of workgroup memory, which thread 64 of group 0 stored at line 28; a barrier must stand "
-        "between");
+        "('parts'), byte 256 of workgroup memory, which thread 64 of group 0 stored at line 28; a barrier must "
+        "separate them");
 }
 
 }  // namespace

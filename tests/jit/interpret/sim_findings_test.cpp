@@ -89,7 +89,7 @@ TEST_CASE("threads of a workgroup that race for workgroup memory are found") {
   f.b.store(f.y, f.b.thread_id(), f.b.load(keys, f.b.bit_xor(f.b.thread_id(), f.b.i32(1))));
   CHECK(f.finding() ==
         "kernel 'k': line 12 (%3 = load_vector #0[%2] : i32): thread 0 of group 0 loads element 1 of #0 ('keys'), byte "
-        "4 of workgroup memory, which thread 1 of group 0 stored at line 10; a barrier must stand between");
+        "4 of workgroup memory, which thread 1 of group 0 stored at line 10; a barrier must separate them");
 }
 
 TEST_CASE("workgroups that race for a buffer are found, in every order") {
@@ -100,12 +100,10 @@ TEST_CASE("workgroups that race for a buffer are found, in every order") {
   };
   CHECK(finding(0) ==
         "kernel 'k': line 8 (store_vector @1[%0], %0): thread 0 of group 1 stores element 0 of @1 ('y'), byte 0 of the "
-        "buffer, which thread 0 of group 0 stored at line 8; nothing orders buffers within a dispatch, no barrier "
-        "either");
+        "buffer, which thread 0 of group 0 stored at line 8; not even a barrier orders buffers within a dispatch");
   CHECK(finding(2) ==
         "kernel 'k': line 8 (store_vector @1[%0], %0): thread 0 of group 0 stores element 0 of @1 ('y'), byte 0 of the "
-        "buffer, which thread 0 of group 1 stored at line 8; nothing orders buffers within a dispatch, no barrier "
-        "either");
+        "buffer, which thread 0 of group 1 stored at line 8; not even a barrier orders buffers within a dispatch");
 }
 
 TEST_CASE("a barrier that some threads do not reach is found") {
@@ -198,7 +196,7 @@ TEST_CASE("a kernel that cannot be observed is not simulated") {
   const auto recording = device->record(list, device->load(images).value()).value();
   const std::vector<std::int64_t> sizes = {1};
   CHECK(device->submit(*recording, {.sizes = sizes}).message() ==
-        "kernel 'silent': the kernel tells no observer what it does; run it without one, or interpret it");
+        "kernel 'silent': the kernel cannot report its accesses to an observer; run it without one, or interpret it");
 }
 
 }  // namespace

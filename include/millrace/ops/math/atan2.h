@@ -39,7 +39,7 @@ V atan2_in_f64(B& b, V y, V x, bool is_long) {
   const V rise = b.abs(y), run = b.abs(x);
   const V is_steep = b.lt(run, rise);
   const V low = b.select(is_steep, run, rise), high = b.select(is_steep, rise, run);
-  // Like in C, 0 / 0 counts as 0 and inf / inf as 1.
+  // As in C, 0 / 0 counts as 0 and inf / inf as 1.
   const V is_zero = b.eq(b.add(low, high), like(0)), is_even = b.eq(low, high);
   const V t = b.select(is_zero, like(0), b.select(is_even, like(1), b.div(low, high)));
   V angle = atan_of_ratio(b, t, is_long);

@@ -9,7 +9,8 @@
 
 namespace millrace::math::detail {
 
-// Shared by the functions. V is the builder's value type. The bits of a float are in an integer of the same size.
+// What the elementary functions share. V is the builder's value type. The bits of a float are in an integer of equal
+// size.
 
 struct FloatFormat {
   DType bits;  // the integer dtype of the same size

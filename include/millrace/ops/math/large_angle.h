@@ -110,7 +110,7 @@ ReducedAngle<V> scale_to_angle(B& b, V quarters, V high, V low) {
 
 /// A finite f64 of at least 2 is m * 2^e with an integer m. This multiplies m by the bits of 2 / pi from 2^(1 - e)
 /// down; the bits above only add multiples of four quarters. 192 bits leave 137 bits of fraction, and no f64 is closer
-/// than 2^-62 quarters to a whole one, so 75 bits of the result are good. For other x the result is arbitrary.
+/// than 2^-62 quarters to a whole one, so 75 bits of the result are correct. For other x the result is arbitrary.
 /// Source: Payne & Hanek, Radian reduction for trigonometric functions, SIGNUM Newsletter 18, 1983; Muller et al.,
 /// Handbook of Floating-Point Arithmetic, 11.3 (the nearest f64).
 template <class B, class V>

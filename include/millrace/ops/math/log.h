@@ -68,7 +68,7 @@ V finish_log(B& b, V x, V y) {
 }  // namespace detail
 
 /// Natural logarithm. Subnormal inputs are exact; -inf for 0 and -0, NaN below 0, +inf for +inf; NaN stays NaN.
-/// Error: at most 1 ulp, also near 1.
+/// Error: at most 1 ulp, even near 1.
 /// Source: fdlibm's e_log.c (the form of the polynomial part).
 template <class B>
 typename B::Value log(B& b, typename B::Value x) {

@@ -7,7 +7,7 @@ namespace millrace::math {
 
 /// Logarithm to base 2: k + log(1 + f) / ln 2 for x = 2^k * (1 + f), so powers of two are exact. Subnormal inputs are
 /// exact; -inf for 0 and -0, NaN below 0, +inf for +inf; NaN stays NaN.
-/// Error: at most 2 ulp, also near 1.
+/// Error: at most 2 ulp, even near 1.
 template <class B>
 typename B::Value log2(B& b, typename B::Value x) {
   b.expect_floats("log2", {x});

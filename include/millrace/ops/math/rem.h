@@ -7,10 +7,10 @@ namespace millrace::math {
 namespace detail {
 
 // Both remainders below divide in chunks of `kBits` quotient bits. Each step computes r * 2^kBits - q * m, where q is
-// an integer near the quotient: |r| stays near m / 2, and the next step mends what q is off by. These products and sums
-// are exact, so the result is the same with mul_add fused and unfused.
+// an integer near the quotient: |r| stays near m / 2, and the next step corrects the error of q. These products and
+// sums are exact, so the result is the same with mul_add fused and unfused.
 
-/// The integer nearest to x * y, or one beside it. Precondition: it is below 2^51, or not finite.
+/// The integer nearest to x * y, or one next to it. Precondition: it is below 2^51, or not finite.
 template <class B, class V>
 V rounded_product(B& b, V x, V y) {
   const V rounder = b.constant(DType::kF64, format_of(DType::kF64).rounder);
@@ -86,9 +86,9 @@ V rem_of_integer_parts(B& b, V x, V y) {
 
 }  // namespace detail
 
-/// x - trunc(x / y) * y: fmod of C and NumPy, and integers' %. It has the sign of x, zeros too. Floats: exact; x rem
-/// inf is x; NaN for an infinite x, for y = 0 and for NaN. Integers: x rem 0 is 0. f32 takes about 60 operations in
-/// f64, and f64 about 450, whatever the operands: a body has no branches.
+/// x - trunc(x / y) * y, like fmod in C and NumPy, and % on integers. It has the sign of x, even if it is zero. Floats:
+/// exact; x rem inf is x; NaN for an infinite x, for y = 0 and for NaN. Integers: x rem 0 is 0. f32 takes about 60
+/// operations in f64, and f64 about 450, whatever the operands, because a body has no branches.
 template <class B>
 typename B::Value rem(B& b, typename B::Value x, typename B::Value y) {
   using V = typename B::Value;

@@ -30,8 +30,8 @@ inline constexpr double kCosLong[] = {4.16666666666666019037e-02, -1.38888888888
                                       2.48015872894767294178e-05, -2.75573143513906633035e-07,
                                       2.08757232129817482790e-09, -1.13596475577881948265e-11};
 
-/// Reduces any finite f32, widened to f64: multiplies it by each part of 1 / (2 pi) and drops whole turns exactly.
-/// Source: Payne & Hanek, Radian reduction for trigonometric functions, SIGNUM Newsletter 18, 1983.
+/// Reduces any finite f32, widened to f64: multiplies it by each part of 1 / (2 pi) and drops whole revolutions
+/// exactly. Source: Payne & Hanek, Radian reduction for trigonometric functions, SIGNUM Newsletter 18, 1983.
 template <class B, class V>
 ReducedAngle<V> reduce_large_f32_angle(B& b, V x) {
   constexpr std::size_t kWholeTurns = 5;  // the products after these are below 1 for every x
@@ -59,7 +59,7 @@ ReducedAngle<V> reduce_small_f32_angle(B& b, V x) {
   return {n.integer, b.mul_add(n.value, b.constant_like(x, -kRest), first), b.constant_like(x, 0)};
 }
 
-/// An angle by one reduction, or by another that takes longer, where `is_large`.
+/// The angle, reduced in one of two ways: the slower one where `is_large`.
 template <class B, class V>
 ReducedAngle<V> pick_angle(B& b, V is_large, const ReducedAngle<V>& large, const ReducedAngle<V>& small) {
   const V quarters = b.select_rarely(is_large, large.quarters, small.quarters);
@@ -71,7 +71,7 @@ ReducedAngle<V> pick_angle(B& b, V is_large, const ReducedAngle<V>& large, const
 template <class B, class V>
 ReducedAngle<V> reduce_f32_angle(B& b, V x) {
   const ReducedAngle<V> small = reduce_small_f32_angle(b, x), large = reduce_large_f32_angle(b, x);
-  // Infinities and NaN stay with the small angles, and become NaN there.
+  // Infinities and NaN count as small angles, and become NaN there.
   const V is_large = b.bit_and(b.lt(b.constant_like(x, 0x1p20), x), b.lt(x, b.constant_like(x, kInfinity)));
   return pick_angle(b, is_large, large, small);
 }

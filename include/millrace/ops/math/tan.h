@@ -7,7 +7,7 @@ namespace millrace::math {
 
 namespace detail {
 
-// tan(r) = r + r * z * T(z), z = r^2, for |r| <= pi / 4, within 2^-25.5 of it; minimax coefficients.
+// tan(r) = r + r * z * T(z), z = r^2, for |r| <= pi / 4, with an error below 2^-25.5; minimax coefficients.
 // Source: FreeBSD's k_tanf.c.
 inline constexpr double kTanShort[] = {0.333331395030791399758,  0.133392002712976742718,   0.0533812378445670393523,
                                        0.0245283181166547278873, 0.00297435743359967304927, 0.00946564784943673166728};
@@ -18,7 +18,7 @@ V tan_f32(B& b, V x) {
   const ReducedAngle<V> angle = reduce_f32_angle(b, b.convert(DType::kF64, x));
   const V r = angle.high, z = b.mul(r, r), one = b.constant_like(r, 1);
   const V y = b.mul_add(b.mul(z, r), horner(b, z, kTanShort), r);
-  // A quarter of a turn further, the tangent is -1 / y.
+  // After an odd number of quarter revolutions, the tangent is -1 / y.
   const V is_even = is_bit_clear(b, angle.quarters, 1);
   return b.convert(DType::kF32, b.div(b.select(is_even, y, b.neg(one)), b.select(is_even, one, y)));
 }
