@@ -40,8 +40,7 @@ std::vector<float> reals(std::size_t count, float low = 1) {
 }
 
 /// With at most `max_terms` terms in one accumulator, at most `max_terms` of these sums in the next, and likewise for
-/// each further level: sums of
-/// neighbours, or of terms whose distance is the number of accumulators.
+/// each further level: sums of neighbours, or of terms whose distance is the number of accumulators.
 float nested_sum(std::vector<float> terms, std::size_t max_terms, bool of_neighbours) {
   while (terms.size() > 1) {
     std::vector<float> sums((terms.size() + max_terms - 1) / max_terms);

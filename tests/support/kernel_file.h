@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that are texts: tests/jit/**/*.kernel. A file holds one kernel, or several with a line "// ---" between them.
 // The kernel's text begins with the word for its kind: loop_kernel, kernel, or lanes for a lane function, which takes
-// the first three directives. Comments in it are directives; they are on their own lines or after the line they are
-// that about:
+// the first three directives. Comments in it are directives; they are on their own lines or after the line that
+// they are about:
 //
 //     // verify
 //         The kernel verifies, and its text reads back. So does every kernel without an `error`; this says that
