@@ -172,8 +172,7 @@ constexpr Mistake kUnfitOperands[] = {
      "       ^"},
     {"graph g(%x: i32[4]) {\n  %y = add(%x, 0.5)\n  return y = %y\n}\n",
      "g.mr:2:8: add: the number 0.5 next to i32[4], expected one that i32 holds; cast the tensor, or give an integer "
-     "in "
-     "its range\n"
+     "in its range\n"
      "  %y = add(%x, 0.5)\n"
      "       ^"},
     {"graph g(%x: i32[4]) {\n  %y = div(%x, 2.0)\n  return y = %y\n}\n",
@@ -215,12 +214,12 @@ constexpr Mistake kUnfitOperands[] = {
      "  %y = where(1, %x, %x)\n"
      "             ^"},
     {"graph g(%c: bool[4], %x: u8[4]) {\n  %y = select(%c, %x, -1)\n  return y = %y\n}\n",
-     "g.mr:2:8: select: the number -1 beside u8[4], expected one that u8 holds; cast the tensor, or give an integer in "
-     "its range\n"
+     "g.mr:2:8: select: the number -1 next to u8[4], expected one that u8 holds; cast the tensor, or give an integer "
+     "in its range\n"
      "  %y = select(%c, %x, -1)\n"
      "       ^"},
     {"graph g(%c: bool[4], %x: i32[4]) {\n  %y = where(%c, 0.5, %x)\n  return y = %y\n}\n",
-     "g.mr:2:8: where: the number 0.5 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer "
+     "g.mr:2:8: where: the number 0.5 next to i32[4], expected one that i32 holds; cast the tensor, or give an integer "
      "in its range\n"
      "  %y = where(%c, 0.5, %x)\n"
      "       ^"},
