@@ -20,19 +20,19 @@ Tensor like(std::string_view function, Tensor x, const Literal& literal) try {
   GraphBuilder& graph = *x.builder();
   const DType dtype = x.dtype();
   const Number& number = literal.value();
-  const auto beside = [&] {
-    return fmt::format("{}: the number {} beside {}", graph.next_text(function), number.to_text(), x.type().to_text());
+  const auto place = [&] {
+    return fmt::format("{}: the number {} next to {}", graph.next_text(function), number.to_text(), x.type().to_text());
   };
   if (!number.fits(dtype)) {
     return graph.fail(invalid_argument(fmt::format(
-        "{}, expected one that {} holds; cast the tensor, or give an integer in its range", beside(), to_text(dtype))));
+        "{}, expected one that {} holds; cast the tensor, or give an integer in its range", place(), to_text(dtype))));
   }
   if (function == to_text(Op::div) && literal.is_floating() && !is_float(dtype)) {
     return graph.fail(
         invalid_argument(fmt::format("{} is of a C++ floating-point type, expected an integer type in an integer "
                                      "division; cast the tensor, or write "
                                      "{} as an integer",
-                                     beside(), number.to_text())));
+                                     place(), number.to_text())));
   }
   if (size_bytes(dtype) < sizeof(std::uint64_t) || is_float(dtype)) {
     return graph.fill(dtype, x.shape(), number.as_double());

@@ -14,17 +14,6 @@ constexpr std::string_view kLicenceLine = "// SPDX-License-Identifier: Apache-2.
 
 }  // namespace
 
-Violations check_file_lengths(const SourceTree& tree) {
-  Violations violations;
-  for (const SourceFile& file : tree) {
-    const auto lines = std::ranges::count(file.text, '\n');
-    if (lines <= kMaxLines) continue;
-    violations.push_back(
-        fmt::format("{}:{}: {} lines, at most {}; divide it by concept", file.path, lines, lines, kMaxLines));
-  }
-  return violations;
-}
-
 Violations check_licence_lines(const SourceTree& tree) {
   Violations violations;
   for (const SourceFile& file : tree) {

@@ -5,11 +5,6 @@
 
 namespace millrace::structure {
 
-constexpr int kMaxLines = 500;
-
-/// A file is one concept; a longer file contains a second one.
-Violations check_file_lengths(const SourceTree&);
-
 /// Every source file begins with its one SPDX line.
 Violations check_licence_lines(const SourceTree&);
 

@@ -7,17 +7,6 @@
 
 using namespace millrace::structure;
 
-TEST_CASE("no file is too long to be one concept") {
-  CHECK(join_lines(check_file_lengths(load_source_tree(MILLRACE_SOURCE_DIR))) == "");
-}
-
-TEST_CASE("the length rule counts lines") {
-  const SourceFile longest = {"src/base/a.cpp", std::string(kMaxLines, '\n')};
-  const SourceFile longer = {"src/base/b.cpp", std::string(kMaxLines + 1, '\n')};
-  CHECK(join_lines(check_file_lengths({longest, longer})) ==
-        "src/base/b.cpp:501: 501 lines, at most 500; divide it by concept\n");
-}
-
 TEST_CASE("every file begins with its licence line") {
   CHECK(join_lines(check_licence_lines(load_source_tree(MILLRACE_SOURCE_DIR))) == "");
 }

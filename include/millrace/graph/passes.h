@@ -47,8 +47,8 @@ struct PassReport;  // compile_report.h
 
 struct PassOptions {
   bool verify_each = true;
-  /// What depends on constants alone and is not folded, such as dequantised weights, is computed once, when a program
-  /// is loaded, and kept: of at most so many bytes in all. The rest is computed by each run.
+  /// Bytes of values that are computed when a program is loaded, and kept: values that depend on constants alone and
+  /// are not folded, such as dequantised weights. Each run computes the rest.
   std::uint64_t max_prepared_bytes = std::uint64_t{256} << 20;
   /// Called after each pass that changed the graph's text, with the pass's name and the graph.
   Callback<std::string_view, const Graph&> dump = {};

@@ -16,7 +16,7 @@ namespace millrace {
 /// std::make_shared<TbbExecutor>()})`. Include it where oneTBB is linked; Millrace itself does not need it.
 class TbbExecutor final : public Executor {
  public:
-  /// All threads that oneTBB has, or so many at most, the calling one included.
+  /// All threads that oneTBB has, or at most `max_threads`, including the calling one.
   explicit TbbExecutor(int max_threads = tbb::task_arena::automatic) : arena_(max_threads) {}
 
   std::uint32_t concurrency() const override {

@@ -53,7 +53,7 @@ class CompositeGuard {
   bool is_open_ = false;
 };
 
-/// A tensor of the type of `x` that holds the number everywhere, as an operand of the function beside x.
+/// A tensor of the type of `x` with every element equal to the number: the other operand of the function.
 Tensor like(std::string_view function, Tensor x, const Literal&);
 
 /// The shape to which NumPy would broadcast them: dims are aligned at the last one, and each is equal in all, or 1 or

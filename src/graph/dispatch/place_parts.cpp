@@ -219,7 +219,7 @@ class PartPlacer {
   /// 346779f9).
   static bool is_slower_in_rows(const Nest& nest, const SizeExpr& row, DType dtype, bool has_border) {
     constexpr std::int64_t kVector = 16;     // elements of f32 in the widest vector of x86
-    constexpr std::int64_t kLong = 1024;     // elements, of which the rest of a vector is little
+    constexpr std::int64_t kLong = 1024;     // elements; the remainder of a vector is a small part of them
     constexpr std::int64_t kLineBytes = 64;  // of a cache line
     // Instructions of a map that costs no more than its loads and stores. Those of 16-bit floats widen and round, too.
     constexpr std::int64_t kCheap = 8, kCheapF16 = 70, kCheapBF16 = 30;

@@ -13,6 +13,20 @@ bool is_broadcast(const Node& node) {
   return op != nullptr && op->op == Op::broadcast;
 }
 
+/// The rule text of kBehindView.
+std::string view_text(const Graph& graph, const Separation& edge) {
+  const std::string reader = node_text(graph, edge.other), view = node_text(graph, edge.node);
+  const std::string value = value_text(graph, edge.value);
+  if (is_broadcast(graph.nodes[edge.node])) {
+    return fmt::format(
+        "{} needs each element at several points, by {}; nothing helps if it is a reduction's result, otherwise "
+        "broadcast before {}",
+        reader, view, value);
+  }
+  return fmt::format("{} reads it through {}, so at other points; move the view before {} or after {}", reader, view,
+                     value, value_text(graph, {edge.other, 0}));
+}
+
 /// The rule applied to an edge, and a remedy.
 std::string rule_text(const Graph& graph, const Separation& edge) {
   const auto node = [&] { return node_text(graph, edge.node); };
@@ -27,14 +41,7 @@ std::string rule_text(const Graph& graph, const Separation& edge) {
       return fmt::format(
           "{} computes nothing while it reads this operand; do that work after it, if that gives the same", node());
     case JoinRule::kBehindView:
-      if (is_broadcast(graph.nodes[edge.node])) {
-        return fmt::format(
-            "{} needs each element at several points, by {}; nothing helps if it is a reduction's result, otherwise "
-            "broadcast before {}",
-            other(), node(), value());
-      }
-      return fmt::format("{} reads it through {}, so at other points; move the view before {} or after {}", other(),
-                         node(), value(), other_value());
+      return view_text(graph, edge);
     case JoinRule::kBehindReshape:
       return fmt::format("{} reads it through {}, which shares its memory; move the reshape before {} or after {}",
                          other(), node(), value(), other_value());

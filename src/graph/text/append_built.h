@@ -37,7 +37,7 @@ struct CallOperands {
 /// An operand of a C++ function.
 using TensorOrNumber = std::variant<Tensor, Literal>;
 
-/// Calls an overload of `function`, of which there is one for tensors alone and for each place of a number among them.
+/// Calls `function`, which has an overload for tensors alone, and one for each place of a number among them.
 template <class Function, class... Operands>
 Tensor call_beside_number(const Function& function, const Operands&... operands) {
   const auto call = [&]<class... Ts>(const Ts&... x) -> Tensor {
@@ -55,7 +55,7 @@ Tensor call_beside_number(const Function& function, const Operands&... operands)
 /// builder is told in the operation's place.
 using BuildResults = std::function<Result<std::vector<Tensor>>(std::span<const TensorOrNumber> operands)>;
 
-/// Appends the nodes that C++ functions make of the operands, of which at least one is a value. Returns the results,
+/// Appends the nodes that C++ functions build from the operands, at least one of them a value. Returns the results,
 /// which may be operands.
 Result<std::vector<Value>> append_built(Graph&, const CallOperands&, const OperationPlace&, const BuildResults&);
 

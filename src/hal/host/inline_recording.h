@@ -14,10 +14,10 @@
 
 namespace millrace {
 
-/// A command list prepared to run on the calling thread, and perhaps on others beside it. Each replay writes addresses
-/// and sizes into arrays that exist already, then runs the steps: with one worker one after another, which needs no
-/// barriers, with several stage after stage. A stage is the steps between two barriers.
-/// Each device that finishes inline derives from it and implements how a kernel runs.
+/// A command list prepared to run on the calling thread, and perhaps on others at the same time. Each replay writes
+/// addresses and sizes into arrays that exist already, then runs the steps: with one worker one after another, which
+/// needs no barriers, with several stage after stage. A stage is the steps between two barriers. Each device that
+/// finishes inline derives from it and implements how a kernel runs.
 class InlineRecording : public Recording {
  public:
   /// Ok if the submission may run; does not look at its waits.

@@ -191,7 +191,7 @@ Result<int> lane_bits_of(const Body& body) {
     if (is_float(instruction.dtype) && size_bytes(instruction.dtype) < 8) narrow_float = instruction.dtype;
   }
   if (wide && narrow_float) {
-    return unimplemented(fmt::format("{} beside {}, lanes have one width", to_text(*narrow_float), to_text(*wide)));
+    return unimplemented(fmt::format("{} next to {}, lanes have one width", to_text(*narrow_float), to_text(*wide)));
   }
   return wide ? 64 : 32;
 }

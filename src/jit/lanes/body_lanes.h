@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// The width of the lanes in which a body computes: 64 bits if a value of it, or of what it loads, has 64. Refuses f32
-/// beside those.
+/// The width of the lanes in which a body computes: 64 bits if one of its values or loads has 64. Refuses bodies that
+/// have f32 as well.
 Result<int> lane_bits_of(const Body&);
 
 /// Appends a body of one yield, given what its loads give: lanes hold floats as their

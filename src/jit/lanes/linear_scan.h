@@ -15,7 +15,7 @@ struct LiveRange {
   int last = 0;
 };
 
-/// A register, or a slot of memory beside them.
+/// A register, or a slot of memory.
 struct RegisterPlace {
   int number = 0;
   bool is_slot = false;

@@ -25,7 +25,7 @@ bool finds_index(const LoopKernel& kernel) {
 Result<ArgDescriptor> match_arg(const LoopKernel& nest) {
   const LoopKernel kernel = collapse_dims(nest);
   if (kernel.reductions.size() != 1 || kernel.loads.size() != 1) {
-    return unimplemented(fmt::format("the index of an extreme beside {} reductions of {} loads, takes one of one",
+    return unimplemented(fmt::format("the index of an extreme next to {} reductions of {} loads, takes one of one",
                                      kernel.reductions.size() - 1, kernel.loads.size()));
   }
   const Access &load = kernel.loads[0], &store = kernel.stores[0];

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// The masks of a few vectors, of which `count` lanes are in use. The first ones are whole: half of them at least.
+/// The masks of a few vectors whose first `count` lanes are in use. At least the first half of the vectors is whole.
 class FewMasks {
  public:
   FewMasks(LaneBuilder& b, int count, int num_whole) : b_(b), count_(b.broadcast(count)), num_whole_(num_whole) {}
@@ -80,7 +80,7 @@ MicrokernelCode<SortFew> sort_few(IsaLevel isa, int lane_bits, const LaneKeys* k
   return {b.finish_with(kTo)};
 }
 
-/// Two runs that are merged: the first one has so many vectors, and the second one a power of two.
+/// The vectors of the first of two runs that are merged. The second one has a power of two.
 constexpr int kFirstRun = 1 << (RowSorterCode::kNumFew - 1);
 
 std::vector<LaneValue> load_vectors(LaneBuilder& b, int pointer, int first, int count) {

@@ -103,7 +103,7 @@ class LimitTest {
 LaneValue exchanged(LaneBuilder& b, LaneValue x, int lane_xor) {
   return lane_xor == 0 ? x : b.unary(LaneOp::kXorLanes, x, lane_xor);
 }
-/// Vectors from the one with number `first` on that are so many vectors apart, exchanged.
+/// `count` vectors from number `first` on, `pitch` vectors apart, exchanged.
 std::vector<LaneValue> load_exchanged(LaneBuilder& b, int pointer, int first, int pitch, int count,
                                       LaneElement element) {
   std::vector<LaneValue> vectors;
@@ -117,7 +117,7 @@ std::vector<LaneValue> load_exchanged(LaneBuilder& b, int pointer, int first, in
 std::vector<LaneValue> load_column(LaneBuilder& b, int pointer, int pitch_argument, LaneElement element) {
   std::vector<LaneValue> vectors;
   for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-    // Hardware alone follows so many streams late.
+    // Hardware prefetching is late with this many streams.
     b.prefetch(pointer, kColumnAheadBytes);
     vectors.push_back(exchanged(b, b.load(pointer, 0, element), RowSelectorCode::lane_xor(i)));
     b.advance_by_argument(pointer, pitch_argument, 1);

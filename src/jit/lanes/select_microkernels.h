@@ -9,13 +9,13 @@ namespace millrace {
 
 /// What decides which functions a selection needs.
 struct SelectionFunctions {
-  FewRange short_few = {};  // for short rows, those of so many vectors
+  FewRange short_few = {};  // the numbers of vectors of short rows
   bool has_long_rows = true;
   bool filters_whole_rows = true;
   const ComputedElements* computed = nullptr;  // of long rows, in lanes as wide as the keys'
 };
 
-/// Appends those beside p.sort's, and sets what else depends on the keys.
+/// Appends all but p.sort's microkernels, and sets the other parameters that depend on the keys.
 void append_selection(TopkRowsParameters& p, const MicrokernelSink&, const LaneKeys&, const SelectionFunctions&);
 
 }  // namespace millrace

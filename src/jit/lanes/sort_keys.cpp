@@ -76,7 +76,7 @@ void store_indices(LaneBuilder& b, int pointer, std::int32_t offset_bytes, LaneV
                    LaneValue mask, LaneValue count) {
   const LaneValue index = b.binary(LaneOp::kAnd, lanes, b.constant((std::int64_t{1} << keys.index_bits()) - 1));
   if (b.lane_bits() == 64) return b.store(pointer, offset_bytes, index, mask);
-  // An i64 is a pair of lanes, of which the upper one is 0.
+  // An i64 is a pair of lanes; the upper one is 0.
   const auto [low, high] = b.regroup(index, b.constant(0), BitOrder::interleaved(b.num_lanes()));
   LaneValue pair_mask = kNoLaneValue;
   for (const bool is_high : {false, true}) {

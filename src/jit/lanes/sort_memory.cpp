@@ -61,7 +61,7 @@ bool selects_first(const SortDescriptor& sort) {
   if (sort.k.upper_bound() > max_selected(sort).upper_bound()) return false;
   const bool is_contiguous = sort.load || sort.input.layout.strides[sort.axis].is(1);
   if (!is_contiguous && n.upper_bound() > longest_selected(sort)) return false;
-  // A row of any length may be long. A sort of it is none of a few.
+  // A row of symbolic length may be long; sorting all of it is not a selection.
   if (!n.is_constant()) return n != sort.k;
   const std::int64_t max_k = sort.k.upper_bound();
   const bool is_few = max_k <= kFewK;

@@ -10,7 +10,7 @@ namespace millrace {
 /// The longest rows that lanes with indices number.
 inline constexpr std::int64_t kMaxIndexedByLanes = (std::int64_t{1} << 32) - 1;
 
-/// Whether the routine topk_rows takes the sort: k is small, and rows are long beside it and no longer than it takes.
+/// Whether the routine topk_rows takes the sort: k is small, and rows are much longer than k but not too long.
 bool selects_first(const SortDescriptor&);
 /// The largest k that it takes of rows that are long enough, and of those of a sort.
 inline constexpr std::int64_t kMaxSelected = 8192;
@@ -31,7 +31,7 @@ std::int64_t max_keys(const SortDescriptor&);
 /// The bytes of these, twice.
 SizeExpr lane_key_bytes(const SortDescriptor&);
 
-/// Workgroup memory for rows that interleave, beside what else the routine has there; 0 if they stay where they are.
+/// Workgroup memory for rows that interleave, in addition to the routine's other memory; 0 if they are read in place.
 std::int64_t column_bytes(const SortDescriptor&, const TargetSpec&);
 
 /// Whether the keys fit workgroup memory. Otherwise the kernel's last buffer is scratch with lane_key_bytes() per row.

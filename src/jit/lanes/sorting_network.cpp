@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-/// The lesser of each two lanes goes to `low`.
+/// Puts the minimum of each lane into `low`, and the maximum into `high`.
 void order_pair(LaneBuilder& b, LaneValue& low, LaneValue& high) {
   const LaneValue min = b.binary(LaneOp::kMin, low, high);
   high = b.binary(LaneOp::kMax, low, high);
@@ -60,8 +60,9 @@ class BitonicNetwork {
         last_place_(num_lane_places_),
         done_(vectors.size(), 0) {}
 
-  /// Orders each two elements whose numbers differ in `bit` alone: the number that has it gets the greater. If
-  /// `is_mirrored`, elements that differ in all lower bits as well: the first comparison of two runs that ascend.
+  /// Orders each pair of elements whose numbers differ in `bit` alone; the element whose number has it gets the
+  /// maximum. If `is_mirrored`, the numbers differ in all lower bits as well: the first comparison of two ascending
+  /// runs.
   void compare(int bit, bool is_mirrored = false) {
     if (vectors_.size() == 1) {
       const int lane_bit = 1 << place_of(bit), mirrored = is_mirrored ? places_below(bit) : 0;
@@ -129,7 +130,7 @@ class BitonicNetwork {
     const int n = b_.num_lanes();
     return place == 0 && first_block_place_ == 2 ? BitOrder::rotated_up(n, 0, 2) : BitOrder::exchanged(n, place);
   }
-  /// Puts all lanes' bits back at once, of which one is at the place of the last comparison.
+  /// Moves the bits of lane numbers back to their places at once. One of them is at the place of the last comparison.
   BitOrder order_to_home() const {
     std::vector<int> from;
     for (int bit = 0; bit < num_lane_places_; ++bit) from.push_back(std::min(place_of(bit), num_lane_places_));

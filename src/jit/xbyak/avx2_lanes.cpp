@@ -58,8 +58,11 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
   static Xmm low(const Ymm& ymm) { return Xmm(ymm.getIdx()); }
 
   void emit(const LaneInstruction& i) override {
-    if (makes_vector(i.op) || makes_mask(i.op)) {
+    if (makes_vector(i.op)) {
       emit_value(result_of(at_), i);
+      keep();
+    } else if (makes_mask(i.op)) {
+      emit_mask(result_of(at_), i);
       keep();
     } else {
       emit_effect(i);
@@ -74,12 +77,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
       case LaneOp::kNumbers:
         return as_.vmovdqu(to, table_of([](int lane) { return lane; }));
       case LaneOp::kBroadcast:
-        if (is_wide_) {
-          as_.vmovq(low(to), argument(i));
-          return as_.vpbroadcastq(to, low(to));
-        }
-        as_.vmovd(low(to), argument(i).cvt32());
-        return as_.vpbroadcastd(to, low(to));
+        return emit_broadcast(to, argument(i));
       case LaneOp::kLoad:
         return emit_load(to, i);
       case LaneOp::kMin:
@@ -119,6 +117,31 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
         return emit_compress(to, i);
       case LaneOp::kVariable:
         return move(to, read(i.a, temp_));
+      case LaneOp::kMul:
+        return is_wide_ ? emit_wide_product(to, i) : as_.vpmulld(to, read(i.a, temp_), source(i.b));
+      case LaneOp::kAnd:
+        return as_.vpand(to, read(i.a, temp_), source(i.b));
+      case LaneOp::kOr:
+        return as_.vpor(to, read(i.a, temp_), source(i.b));
+      case LaneOp::kXor:
+        return as_.vpxor(to, read(i.a, temp_), source(i.b));
+      default:
+        MILLRACE_CHECK(emit_plain(i.op, to, read(i.a, temp_), source(uses(i.op, lane_table::kB) ? i.b : i.a)));
+    }
+  }
+
+  void emit_broadcast(const Ymm& to, const Xbyak::Reg64& argument) {
+    if (is_wide_) {
+      as_.vmovq(low(to), argument);
+      return as_.vpbroadcastq(to, low(to));
+    }
+    as_.vmovd(low(to), argument.cvt32());
+    as_.vpbroadcastd(to, low(to));
+  }
+
+  /// A mask is a vector whose lanes are -1 or 0.
+  void emit_mask(const Ymm& to, const LaneInstruction& i) {
+    switch (i.op) {
       case LaneOp::kLess:
         return emit_greater(to, read(i.b, temp_), source(i.a));
       case LaneOp::kAtMost:
@@ -132,20 +155,14 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
       case LaneOp::kUnordered:
         return is_wide_ ? as_.vcmppd(to, read(i.a, temp_), source(i.b), predicate_of(i.op))
                         : as_.vcmpps(to, read(i.a, temp_), source(i.b), predicate_of(i.op));
-      case LaneOp::kMul:
-        return is_wide_ ? emit_wide_product(to, i) : as_.vpmulld(to, read(i.a, temp_), source(i.b));
       case LaneOp::kNot:
         return as_.vpxor(to, read(i.a, temp_), table_of_all(-1));
-      case LaneOp::kAnd:
       case LaneOp::kBoth:
         return as_.vpand(to, read(i.a, temp_), source(i.b));
-      case LaneOp::kOr:
       case LaneOp::kEither:
         return as_.vpor(to, read(i.a, temp_), source(i.b));
-      case LaneOp::kXor:
-        return as_.vpxor(to, read(i.a, temp_), source(i.b));
       default:
-        MILLRACE_CHECK(emit_plain(i.op, to, read(i.a, temp_), source(uses(i.op, lane_table::kB) ? i.b : i.a)));
+        MILLRACE_CHECK(false && "not a mask");
     }
   }
   static std::uint8_t bits_of(const LaneInstruction& i) { return static_cast<std::uint8_t>(i.imm); }

@@ -22,7 +22,7 @@ struct RowPair {
   RowPair(const KernelTensor& input, const KernelTensor& result, std::size_t axis, const SizeExpr& parts);
 
   std::vector<SizeExpr> sizes;
-  std::int64_t num_dims;  // beside the axis
+  std::int64_t num_dims;  // without the axis
   SizeExpr num_groups;    // one per part of a row
 };
 

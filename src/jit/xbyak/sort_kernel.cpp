@@ -35,7 +35,8 @@ FewRange few_of(const SortDescriptor& sort, IsaLevel isa) {
   return {.partitions = partitions};
 }
 
-/// The length of rows of which one function sorts all values, or all indices, in registers; 0 if there is none.
+/// The length of rows for which one function sorts all values, or all indices, in registers; 0 if there is no such
+/// length.
 std::int64_t elements_in_registers(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const bool is_one_result = sort.values.has_value() != sort.indices.has_value() && !sort.input_indices;
@@ -239,7 +240,7 @@ Result<PlannedKernel> plan_rows_work(const SortDescriptor& sort, const TargetSpe
   const LaneKeys keys = lane_keys_of(sort);
   if (!sort.parts.is(1) && !selects_first(sort)) {
     const SizeExpr& n = sort.input.type.shape[sort.axis];
-    return unimplemented(fmt::format("the first {} of parts of {} elements, takes parts of which few are wanted",
+    return unimplemented(fmt::format("the first {} of parts of {} elements, takes k that are small next to a part",
                                      sort.k.to_text(), n.to_text()));
   }
   const bool selects = selects_first(sort);

@@ -166,7 +166,7 @@ TEST_CASE("only lanes take parts and indices of elements") {
   sort.indices = tensor("indices", DType::kI64, {2, 400});
   CHECK(refusal(sort, "lane_sort") ==
         "lower 'topk' for cpu:avx2: no algorithm takes it; lane_sort: kernel topk: no generator of cpu:avx2 takes it:\n"
-        "  xbyak: the first 200 of parts of 1000 elements, takes parts of which few are wanted");
+        "  xbyak: the first 200 of parts of 1000 elements, takes k that are small next to a part");
   ScanDescriptor scan = scan_of(2, 1000);
   scan.step = ScanStep::kTotals;
   CHECK(refusal(scan, "lane_scan") ==

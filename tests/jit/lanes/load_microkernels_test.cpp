@@ -250,7 +250,7 @@ TEST_CASE("an op that lanes cannot compute is refused, and named") {
   CHECK_EQ(refusal(one_op(KernelOp::kMulAdd, f32, DType::kF32)), "mul_add of f32 has no lanes");
   CHECK_EQ(refusal(one_op(KernelOp::kSqrt, std::span(f32, 1), DType::kF32)), "sqrt of f32 has no lanes");
   CHECK_EQ(refusal(one_op(KernelOp::kConvert, u32, DType::kF32)), "convert of u32 to f32 has no lanes");
-  CHECK_EQ(refusal(one_op(KernelOp::kConvert, i64, DType::kF32)), "f32 beside i64, lanes have one width");
+  CHECK_EQ(refusal(one_op(KernelOp::kConvert, i64, DType::kF32)), "f32 next to i64, lanes have one width");
   ComputedElements elements;
   BodyBuilder b;
   BodyValue sum = b.load(0, DType::kF32);

@@ -72,7 +72,7 @@ TEST_CASE("xbyak takes no argmax with further computation") {
   const BodyValue w = kernel.load(kernel.term(), kernel.operand("w", {DType::kF32, {100}}), {n});
   kernel.store("y", {DType::kI64, {8}}, {m}, kernel.reduce(ReductionKind::kArgMax, kernel.term().mul(x, w)));
   CHECK_EQ(refusal(kernel.finish().value()),
-           "the index of an extreme beside 0 reductions of 2 loads, takes one of one");
+           "the index of an extreme next to 0 reductions of 2 loads, takes one of one");
 }
 
 TEST_CASE("xbyak scans contiguous rows") {

@@ -38,7 +38,7 @@ class ColumnBlock {
   static constexpr std::int64_t pitch_bytes(std::int64_t length, std::int64_t element_bytes) {
     return (length * element_bytes / kLineBytes + 2) * kLineBytes;
   }
-  /// The longest row whose pitch is at most so many bytes.
+  /// The longest row whose pitch is at most `bytes`.
   static constexpr std::int64_t longest_row(std::int64_t bytes, std::int64_t element_bytes) {
     return ((bytes / kLineBytes - 1) * kLineBytes - 1) / element_bytes;
   }

@@ -24,7 +24,7 @@ void with_element_size(std::int64_t element_bytes, const DoIt& do_it) {
   }
 }
 
-/// An unsigned integer of so many bytes.
+/// An unsigned integer of kBytes bytes.
 template <std::int64_t kBytes>
 using UnsignedOf = std::conditional_t<
     kBytes == 1, std::uint8_t,

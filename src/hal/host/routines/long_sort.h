@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-// A sort of long rows by a sequence of kernels, of which each may use as many threads as it has groups:
+// A sort of long rows by a sequence of kernels. Each may use as many threads as it has groups:
 //   1. choose_cuts, a group per row: cuts from a sorted sample divide the keys into buckets of about one size;
 //   2. split_chunks, a group per chunk of a row: makes the chunk's keys and puts them in the order of the buckets;
 //   3. sort_buckets, a group per bucket of a row: gathers its keys from all chunks, sorts them, writes results;
@@ -32,7 +32,7 @@ struct LongSort {
   static constexpr std::int64_t kWorkgroupBytes = SortRowsParameters::kFixedBytes + 2 * kPartBytes;
   /// Per row: the number of cuts, the cuts, and the pivots that split buckets at first, all of them keys.
   static constexpr std::int64_t kCutBytes = 2 * kMaxBuckets * 8;
-  /// Per chunk, beside the start of every bucket and the end of the last: whether a key lost bits.
+  /// Per chunk, in addition to the starts of the buckets: the end of the last one, and whether a key lost bits.
   static constexpr std::int64_t kStartsBesideBuckets = 2;
 
   /// The keys of a chunk except the last one: whole vectors.
@@ -53,7 +53,7 @@ enum class LongSortScratch : std::uint8_t {
   kCuts,        // kCutBytes per row
   kStarts,      // u32 per chunk and bucket: the number of the chunk's keys in buckets before it
   kChunkKeys,   // n keys per row: chunk by chunk, in the order of buckets
-  kBucketKeys,  // 2 n keys per row: buckets that workgroup memory does not hold, and room beside them
+  kBucketKeys,  // 2 n keys per row: buckets that workgroup memory does not hold, and as much room to sort them
 };
 
 }  // namespace millrace

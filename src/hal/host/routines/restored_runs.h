@@ -21,8 +21,8 @@ class RestoredRuns {
   /// A piece of floats and what is taken of it are half of an L1 cache.
   static constexpr std::int64_t kPieceElements = 2048;
 
-  /// Gives them the order of the row, of which piece(first, count) gives elements side by side. `memory` has room for
-  /// kPieceElements keys, or for all.
+  /// Puts them in the order of the row. piece(first, count) returns contiguous elements of the row. `memory` has room
+  /// for kPieceElements keys, or for all.
   template <class Piece>
   void restore(const Piece& piece, std::byte* memory, TakeRun take_zeros, TakeRun take_nans) const {
     Run zeros = {take_zeros, first_zero()}, nans = {take_nans, first_nan()};

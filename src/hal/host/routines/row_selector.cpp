@@ -12,21 +12,22 @@
 namespace millrace {
 namespace {
 
-/// With so many groups per result, about an eighth more elements than k have keys up to the k-th group's: k * k / 2 per
-/// group. Sorting twice as many groups takes longer than that saves.
+/// Groups per result. With four, about an eighth more elements than k pass the limit, which is the k-th group's minimum
+/// (k * k / 2 per group). Twice as many groups take longer to sort than they save.
 constexpr std::int64_t kGroupsPerResult = 4;
 constexpr std::int64_t kMinGroups = 128;
 
-/// Vectors of a sample. Shorter rows beside k have no limit at first: most of their groups have one of the first k.
+/// Vectors of a sample. A row that is shorter than kMinSampledTimesK * k begins without a limit, because most of its
+/// groups have one of the first k.
 constexpr std::int64_t kSampledVectors = 1024;
 constexpr std::int64_t kMinSampledTimesK = 64;
 /// For a limit that groups improve: fewer, and as many elements for vectors of any width.
 constexpr std::int64_t kSampledElementsOfLongRow = 1024;
 /// Elements of a sample that are neighbours: a line of 32-bit ones.
 constexpr std::int64_t kSampledTogether = 16;
-/// If fewer than k elements reach the limit, the next one is likely to have so many times as many.
+/// If fewer than k elements pass, the next limit is that of four times as many groups; it then almost always finds k.
 constexpr std::int64_t kNextLimit = 4;
-/// So many chunks are looked at again before it is known whether too many elements are found.
+/// Chunks that are searched before the number of elements found is checked.
 constexpr std::int64_t kChunksAtOnce = 64;
 
 /// The place of sample i among `count`, by a random number that depends on i alone: what repeats in the row has no
@@ -56,8 +57,8 @@ std::int64_t count_ones(const std::byte* bytes, std::int64_t num_bytes) {
   return sum + count_ones(word);
 }
 
-/// Calls do_it(number) for a chunk's elements that have the bit which MatchElements writes, kBits for a vector. The
-/// first element has the number `first`, and so many numbers are from a vector to the next.
+/// Calls do_it(number) for each element of a chunk whose bit MatchElements has set; a vector has kBits. The first
+/// element has the number `first`, and `vector_step` is the distance from one vector's numbers to the next one's.
 template <int kBits, class DoIt>
 void for_each_match(const std::byte* bits, std::int64_t first, std::int64_t vector_step, const DoIt& do_it) {
   constexpr int kVectorsPerWord = 64 / kBits;
@@ -91,7 +92,7 @@ void RowSelector<Key>::start(std::int64_t k) {
 template <class Key>
 std::int64_t RowSelector<Key>::select_by_groups(const RowReader& row, std::int64_t n) {
   if (n > kBlock && n >= kMinSampledTimesK * k_) {
-    // Where a long row ascends, the limit of one block is none for the next.
+    // Where a long row ascends, the limit of one block excludes nothing in the next.
     const std::int64_t num_groups = sample(row, n, kSampledElementsOfLongRow / code_.num_lanes),
                        wanted = wanted_of_sample(num_groups, n);
     sorter_.sort(memory_.minima, memory_.other, num_groups, num_groups);

@@ -64,7 +64,7 @@ class RowSelector {
   static constexpr std::int64_t kPiece = 1024;
   /// There is room for a vector behind what is appended or read in part, because vectors are written and read whole.
   static constexpr std::int64_t kVectorSpare = 16;
-  /// The elements of so many groups passing are found at once, for which there is room.
+  /// The number of passing groups whose elements are found at once; there is room for these.
   static constexpr std::int64_t kMaxGroupsAtOnce = 256;
   static constexpr std::int64_t kMaxAtOnce = kMaxGroupsAtOnce * RowSelectorCode::kVectorsPerChunk;
   static constexpr std::int64_t kPassingBytes = kMinimaBytes + kVectorSpare * static_cast<std::int64_t>(sizeof(Key));
@@ -114,7 +114,7 @@ class RowSelector {
   std::int64_t select_by_sample(const RowReader& row, std::int64_t n);
   /// Writes the minima of groups of elements from places all over the row, and returns how many there are.
   std::int64_t sample(const RowReader& row, std::int64_t n, std::int64_t num_vectors);
-  /// How many groups of a sample may have one of the first k: so many that more have one once in a thousand rows.
+  /// A bound for the groups of a sample that have one of the first k. One row in a thousand exceeds it.
   std::int64_t wanted_of_sample(std::int64_t num_groups, std::int64_t n) const;
   /// Whole chunks. Their vectors follow each other in memory; or they are columns: where a row of elements ascends, the
   /// first ones are in other columns, each of which has few of them.
@@ -139,7 +139,7 @@ class RowSelector {
   /// Finds the elements of a block's chunks, given the minima of its groups. The limit is tight if it is made of these.
   void find_in_block(const RowReader& row, const Block& block, bool is_tight);
   /// Finds the elements of the chunks passing, all before the limit changes. Those before element `first` are found
-  /// already. False if there is no limit, or no room for so many; then none is found.
+  /// already. Returns false, and finds nothing, if there is no limit or no room for them.
   bool find_at_once(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first);
   /// Finds the elements of a block of columns that has many groups passing.
   void find_in_columns(const RowReader& row, const Block& block);

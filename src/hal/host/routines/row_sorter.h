@@ -46,7 +46,7 @@ struct SplitKeys {
   std::int64_t count, num_low;
 };
 
-/// Memory beside the keys, per call.
+/// The memory of one call, in addition to the keys.
 struct RowSorterMemory {
   static constexpr std::int64_t kMaxVectorBytes = 64;
   static constexpr std::int64_t kSampleBytes = (4 << (RowSorterCode::kNumFew - 1)) * kMaxVectorBytes;
@@ -103,17 +103,17 @@ class RowSorter {
     return sample[num_samples / 2];
   }
 
-  /// Whether so many keys, of which all are wanted, are sorted by digits without being split.
+  /// Whether `count` keys, all of them wanted, are sorted by digits without being split first.
   bool prefers_digits(std::int64_t count) const;
 
   /// Splits keys that are somewhere else: appends those below the pivot to `low`, and the others to `high`. Returns how
   /// many are below it.
   std::int64_t split(const Key* from, std::int64_t count, Key pivot, Key* low, Key* high);
 
-  /// Divides keys that are split at the middle one of the cuts, of which there is at least one, into buckets. Cut i
-  /// separates number i and number i + 1: the latter has the keys that are at least the cut. Writes them to `to`, which
-  /// is apart from the others, one bucket behind the other, keeps the order in each, and writes where they start, and
-  /// the end of the last. Cuts ascend and differ.
+  /// Divides keys into buckets; they are split at the middle cut already. Cut i separates bucket i from bucket i + 1,
+  /// which has the keys that are at least the cut. Writes one bucket after the other to `to`, which does not overlap
+  /// the keys, and keeps the order in each. Writes the start of each bucket, and the end of the last. There is at least
+  /// one cut; cuts ascend and differ.
   void divide(const SplitKeys<Key>& keys, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
   static Key middle_of(std::span<const Key> cuts) { return cuts[cuts.size() / 2]; }
 

@@ -123,7 +123,7 @@ class SortWalk {
     k_ = args_.sizes[SortRowsSizes::kK];
     first_index_ = 0;
   }
-  /// What follows is done for `count` of the row's sorted elements, of which the first is in place `first`: below k.
+  /// Later calls are for `count` of the row's sorted elements, from place `first` on, which is below k.
   void narrow_to(std::int64_t first, std::int64_t count) {
     for (const SortTensor tensor : {SortTensor::kValues, SortTensor::kIndices}) {
       offsets_[static_cast<std::size_t>(tensor)] += first * stride(tensor);
@@ -156,7 +156,7 @@ class SortWalk {
     return (columns_.moves(index) ? columns_.rows_of(index) : base(index)) + offsets[index] * element_bytes(index);
   }
 
-  /// Writes the keys of elements, of which the first one's index is `first`. Returns whether there is a -0 or a NaN.
+  /// Writes the keys of elements; the index of the first one is `first`. Returns whether there is a -0 or a NaN.
   bool make_keys(const StridedElements& elements, Key* keys, Key* other, std::int64_t first) const {
     return at(p_.make_keys)(contiguous_row(elements, other), keys, elements.count, first) != 0;
   }
@@ -260,7 +260,7 @@ class SortWalk {
   }
 
  private:
-  /// From so many on, elements are read by the first partition; below, keys are in the cache anyway.
+  /// Rows of at least this many elements are read by the first partition. The keys of shorter ones are in the cache.
   static constexpr std::int64_t kMinSplitAtFirst = 4096;
   static constexpr std::size_t kIndicesTensor = static_cast<std::size_t>(SortTensor::kIndices);
 
