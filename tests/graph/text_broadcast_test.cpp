@@ -74,7 +74,7 @@ TEST_CASE("select and where take a number for either choice, as in C++") {
 }
 
 TEST_CASE("a select with a number has the number in the other choice's dtype and shape") {
-  CHECK(read_back("graph g(%c: bool[n], %x: i8[n in 1..9]) {\n  %y = select(%c, %x, 7)\n  return y = %y\n}\n") ==
+  CHECK(read_back("graph g(%c: bool[n in 1..9], %x: i8[n]) {\n  %y = select(%c, %x, 7)\n  return y = %y\n}\n") ==
         "graph g(%c: bool[n in 1..9], %x: i8[n]) {\n"
         "  %2 = constant(7) : i8[]\n"
         "  %3 = broadcast(%2) {shape = [n], dims = []} : i8[n]\n"

@@ -23,15 +23,15 @@ constexpr std::size_t kSpareBytes = 64;
 using Arguments = std::array<std::int64_t, kMaxLaneArguments>;
 
 /// A list of a run's text.
-struct Memory {
+struct LaneList {
   DType dtype = DType::kI32;
   std::vector<std::byte> bytes;
 };
 
 struct LaneRun {
   Arguments integers{};
-  std::map<std::size_t, Memory> given, expected;  // by argument
-  std::optional<std::int64_t> returned;           // beyond the pointer, if there is one
+  std::map<std::size_t, LaneList> given, expected;  // by argument
+  std::optional<std::int64_t> returned;             // beyond the pointer, if there is one
   std::optional<std::size_t> returned_pointer;
 };
 
@@ -46,11 +46,11 @@ Result<std::size_t> read_argument(TextReader& text) {
 }
 
 /// "i32[1, 2, 3]"
-Result<Memory> read_memory(TextReader& text) {
+Result<LaneList> read_list(TextReader& text) {
   const std::size_t begin = text.position();
   const std::optional<DType> dtype = parse_dtype(text.take_name());
   if (!dtype || !text.take("[")) return text.error(begin, "expected an integer, or elements as 'i32[1, 2]'");
-  Memory memory = {*dtype, {}};
+  LaneList memory = {*dtype, {}};
   while (!text.take("]")) {
     MILLRACE_TRY_ASSIGN(const std::uint64_t bits, visit_dtype(*dtype, [&]<class T>() -> Result<std::uint64_t> {
                           MILLRACE_TRY_ASSIGN(const T value, read_number<T>(text));
@@ -85,7 +85,7 @@ Result<LaneRun> read_run(TextReader& text) {
       const bool is_memory = parse_dtype(text.take_name()).has_value();
       text.move_to(begin);
       if (is_memory) {
-        MILLRACE_TRY_ASSIGN((is_expected ? run.expected : run.given)[argument], read_memory(text));
+        MILLRACE_TRY_ASSIGN((is_expected ? run.expected : run.given)[argument], read_list(text));
       } else if (!is_expected) {
         MILLRACE_TRY_ASSIGN(run.integers[argument], read_number<std::int64_t>(text));
       } else {
@@ -112,9 +112,9 @@ std::string text_of(DType dtype, const std::byte* bytes, std::size_t size) {
 }
 
 /// The memory of one run.
-class RunMemory {
+class LaneRunMemory {
  public:
-  explicit RunMemory(const LaneRun& run) : run_(run), arguments_(run.integers) {
+  explicit LaneRunMemory(const LaneRun& run) : run_(run), arguments_(run.integers) {
     for (const auto* lists : {&run.given, &run.expected}) {
       for (const auto& [argument, list] : *lists) {
         std::unique_ptr<Block[]>& blocks = blocks_[argument];
@@ -146,7 +146,7 @@ class RunMemory {
   struct alignas(64) Block {
     std::byte bytes[64];
   };
-  static std::size_t size_of(const std::map<std::size_t, Memory>& lists, std::size_t argument) {
+  static std::size_t size_of(const std::map<std::size_t, LaneList>& lists, std::size_t argument) {
     const auto found = lists.find(argument);
     return found == lists.end() ? 0 : found->second.bytes.size();
   }
@@ -186,11 +186,11 @@ std::int64_t run_code(const LaneFunction& function, const Arguments& a) {
 std::string lane_run_problem(const LaneFunction& function, TextReader& text) {
   const Result<LaneRun> run = read_run(text);
   if (!run.ok()) return run.status().message();
-  const RunMemory evaluated(*run);
+  const LaneRunMemory evaluated(*run);
   std::string problem = evaluated.problem(evaluate_lanes(function, evaluated.arguments()));
   if (!problem.empty()) return "evaluated: " + problem;
   if (!can_execute(function)) return "";
-  const RunMemory executed(*run);
+  const LaneRunMemory executed(*run);
   problem = executed.problem(run_code(function, executed.arguments()));
   return problem.empty() ? "" : "executed: " + problem;
 }

@@ -156,7 +156,7 @@ TEST_CASE("the interface of a routine and images contains every type that its ty
   const auto shares = [&](std::string_view types, std::string_view text) {
     return text_of(types, definitions).find(text) != std::string::npos;
   };
-  CHECK(shares("TopkRowsParameters", "std::int64_tmost_found;"));
+  CHECK(shares("TopkRowsParameters", "std::int64_tmax_found;"));
   CHECK(shares("TopkRowsParameters", "Microkernel<MakeKeys>make_keys;"));                   // of its SortRowsParameters
   CHECK(shares("TopkRowsParameters", "FindMinima:std::byte*(constvoid*row,void*minima,"));  // a microkernel
   CHECK(shares("ArgRowsParameters", "std::bytekeys_and_places[128];"));                     // that one is passed
