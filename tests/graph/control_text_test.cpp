@@ -231,7 +231,7 @@ TEST_CASE("bodies nest sixteen deep, and no deeper") {
 }
 
 TEST_CASE("the parser names the missing part of a loop or a condition") {
-  CHECK(parse_problem("%y = while(%p, %x)").find("expected '{'; write the graph of a round in braces") !=
+  CHECK(parse_problem("%y = while(%p, %x)").find("expected '{'; write the graph of the body in braces") !=
         std::string::npos);
   CHECK(parse_problem("%y = if(%p, %x) { graph a(%x: f32[4]) { return r = %x } }").find("expected 'graph'") !=
         std::string::npos);

@@ -42,7 +42,7 @@ constexpr Misuse kAttributes[] = {
 
 constexpr Misuse kArithmeticTypes[] = {
     {"a fraction as an operand of integers", [](GraphBuilder& g) { i32(g, {4}) * 2.7; },
-     "%1 = mul: the number 2.7 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer in its "
+     "%1 = mul: the number 2.7 next to i32[4], expected one that i32 holds; cast the tensor, or give an integer in its "
      "range"},
     {"a number beyond the integers", [](GraphBuilder& g) { 1e20 + i32(g, {4}); },
      "%1 = add: the number 1e+20 next to i32[4], expected one that i32 holds; cast the tensor, or give an integer in "

@@ -77,7 +77,7 @@ constexpr Damage kSourceDamage[] = {
 
 constexpr Damage kInterfaceDamage[] = {
     {"an input that is not one", [](Graph& g) { g.inputs[0] = NodeId{2}; },
-     "graph input 0 is %2, which is no input node; list input nodes"},
+     "graph input 0 is %2, which is not an input node; list input nodes"},
     {"an input that there is not", [](Graph& g) { g.inputs.push_back(NodeId{99}); },
      "graph input 1 is %99, which is not an input node; list input nodes\n"
      "the graph lists 2 inputs and has 1 input nodes, expected the same number; list each once"},

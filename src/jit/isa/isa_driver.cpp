@@ -52,7 +52,7 @@ Result<IsaDeviceOptions> parse_options(const DeviceSpec& spec) {
 Status which_gpu(const DeviceSpec& spec) {
   std::vector<std::string_view> names;
   for (const GfxTarget& gfx : gfx_targets()) names.push_back(gfx.name);
-  return invalid_argument(fmt::format("device '{}': which GPU is not said, expected one of: {}; say isa:{}",
+  return invalid_argument(fmt::format("device '{}': no GPU is named, expected one of: {}; say isa:{}",
                                       spec.to_text(), fmt::join(names, ", "), names.front()));
 }
 

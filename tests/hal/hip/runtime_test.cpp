@@ -103,7 +103,7 @@ TEST_CASE("hip: a device whose properties cannot be read does not hide the other
   CHECK(open_hip_device(DeviceSpec::parse(HipStandin::spec(",arch=gfx90a")).value()).value()->name() == "hip:1");
   fail_first();
   CHECK(open(HipStandin::spec(",arch=gfx942")).message() ==
-        "device '" + HipStandin::spec(",arch=gfx942") + "': no device is a gfx942, there are hip:0 (" + problem +
+        "device '" + HipStandin::spec(",arch=gfx942") + "': no device is a gfx942; found hip:0 (" + problem +
             "), hip:1 (gfx90a:sramecc+:xnack-); take one of them");
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("hip: a spec names a device by its number or its architecture") {
   CHECK(opened("arch=gfx942,") ==
         "device 'hip:arch=gfx942" + end +
             "': no device is a gfx942; found hip:0 (gfx1100), hip:1 (gfx90a:sramecc+:xnack-); take one of them");
-  CHECK(opened("arch=gfx90a:xnack+,").find("': no device is a gfx90a:xnack+, there are hip:0 (gfx1100), ") !=
+  CHECK(opened("arch=gfx90a:xnack+,").find("': no device is a gfx90a:xnack+; found hip:0 (gfx1100), ") !=
         std::string::npos);
   CHECK(opened("fast,") == "device 'hip:fast" + end +
                                "': word 'fast' is not known; hip takes the ordinal of a device, as in hip:0, or its "
