@@ -29,4 +29,3 @@
 #include "millrace/graph/safetensors.h"    // weights from a file
 #include "millrace/graph/text.h"           // graphs as text
 #include "millrace/graph/variable_file.h"  // state of a session in a file
-#include "millrace/hal/transfer.h"         // upload and download of device memory

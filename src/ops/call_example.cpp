@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the example calls of the op table, which give the names of operands for messages.
 #include "ops/call_example.h"
 
 #include <algorithm>

@@ -19,7 +19,7 @@ InferResult infer_scatter(Types operands, const Attributes& attributes) {
   MILLRACE_TRY(expect_dtype(operands, 0, kSet));
   MILLRACE_TRY_ASSIGN(const TensorType updates, gathered_type(operands, std::get<GatherAttrs>(attributes).axis));
   if (operands[2] != updates) {
-    return invalid_argument(fmt::format("operand 2 is {}, expected {}like the result of gather; {}",
+    return invalid_argument(fmt::format("operand 2 is {}, expected {} like the result of gather; {}",
                                         operands[2].to_text(), updates.to_text(),
                                         operands[2].dtype != updates.dtype ? "insert a cast" : "reshape it"));
   }

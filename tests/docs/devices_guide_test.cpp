@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/graph/program_variant.h"
+#include "millrace/hal/transfer.h"
 #include "millrace/interop/tbb.h"
 #include "millrace/jit/isa_driver.h"
 #include "millrace/millrace.h"
@@ -42,8 +43,7 @@ TEST_CASE("devices.md: memory of a device, and a run that does not wait") {
   GraphBuilder graph("memory");
   graph.output("y", graph.input("x", DType::kF32, {32}) + graph.input("weights", DType::kF32, {32}));
 
-  const std::shared_ptr<Device> device =
-      make_default_context()->device("cpu").value();  // "trace(cpu)" prints its commands
+  const std::shared_ptr<Device> device = make_default_context()->device("cpu").value();
   CompileOptions options;
   options.on_device = device;
   Session session = Session::create(compile(graph.finish().value(), options).value()).value();

@@ -260,7 +260,7 @@ TEST_CASE("verify refuses a part that is lost, moved, grown, outside or not stat
   CHECK(damaged([](Schedule&, ByteRange&) {}) == "");
   CHECK(damaged([](Schedule&, ByteRange& part) {
           part.length_bytes = 32;
-        }).find("of which earlier steps write only some") != std::string::npos);
+        }).find("but earlier steps write only some of them") != std::string::npos);
   CHECK(damaged([](Schedule&, ByteRange& part) {
           part.offset_bytes = part.offset_bytes - 1;
         }).find("put a barrier between them") != std::string::npos);

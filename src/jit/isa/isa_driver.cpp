@@ -52,8 +52,8 @@ Result<IsaDeviceOptions> parse_options(const DeviceSpec& spec) {
 Status which_gpu(const DeviceSpec& spec) {
   std::vector<std::string_view> names;
   for (const GfxTarget& gfx : gfx_targets()) names.push_back(gfx.name);
-  return invalid_argument(fmt::format("device '{}': no GPU is named, expected one of: {}; say isa:{}",
-                                      spec.to_text(), fmt::join(names, ", "), names.front()));
+  return invalid_argument(fmt::format("device '{}': no GPU is named, expected one of: {}; say isa:{}", spec.to_text(),
+                                      fmt::join(names, ", "), names.front()));
 }
 
 Result<std::shared_ptr<Device>> open_any(const DeviceSpec& spec) {

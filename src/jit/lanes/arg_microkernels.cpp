@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the microkernels of argmin and argmax.
 #include "jit/lanes/arg_microkernels.h"
 
 #include "jit/lanes/element_lanes.h"

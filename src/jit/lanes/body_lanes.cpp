@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Turns the body of an elementwise kernel into lane instructions.
 #include "jit/lanes/body_lanes.h"
 
 #include <algorithm>

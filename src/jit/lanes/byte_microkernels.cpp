@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the microkernels that split and count bytes.
 #include "jit/lanes/byte_microkernels.h"
 
 namespace millrace {

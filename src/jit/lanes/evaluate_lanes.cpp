@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Evaluates a lane function on the host, lane by lane; the tests compare generated code with it.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The properties of lane instructions, and the builder that appends them.
 #include "jit/lanes/lane_function.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Allocates the registers and stack slots of a lane function in one pass.
 #include "jit/lanes/linear_scan.h"
 
 #include <algorithm>

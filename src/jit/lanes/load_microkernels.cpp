@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the microkernel that computes elements which a sort, TopK or scan reads.
 #include "jit/lanes/load_microkernels.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Recognises the loop nests that are an argmin or argmax of contiguous rows.
 #include "jit/lanes/match_arg.h"
 
 #include <algorithm>

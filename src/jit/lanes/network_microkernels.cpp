@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the microkernels that sort and merge a few vectors in registers.
 #include "jit/lanes/network_microkernels.h"
 
 #include <array>

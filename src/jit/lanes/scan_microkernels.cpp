@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the microkernels of running sums, products, minima and maxima.
 #include "jit/lanes/scan_microkernels.h"
 
 #include <bit>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the microkernels of TopK: minima of groups, matches and filters.
 #include "jit/lanes/select_microkernels.h"
 
 #include <utility>

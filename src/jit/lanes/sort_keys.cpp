@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes keys, which order like elements and may hold an index, and makes results from keys.
 #include "jit/lanes/sort_keys.h"
 
 namespace millrace {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which sorts and TopKs lanes take, and the memory that each needs.
 #include "jit/lanes/sort_memory.h"
 
 #include <limits>

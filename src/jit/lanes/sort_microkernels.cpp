@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the microkernels of a sort of longer rows: keys, partitions and results.
 #include "jit/lanes/sort_microkernels.h"
 
 namespace millrace {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Appends the comparisons of a sorting network over the lanes of some vectors.
 #include "jit/lanes/sorting_network.h"
 
 #include <algorithm>

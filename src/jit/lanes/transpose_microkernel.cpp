@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the microkernel that transposes square tiles.
 #include "jit/lanes/transpose_microkernel.h"
 
 namespace millrace {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks the rules of lane functions that emitters and evaluation rely on.
 #include <bit>
 #include <iterator>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Plans argmin and argmax kernels, and emits their images.
 #include <fmt/format.h>
 
 #include "hal/host/routines/arg_rows.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits x86 code with the conventions that all generated functions share: constants next to the code, partial vectors.
 #include "jit/xbyak/assembler.h"
 
 namespace millrace {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits the elementwise epilogue of a tile of a product.
 #include "jit/xbyak/epilogue.h"
 
 #include <limits>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses tiles and blocks of a product for the caches.
 #include "jit/xbyak/gemm_blocking.h"
 
 #include <cstdlib>

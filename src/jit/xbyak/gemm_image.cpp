@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Plans products that run as gemm_f32, and emits their images.
 #include <fmt/format.h>
 
 #include "hal/host/routines/gemm_f32.h"

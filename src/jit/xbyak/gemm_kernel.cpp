@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits the microkernel that multiplies one tile by one panel.
 #include "jit/xbyak/gemm_kernel.h"
 
 #include <memory>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits the microkernel that packs a panel of B.
 #include <algorithm>
 
 #include "jit/xbyak/gemm_kernel.h"

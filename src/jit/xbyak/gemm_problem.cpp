@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Recognises the loop nests that are products of f32 matrices, and their operands and epilogue.
 #include "jit/xbyak/gemm_problem.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The generator of x86 code by xbyak: hands each kernel to the planner of its kind.
 #include <limits>
 
 #include <fmt/format.h>

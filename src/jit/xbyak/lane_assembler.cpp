@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Emits lane functions by the emitter of the CPU level.
 #include "jit/xbyak/lane_assembler.h"
 
 #include <ranges>

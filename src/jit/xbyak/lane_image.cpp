@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes an image of a routine call and the microkernels that it names.
 #include "jit/xbyak/lane_image.h"
 
 #include <cassert>

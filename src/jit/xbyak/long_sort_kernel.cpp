@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Plans the kernels of a sort of long rows, and emits their images.
 #include <fmt/format.h>
 
 #include "hal/host/routines/long_sort.h"

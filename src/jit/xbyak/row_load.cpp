@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Plans the body that a sort, TopK or scan computes while it reads a row.
 #include "jit/xbyak/row_load.h"
 
 #include <algorithm>

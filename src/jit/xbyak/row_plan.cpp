@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What the plans of row kernels share: sizes, grid and buffers.
 #include "jit/xbyak/row_plan.h"
 
 #include <limits>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Plans sort and TopK kernels, and emits their images.
 #include "jit/xbyak/sort_kernel.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The x86 instructions for each kernel op of an epilogue, as a table.
 #include "jit/xbyak/vector_ops.h"
 
 namespace millrace {

@@ -102,9 +102,9 @@ TEST_CASE("hip: a device whose properties cannot be read does not hide the other
   fail_first();
   CHECK(open_hip_device(DeviceSpec::parse(HipStandin::spec(",arch=gfx90a")).value()).value()->name() == "hip:1");
   fail_first();
-  CHECK(open(HipStandin::spec(",arch=gfx942")).message() ==
-        "device '" + HipStandin::spec(",arch=gfx942") + "': no device is a gfx942; found hip:0 (" + problem +
-            "), hip:1 (gfx90a:sramecc+:xnack-); take one of them");
+  CHECK(open(HipStandin::spec(",arch=gfx942")).message() == "device '" + HipStandin::spec(",arch=gfx942") +
+                                                                "': no device is a gfx942; found hip:0 (" + problem +
+                                                                "), hip:1 (gfx90a:sramecc+:xnack-); take one of them");
 }
 
 TEST_CASE("hip: a spec names a device by its number or its architecture") {

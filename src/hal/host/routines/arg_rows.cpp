@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the index of the minimum or maximum of each row, or part of a row: surveys it by chunks, then looks into the
+// best.
 #include "hal/host/routines/arg_rows.h"
 
 #include <algorithm>

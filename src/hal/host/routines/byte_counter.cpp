@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counts the values of a row of bytes, from which a sort of bytes writes its results.
 #include "hal/host/routines/byte_counter.h"
 
 #include <algorithm>

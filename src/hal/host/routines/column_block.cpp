@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Moves rows that interleave in memory into contiguous ones, by transposing tiles, and results back.
 #include "hal/host/routines/column_block.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sorts rows of 8-bit and 16-bit elements by counting their values.
 #include "hal/host/routines/counting_sort.h"
 
 #include <algorithm>

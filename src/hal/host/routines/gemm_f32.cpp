@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Multiplies f32 matrices: packs panels, and calls the tile microkernel for each tile and block of k.
 #include "hal/host/routines/gemm_f32.h"
 
 #include <utility>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The four kernels of a sort of long rows: cuts, chunks, buckets, and runs of zeros and NaNs.
 #include "hal/host/routines/long_sort.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the routine that an image names, by its name and ABI version.
 #include "hal/host/routines/routine.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Computes the elements of a row piece by piece while another routine reads them.
 #include "hal/host/routines/row_loader.h"
 
 #include <algorithm>

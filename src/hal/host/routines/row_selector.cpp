@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Selects the first k keys of a long row: a limit from group minima, then the chunks and elements that pass it.
 #include "hal/host/routines/row_selector.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sorts a row of keys: splits it at pivots down to what a network sorts in registers, or sorts it by digits.
 #include "hal/host/routines/row_sorter.h"
 
 #include <algorithm>

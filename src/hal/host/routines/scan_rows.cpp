@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Scans each row, or part of a row, with blocks whose totals nest where sums of floats are long.
 #include "hal/host/routines/scan_rows.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sorts each row of a dispatch: chooses registers, counting or RowSorter by its length.
 #include "hal/host/routines/sort_rows.h"
 
 #include "hal/host/routines/routine.h"

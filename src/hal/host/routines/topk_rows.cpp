@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds and sorts the first k elements of each row, or part of a row.
 #include "hal/host/routines/topk_rows.h"
 
 #include "hal/host/routines/coarse_order.h"
