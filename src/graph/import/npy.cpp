@@ -40,7 +40,7 @@ struct Header {
   std::vector<std::uint64_t> shape;
 };
 
-/// The problem with a header; empty if there is none.
+/// The problem with a header; empty if the header is right.
 using Problem = std::string;
 
 Problem problem(std::string_view field, TextReader& text, std::string_view expected) {
