@@ -7,7 +7,6 @@ if(CMAKE_SCRIPT_MODE_FILE)
   file(GLOB_RECURSE sources RELATIVE ${SOURCE_DIR}
        ${SOURCE_DIR}/include/millrace/base/* ${SOURCE_DIR}/include/millrace/hal/* ${SOURCE_DIR}/include/millrace/jit/*
        ${SOURCE_DIR}/src/base/* ${SOURCE_DIR}/src/hal/* ${SOURCE_DIR}/src/jit/*)
-  list(FILTER sources EXCLUDE REGEX "^src/(hal|jit)/isa/|/isa_(device|driver)[.]h$")
   list(SORT sources)
   foreach(source IN LISTS sources)
     file(SHA256 ${SOURCE_DIR}/${source} hash)
@@ -24,7 +23,6 @@ endif()
 
 file(GLOB_RECURSE MILLRACE_IDENTITY_SOURCES CONFIGURE_DEPENDS
      include/millrace/base/* include/millrace/hal/* include/millrace/jit/* src/base/* src/hal/* src/jit/*)
-list(FILTER MILLRACE_IDENTITY_SOURCES EXCLUDE REGEX "/src/(hal|jit)/isa/|/isa_(device|driver)[.]h$")
 set(MILLRACE_BUILD_ID_SOURCE ${PROJECT_BINARY_DIR}/generated/build_id.cpp)
 add_custom_command(
   OUTPUT ${MILLRACE_BUILD_ID_SOURCE}.stamp BYPRODUCTS ${MILLRACE_BUILD_ID_SOURCE}
@@ -34,6 +32,6 @@ add_custom_command(
   COMMAND ${CMAKE_COMMAND} -E touch ${MILLRACE_BUILD_ID_SOURCE}.stamp
   DEPENDS ${MILLRACE_IDENTITY_SOURCES} cmake/build_id.cmake COMMENT "Hashing the sources into the build id" VERBATIM)
 add_custom_target(millrace_build_id DEPENDS ${MILLRACE_BUILD_ID_SOURCE}.stamp)
-target_sources(millrace_jit PRIVATE ${MILLRACE_BUILD_ID_SOURCE})
+target_sources(millrace_jit_objects PRIVATE ${MILLRACE_BUILD_ID_SOURCE})
 set_source_files_properties(${MILLRACE_BUILD_ID_SOURCE} PROPERTIES GENERATED TRUE)
-add_dependencies(millrace_jit millrace_build_id)
+add_dependencies(millrace_jit_objects millrace_build_id)

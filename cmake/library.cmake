@@ -6,8 +6,8 @@ find_package(fmt REQUIRED)  # compiled, not header-only: that costs every file s
 function(millrace_library name)
   add_library(${name})
   foreach(layer IN LISTS ARGN)
-    if(TARGET millrace_${layer})
-      target_sources(${name} PRIVATE $<TARGET_OBJECTS:millrace_${layer}>)
+    if(TARGET millrace_${layer}_objects)
+      target_sources(${name} PRIVATE $<TARGET_OBJECTS:millrace_${layer}_objects>)
     endif()
   endforeach()
   add_library(millrace::${name} ALIAS ${name})
@@ -21,5 +21,5 @@ millrace_library(millrace_runtime base hal graph_run)
 
 # Executes a GPU's machine code: for tests, tools and whoever asks. Not part of millrace, which it needs: most of it is a
 # table of what instructions do.
-millrace_library(millrace_isa hal_isa jit_isa)
+millrace_library(millrace_isa isa)
 target_link_libraries(millrace_isa PUBLIC millrace)

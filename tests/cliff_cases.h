@@ -13,8 +13,8 @@ struct CliffCase {
   std::size_t max_kernels = 1;  // that differ, on any target
 };
 
-/// The worst that are known, a row each. tests/graph/cliff_test.cpp bounds their code, bench/jit/cliff_bench.cpp their
-/// time.
+/// The worst that are known, a row each. tests/graph/compile/cliff_test.cpp bounds their code,
+/// bench/jit/cliff_bench.cpp their time.
 std::vector<CliffCase> cliff_cases();
 
 }  // namespace millrace::test

@@ -3,19 +3,19 @@
 # there is a mistake, of the library or of this list.
 set(needs_llvm
   "jit/llvm/.*"
-  "hal/isa/isa_device_test.cpp"
+  "isa/device_test.cpp"
   "hal/hip/(conformance_rows|scenario).cpp"
   "hal/hip/(calls|device_memory|every_call|failures|left_out|library|out_of_memory|pinned_memory|runtime|stop|transfers|two_devices)_test.cpp"
   "jit/(plan/listing|map/facts|map/transposed_loads|algorithms/padded_cast)_test.cpp"
   "ops/(cumulative_sums|gather_error|gpu_code|gpu_witness|harness|hip_op_cases|isa_op_cases|op_cases|order_cases|thread_counts)_test.cpp"
-  "graph/(binding|composite_(models|moves|pieces|values)|composites|coverage|dynamic|dynamic_errors|gpu_graph|gpu_witness|limits)_test.cpp"
-  "graph/(centring|cliff|compile_threads|constants|extreme_sizes|far_positions|gpu_bound_sizes|gpu_long_sums|gpu_rows|long_bodies|long_input)_test.cpp"
-  "graph/(long_sums|longest_sums|many_nodes|out_of_memory)_test.cpp"
-  "graph/(hip_session|lower_graph|measure|networks|order_failures|own_kernels|program_text|run_bool|run_session|run|shipped_kernels|targets)_test.cpp"
-  "graph/(isa_(arguments|division|mutation|removed_memory)|mutate_schedule|packing_bars|place_parts|schedule_order)_test.cpp"
-  "graph/(composite_search|computed_order|long_rows|random_state|session_slab|shared_kernel_memory|stop|variable_session|weights_memory)_test.cpp"
-  "graph/far_programs.cpp"
-  "graph/(far_programs|far_session|runs_in_flight|threads|topk_indices|topk_subsets|value_names|variable_devices|wrong_index)_test.cpp")
+  "graph/([a-z]+/)?(binding|composite_(models|moves|pieces|values)|composites|coverage|dynamic|dynamic_errors|gpu_graph|gpu_witness|limits)_test.cpp"
+  "graph/([a-z]+/)?(centring|cliff|compile_threads|constants|extreme_sizes|far_positions|gpu_bound_sizes|gpu_long_sums|gpu_rows|long_bodies|long_input)_test.cpp"
+  "graph/([a-z]+/)?(long_sums|longest_sums|many_nodes|out_of_memory)_test.cpp"
+  "graph/([a-z]+/)?(hip_session|lower_graph|measure|networks|order_failures|own_kernels|program_text|run_bool|run_session|run|shipped_kernels|targets)_test.cpp"
+  "graph/([a-z]+/)?(isa_(arguments|division|mutation|removed_memory)|mutate_schedule|packing_bars|place_parts|schedule_order)_test.cpp"
+  "graph/([a-z]+/)?(composite_search|computed_order|long_rows|random_state|session_slab|shared_kernel_memory|stop|variable_session|weights_memory)_test.cpp"
+  "graph/run/far_programs.cpp"
+  "graph/([a-z]+/)?(far_programs|far_session|runs_in_flight|threads|topk_indices|topk_subsets|value_names|variable_devices|wrong_index)_test.cpp")
 
 function(leave_out_what_needs_llvm variable)
   set(kept ${${variable}})

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "tests/support/op_problems.h"
+#include "tests/support/ops/op_problems.h"
 
 namespace millrace::test {
 

@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
-#include "tests/support/check_random_graph.h"
-#include "tests/support/random_graph.h"
+#include "tests/support/random/check_random_graph.h"
+#include "tests/support/random/random_graph.h"
 
 using namespace millrace::test;
 

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "tests/support/random_sort.h"
+#include "tests/support/random/random_sort.h"
 
 using namespace millrace::test;
 

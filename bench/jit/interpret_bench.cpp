@@ -7,7 +7,7 @@
 #include "hal/host/host_buffer.h"
 #include "hal/sim/sim_observer.h"
 #include "millrace/jit/interpret.h"
-#include "tests/support/workgroup_kernels.h"
+#include "tests/support/gpu/workgroup_kernels.h"
 
 namespace millrace {
 namespace {

@@ -9,7 +9,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include "millrace/jit/isa_driver.h"
+#include "millrace/isa/driver.h"
 #include "millrace/millrace.h"
 
 namespace millrace {

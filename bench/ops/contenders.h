@@ -13,7 +13,7 @@
 #include "bench/ops/rows.h"
 #include "millrace/base/dtype.h"
 #include "millrace/graph/binding.h"
-#include "tests/support/hard_rows.h"
+#include "tests/support/ops/hard_rows.h"
 
 namespace millrace::bench {
 

@@ -2,8 +2,8 @@
 // Every row of tests/op_cases.h on its large problem, on the host's best ISA level, one thread: op/dtype.
 #include <benchmark/benchmark.h>
 
-#include "tests/support/op_samples.h"
-#include "tests/support/run_op.h"
+#include "tests/support/ops/op_samples.h"
+#include "tests/support/ops/run_op.h"
 
 namespace {
 

@@ -80,10 +80,10 @@ Result<Inference> infer_loop(const LoopNode& loop, std::span<const TensorType> o
   const std::vector<NodeId> states = variables_of(body);
   if (operands.size() != 1 + states.size() + body.inputs.size()) {
     return invalid_argument(
-        fmt::format("{} operands, expected {}: the condition, {} of state, and {} that '{}' reads; "
+        fmt::format("{} operand{}, expected {}: the condition, {} of state, and {} that '{}' reads; "
                     "give each once",
-                    operands.size(), 1 + states.size() + body.inputs.size(), states.size(), body.inputs.size(),
-                    printable(body.name)));
+                    operands.size(), operands.size() == 1 ? "" : "s", 1 + states.size() + body.inputs.size(),
+                    states.size(), body.inputs.size(), printable(body.name)));
   }
   MILLRACE_TRY(check_count(states.size()));
   MILLRACE_TRY(check_operand(operands, 0, condition_type(), "the condition"));
@@ -109,9 +109,10 @@ Result<Inference> infer_cond(const CondNode& cond, std::span<const TensorType> o
   for (const Graph* body : {cond.if_true.get(), cond.if_false.get()}) {
     if (operands.size() != 1 + body->inputs.size()) {
       return invalid_argument(
-          fmt::format("{} operands, expected {}: the condition, and {} that '{}' reads; give each "
+          fmt::format("{} operand{}, expected {}: the condition, and {} that '{}' reads; give each "
                       "once",
-                      operands.size(), 1 + body->inputs.size(), body->inputs.size(), printable(body->name)));
+                      operands.size(), operands.size() == 1 ? "" : "s", 1 + body->inputs.size(), body->inputs.size(),
+                      printable(body->name)));
     }
     if (!variables_of(*body).empty()) {
       return invalid_argument(

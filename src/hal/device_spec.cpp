@@ -12,22 +12,22 @@
 namespace millrace {
 namespace {
 
-Status wrong(std::string_view text, const std::string& reason) {
+Status invalid_spec(std::string_view text, const std::string& reason) {
   return invalid_argument(fmt::format(
       "device '{}': {}; say a driver and its options, such as cpu, cpu:avx2 or trace(cpu)", printable(text), reason));
 }
 
 Status add_part(std::string_view text, std::string_view part, DeviceSpec& spec) {
-  if (part.empty()) return wrong(text, "a part is empty");
+  if (part.empty()) return invalid_spec(text, "a part is empty");
   const std::size_t equals = part.find('=');
   if (equals == std::string_view::npos) {
     spec.words.emplace_back(part);
     return {};
   }
   const std::string_view key = part.substr(0, equals);
-  if (key.empty()) return wrong(text, fmt::format("'{}' has no key before its '='", printable(part)));
+  if (key.empty()) return invalid_spec(text, fmt::format("'{}' has no key before its '='", printable(part)));
   if (std::ranges::find(spec.options, key, &DeviceSpec::Option::key) != spec.options.end()) {
-    return wrong(text, fmt::format("option '{}' is given twice", printable(key)));
+    return invalid_spec(text, fmt::format("option '{}' is given twice", printable(key)));
   }
   spec.options.push_back({std::string(key), std::string(part.substr(equals + 1))});
   return {};
@@ -39,17 +39,17 @@ Result<DeviceSpec> DeviceSpec::parse(std::string_view text) try {
   const InsideGuard inside;
   constexpr std::size_t kMaxBytes = 8192;  // a path has 4096 at most
   if (text.size() > kMaxBytes) {
-    return wrong(text, fmt::format("it has {} bytes, expected at most {}", text.size(), kMaxBytes));
+    return invalid_spec(text, fmt::format("it has {} bytes, expected at most {}", text.size(), kMaxBytes));
   }
   DeviceSpec spec;
   const std::size_t end_of_name = std::min(text.find_first_of(":("), text.size());
   spec.driver = text.substr(0, end_of_name);
-  if (spec.driver.empty()) return wrong(text, "it has no driver");
+  if (spec.driver.empty()) return invalid_spec(text, "it has no driver");
   if (end_of_name == text.size()) return spec;
   if (text[end_of_name] == '(') {
-    if (text.back() != ')') return wrong(text, "its '(' is not closed at the end");
+    if (text.back() != ')') return invalid_spec(text, "its '(' is not closed at the end");
     spec.inner = text.substr(end_of_name + 1, text.size() - end_of_name - 2);
-    if (spec.inner.empty()) return wrong(text, "nothing is between '(' and ')'");
+    if (spec.inner.empty()) return invalid_spec(text, "nothing is between '(' and ')'");
     return spec;
   }
   for (std::string_view rest = text.substr(end_of_name + 1);;) {

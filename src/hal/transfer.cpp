@@ -61,7 +61,7 @@ bool is_outside(std::size_t offset_bytes, std::size_t bytes, const Buffer& buffe
   return offset_bytes > buffer.size_bytes() || bytes > buffer.size_bytes() - offset_bytes;
 }
 
-Status outside(std::string_view verb, std::size_t offset_bytes, std::size_t bytes, const Buffer& buffer) {
+Status out_of_buffer(std::string_view verb, std::size_t offset_bytes, std::size_t bytes, const Buffer& buffer) {
   return invalid_argument(fmt::format("{}: {} bytes at offset {} of a buffer of {}, expected bytes inside it", verb,
                                       bytes, offset_bytes, buffer.size_bytes()));
 }
@@ -79,7 +79,7 @@ Status upload(Device& device, const Buffer& destination, std::span<const UploadP
     MILLRACE_TRY(check_owner("upload", device, destination));
     for (const auto& [offset_bytes, source] : parts) {
       if (is_outside(offset_bytes, source.size(), destination)) {
-        return outside("upload", offset_bytes, source.size(), destination);
+        return out_of_buffer("upload", offset_bytes, source.size(), destination);
       }
     }
     TransferList list(destination, BindingKind::kOutput);
@@ -104,7 +104,7 @@ Status download(Device& device, const Buffer& source, std::size_t offset_bytes, 
   return guard_allocations("download", [&]() -> Status {
     MILLRACE_TRY(check_owner("download", device, source));
     if (is_outside(offset_bytes, destination.size(), source)) {
-      return outside("download", offset_bytes, destination.size(), source);
+      return out_of_buffer("download", offset_bytes, destination.size(), source);
     }
     if (destination.empty()) return {};
     if (source.host_address() != nullptr) {

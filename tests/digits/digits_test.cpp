@@ -10,8 +10,8 @@
 #include "examples/digits/digit_set.h"
 #include "millrace/millrace.h"
 #include "tests/hip_standin/standin.h"
-#include "tests/support/reference_graph.h"
-#include "tests/support/round_trip.h"
+#include "tests/support/graphs/reference_graph.h"
+#include "tests/support/graphs/round_trip.h"
 
 using namespace millrace;
 

@@ -7,7 +7,7 @@
 #include "millrace/graph/program_variant.h"
 #include "millrace/hal/transfer.h"
 #include "millrace/interop/tbb.h"
-#include "millrace/jit/isa_driver.h"
+#include "millrace/isa/driver.h"
 #include "millrace/millrace.h"
 #include "tests/hip_standin/standin.h"
 
@@ -102,7 +102,7 @@ TEST_CASE("gpus.md: memory of the GPU that nothing moves through the host") {
 
 TEST_CASE("machine_code.md: an application adds the driver to its context") {
   Context context = *make_default_context();
-  context.drivers.push_back(isa_driver());  // millrace/jit/isa_driver.h
+  context.drivers.push_back(isa_driver());  // millrace/isa/driver.h
   const std::shared_ptr<Device> device = context.device("isa:gfx1100,seed=3").value();
   GraphBuilder graph("executed");
   double_rows(graph, 4);

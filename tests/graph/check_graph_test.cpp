@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The check of the random graphs finds mistakes in programs whose nodes are fused.
-#include "tests/support/check_graph.h"
+#include "tests/support/graphs/check_graph.h"
 
 #include <doctest/doctest.h>
 
 #include "millrace/graph/text.h"
 #include "millrace/millrace.h"
 #include "tests/reference/evaluate.h"
-#include "tests/support/random_graph.h"
+#include "tests/support/random/random_graph.h"
 
 namespace millrace {
 namespace {

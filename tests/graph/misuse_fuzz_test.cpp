@@ -9,7 +9,7 @@
 #include "millrace/graph/passes.h"
 #include "millrace/hal/device.h"
 #include "tests/graph/misuse.h"
-#include "tests/support/round_trip.h"
+#include "tests/support/graphs/round_trip.h"
 
 namespace millrace {
 namespace {

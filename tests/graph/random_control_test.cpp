@@ -9,8 +9,8 @@
 #include <doctest/doctest.h>
 
 #include "millrace/millrace.h"
-#include "tests/graph/far_programs.h"
-#include "tests/support/run_graph.h"
+#include "tests/graph/run/far_programs.h"
+#include "tests/support/graphs/run_graph.h"
 
 namespace millrace {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contents of the random graphs of the tests. tests/random_graphs.cpp runs them.
-#include "tests/support/random_graph.h"
+#include "tests/support/random/random_graph.h"
 
 #include <algorithm>
 #include <set>
@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/graph/text.h"
-#include "tests/support/random_composite.h"
+#include "tests/support/random/random_composite.h"
 
 namespace millrace {
 namespace {

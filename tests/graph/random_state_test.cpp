@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random graphs with variables, run many times, against a plain model of the state.
-#include "tests/support/random_state.h"
+#include "tests/support/random/random_state.h"
 
 #include <array>
 #include <random>
@@ -9,9 +9,9 @@
 
 #include "millrace/graph/lowered_graph.h"
 #include "millrace/millrace.h"
-#include "tests/support/reference_graph.h"
-#include "tests/support/round_trip.h"
-#include "tests/support/run_graph.h"
+#include "tests/support/graphs/reference_graph.h"
+#include "tests/support/graphs/round_trip.h"
+#include "tests/support/graphs/run_graph.h"
 
 namespace millrace {
 namespace {

@@ -10,8 +10,8 @@
 #include "tests/graph/mistake.h"
 #include "tests/graph/misuse.h"
 #include "tests/support/golden.h"
-#include "tests/support/round_trip.h"
-#include "tests/support/run_graph.h"
+#include "tests/support/graphs/round_trip.h"
+#include "tests/support/graphs/run_graph.h"
 
 namespace millrace {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shrinker on random graphs with planted failures: it leaves the failure and its inputs.
-#include "tests/support/shrink_graph.h"
+#include "tests/support/graphs/shrink_graph.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,9 +8,9 @@
 #include <doctest/doctest.h>
 
 #include "millrace/graph/text.h"
-#include "tests/support/check_random_graph.h"
 #include "tests/support/golden.h"
-#include "tests/support/random_graph.h"
+#include "tests/support/random/check_random_graph.h"
+#include "tests/support/random/random_graph.h"
 
 namespace millrace {
 namespace {

@@ -9,7 +9,7 @@
 #include "millrace/graph/passes.h"
 #include "millrace/millrace.h"
 #include "tests/jit/cache/temporary_directory.h"
-#include "tests/support/round_trip.h"
+#include "tests/support/graphs/round_trip.h"
 
 namespace millrace {
 namespace {

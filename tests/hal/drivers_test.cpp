@@ -6,7 +6,7 @@
 
 #include "millrace/hal/device.h"
 #include "millrace/hal/sim_device.h"
-#include "millrace/jit/isa_driver.h"
+#include "millrace/isa/driver.h"
 
 namespace millrace {
 namespace {

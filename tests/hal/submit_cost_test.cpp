@@ -9,7 +9,7 @@
 
 #include "tests/hal/conformance/devices.h"
 #include "tests/hal/test_kernels.h"
-#include "tests/support/path_counts.h"
+#include "tests/support/kernels/path_counts.h"
 
 namespace millrace {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/gemm/gemm_f32.h"
 #include "hal/host/routines/routine.h"
 
 namespace millrace {

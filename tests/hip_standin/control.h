@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hal/hip/hip_api.h"
+#include "hal/hip/api.h"
 
 namespace millrace::hip_standin {
 
@@ -77,7 +77,7 @@ class Control {
   /// Forgets everything, as if the process began anew. Precondition: nobody else is inside a call.
   virtual void reset(const Options&) = 0;
 
-  /// The names of all entries, in the order of hip_functions.inc.
+  /// The names of all entries, in the order of functions.inc.
   virtual std::vector<std::string_view> entries() const = 0;
   /// The calls of `entry` from the `number`-th on, counted from now and from 1 on, fail with `error`, `count` of them.
   /// A call that fails does nothing, except that one that releases something does release it. kLaunchFailure loses the

@@ -82,7 +82,7 @@ TEST_CASE("variants of the library lack optional entries, and a required one") {
   CHECK((all.name != nullptr));                                  \
   CHECK((required.name != nullptr) == is_required(need, #name)); \
   CHECK((lacking.name != nullptr) == (need == Required && std::string_view(#name) != "hipModuleLaunchKernel"));
-#include "hal/hip/hip_functions.inc"
+#include "hal/hip/functions.inc"
 #undef MILLRACE_HIP
   // Each has a state of its own.
   CHECK(&open_control(kLibrary) != &open_control(kRequiredLibrary));

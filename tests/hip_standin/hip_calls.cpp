@@ -13,7 +13,7 @@ Calls open_calls(const char* path) {
   Calls calls;
 #define MILLRACE_HIP(need, result, name, parameters) \
   calls.name = reinterpret_cast<decltype(calls.name)>(dlsym(library, #name));
-#include "hal/hip/hip_functions.inc"
+#include "hal/hip/functions.inc"
 #undef MILLRACE_HIP
   return calls;
 }

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
-#include "hal/hip/hip_runtime.h"
+#include "hal/hip/runtime.h"
 
 namespace millrace {
 

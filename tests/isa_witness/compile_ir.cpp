@@ -13,7 +13,7 @@
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include "jit/llvm/lld.h"
+#include "jit/llvm/amdgpu/lld.h"
 
 namespace millrace::test {
 namespace {

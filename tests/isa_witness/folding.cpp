@@ -19,7 +19,7 @@
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include "tests/hal/isa/bare_wave.h"
+#include "tests/isa/bare_wave.h"
 
 namespace millrace::test {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "compile_ir.h"
 #include "folding.h"
-#include "hal/isa/execute.h"
-#include "jit/llvm/machine_code.h"
+#include "isa/execute.h"
+#include "jit/llvm/amdgpu/machine_code.h"
 #include "millrace/hal/gfx_target.h"
 #include "random_ir.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds random functions of LLVM IR, step by step.
 #include "random_ir.h"
 
 #include <array>
@@ -8,17 +9,11 @@
 
 #include <fmt/format.h>
 
+#include "ir_types.h"
 #include "random_values.h"
 
 namespace millrace::test {
 namespace {
-
-constexpr const char* kNames[] = {"i1", "i8", "i16", "i32", "i64", "float", "double", "<2 x i16>", "half"};
-constexpr std::uint32_t kBits[] = {1, 8, 16, 32, 64, 32, 64, 16, 16};  // of a lane
-/// The types' ends of the names of intrinsics.
-constexpr const char* kSuffixes[] = {"i1", "i8", "i16", "i32", "i64", "f32", "f64", "v2i16", "f16"};
-constexpr IrType kInts[] = {IrType::kI8, IrType::kI16, IrType::kI32, IrType::kI64, IrType::kI32, IrType::kI64};
-constexpr IrType kFloats[] = {IrType::kF32, IrType::kF64};
 
 class Generator {
  public:
@@ -35,10 +30,6 @@ class Generator {
   }
 
  private:
-  static std::size_t index(IrType type) { return static_cast<std::size_t>(type); }
-  static std::string name(IrType type) { return kNames[index(type)]; }
-  static bool is_float(IrType type) { return type == IrType::kF32 || type == IrType::kF64; }
-
   std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
   template <class T, std::size_t N>
   T any_of(const T (&list)[N]) {
@@ -401,21 +392,6 @@ class Generator {
 
 RandomFunction make_random_function(std::uint64_t seed, std::uint32_t num_steps, const std::string& pointer) {
   return Generator(seed, pointer).run(num_steps);
-}
-
-std::vector<std::uint64_t> make_rows(std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<std::uint64_t> words;
-  for (std::uint32_t row = 0; row <= kNumThreads; ++row) {
-    for (std::uint32_t word = 0; word < kWordsPerRow; ++word) {
-      const IrType type = static_cast<IrType>(1 + word % 7);
-      std::uint64_t bits = sample_integer(random);
-      if (type == IrType::kF32) bits = std::bit_cast<std::uint32_t>(sample_number<float>(random));
-      if (type == IrType::kF64) bits = std::bit_cast<std::uint64_t>(sample_number<double>(random));
-      words.push_back(bits);
-    }
-  }
-  return words;
 }
 
 }  // namespace millrace::test

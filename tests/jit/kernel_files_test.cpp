@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include "tests/support/kernel_file.h"
+#include "tests/support/kernels/kernel_file.h"
 
 using namespace millrace;
 

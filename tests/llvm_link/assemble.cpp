@@ -12,7 +12,7 @@
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/SourceMgr.h>
 
-#include "jit/llvm/machine_layer.h"
+#include "jit/llvm/amdgpu/machine_layer.h"
 #include "millrace/base/check.h"
 
 namespace millrace::test {

@@ -4,9 +4,9 @@
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/Object/ObjectFile.h>
 
-#include "jit/llvm/machine_code.h"
+#include "jit/llvm/amdgpu/machine_code.h"
 #include "millrace/jit/code_object.h"
-#include "tests/support/gpu_kernels.h"
+#include "tests/support/gpu/gpu_kernels.h"
 
 namespace millrace {
 namespace {

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "gpu_modules.h"
-#include "jit/llvm/machine_code.h"
+#include "jit/llvm/amdgpu/machine_code.h"
 
 namespace millrace {
 namespace {

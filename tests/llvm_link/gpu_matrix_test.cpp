@@ -8,7 +8,7 @@
 
 #include "assemble.h"
 #include "millrace/jit/code_object.h"
-#include "tests/support/gpu_emission.h"
+#include "tests/support/gpu/gpu_emission.h"
 #include "tests/support/slice.h"
 
 namespace millrace::test {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/llvm/code_object.h"
+#include "jit/llvm/amdgpu/code_object.h"
 
 namespace millrace::test {
 

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/support/op_driver.h"
+#include "tests/support/ops/op_driver.h"
 
 namespace millrace::test {
 

@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "tests/reference/evaluate.h"
-#include "tests/support/op_driver.h"
+#include "tests/support/ops/op_driver.h"
 
 namespace millrace::test {
 

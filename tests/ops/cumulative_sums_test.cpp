@@ -11,8 +11,8 @@
 
 #include "millrace/hal/gfx_target.h"
 #include "tests/reference/tensor.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/run_request.h"
+#include "tests/support/kernels/run_request.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -165,7 +165,7 @@ constexpr double bound_of(int levels) { return (128 * levels + 18) * 0x1p-24; }
 
 }  // namespace
 
-TEST_CASE("a cumulative sum of ones is exact where each sum can be stored, and rounded once beyond" * test::InTurn()) {
+TEST_CASE("a cumulative sum of ones is exact where each sum can be stored, and rounded once beyond" * test::Sliced()) {
   // An f32 is one carry up to 2^24.
   std::vector<Lines> all = {{.n = 20'000'000}, {.n = 17'500'000, .exclusive = true, .reverse = true}};
   if (tested_slice().count == 1) {
@@ -178,7 +178,7 @@ TEST_CASE("a cumulative sum of ones is exact where each sum can be stored, and r
   }
 }
 
-TEST_CASE("the matrix of cumulative sums of a hundred million floats" * test::InTurn()) {
+TEST_CASE("the matrix of cumulative sums of a hundred million floats" * test::Sliced()) {
   const std::vector<TargetSpec> best = {host_targets().back()};
   const Lines rows = {.n = 100'000'000}, columns = {.n = 50'000'000, .count = 2, .are_columns = true};
   const auto check_exact = [](Sums& sums) { CHECK(sums.num_inexact() == 0); };
@@ -202,7 +202,7 @@ TEST_CASE("ones in other dtypes and with other signs sum exactly") {
   }
 }
 
-TEST_CASE("tenths do not drift" * test::InTurn()) {
+TEST_CASE("tenths do not drift" * test::Sliced()) {
   static constexpr double kBound = 5e-6;
   const auto check = [](Sums& sums) { CHECK(sums.error() <= kBound); };
   for_each_way({.n = 1'000'000}, tenth, check);
@@ -214,7 +214,7 @@ TEST_CASE("tenths do not drift" * test::InTurn()) {
   for_each_way({.dtype = DType::kBF16, .n = 200'000, .count = 5, .are_columns = true}, tenth, check);
 }
 
-TEST_CASE("small terms next to a large one are not lost" * test::InTurn()) {
+TEST_CASE("small terms next to a large one are not lost" * test::Sliced()) {
   // Blocks of ones are kept as soon as the large term is in another one.
   const auto large_first = [](double large) { return [large](std::int64_t step) { return step == 0 ? large : 1.; }; };
   const auto check = [](Sums& sums) { CHECK(sums.error() <= bound_of(3)); };
@@ -230,7 +230,7 @@ TEST_CASE("small terms next to a large one are not lost" * test::InTurn()) {
   for_each_way({.dtype = DType::kF64, .n = 100'000, .count = 2, .are_columns = true}, large_first(0x1p53), check_wide);
 }
 
-TEST_CASE("infinities and NaNs reach every later sum, and none before" * test::InTurn()) {
+TEST_CASE("infinities and NaNs reach every later sum, and none before" * test::Sliced()) {
   static constexpr double kInf = std::numeric_limits<double>::infinity();
   static constexpr std::int64_t n = 300'000, kFirst = 70'000, kSecond = 200'001;
   for (const double second : {-kInf, std::numeric_limits<double>::quiet_NaN()}) {
@@ -252,7 +252,7 @@ TEST_CASE("infinities and NaNs reach every later sum, and none before" * test::I
   }
 }
 
-TEST_CASE("sums of rows whose length a run binds nest for any length" * test::InTurn()) {
+TEST_CASE("sums of rows whose length a run binds nest for any length" * test::Sliced()) {
   for (const bool are_columns : {false, true}) {
     for (const std::int64_t n : {1, 127, 129, 2049, 20'000, 1'000'000}) {
       for_each_way({.n = n, .count = are_columns ? 2 : 1, .are_columns = are_columns, .is_symbolic = true}, tenth,
@@ -261,7 +261,7 @@ TEST_CASE("sums of rows whose length a run binds nest for any length" * test::In
   }
 }
 
-TEST_CASE("sums nest on GPUs: small terms next to a large one are not lost in executed machine code" * test::InTurn()) {
+TEST_CASE("sums nest on GPUs: small terms next to a large one are not lost in executed machine code" * test::Sliced()) {
   const auto large_first = [](double large) { return [large](std::int64_t step) { return step == 0 ? large : 1.; }; };
   for (const bool is_symbolic : {false, true}) {
     CAPTURE(is_symbolic);

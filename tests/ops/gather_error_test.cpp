@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include "tests/support/op_driver.h"
+#include "tests/support/ops/op_driver.h"
 
 using namespace millrace;
 using namespace millrace::test;

@@ -5,9 +5,9 @@
 
 #include "millrace/hal/gfx_target.h"
 #include "tests/op_cases.h"
-#include "tests/support/gpu_emission.h"
-#include "tests/support/gpu_trials.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/gpu/gpu_emission.h"
+#include "tests/support/gpu/gpu_trials.h"
+#include "tests/support/sliced.h"
 
 namespace millrace::test {
 namespace {
@@ -20,7 +20,7 @@ void check_emitted(const EmitCase& row, std::string_view gfx) {
 /// The targets in turn.
 std::string_view gfx_of(std::size_t number) { return gfx_targets()[number % gfx_targets().size()].name; }
 
-TEST_CASE("every op is emitted for GPUs, the dtypes and the targets in turn" * test::InTurn()) {
+TEST_CASE("every op is emitted for GPUs, the dtypes and the targets in turn" * test::Sliced()) {
   std::size_t row_number = 0;
   for (const OpCase& row : op_cases()) {
     const OpProblem problem = row.problems(8).back();
@@ -33,7 +33,7 @@ TEST_CASE("every op is emitted for GPUs, the dtypes and the targets in turn" * t
   }
 }
 
-TEST_CASE("every algorithm for GPUs is emitted, for the targets in turn" * test::InTurn()) {
+TEST_CASE("every algorithm for GPUs is emitted, for the targets in turn" * test::Sliced()) {
   std::size_t number = 0;
   for (const GpuTrial& trial : gpu_trials()) {
     for (const DType dtype : trial.dtypes) {

@@ -6,10 +6,10 @@
 #include <doctest/doctest.h>
 
 #include "tests/reference/evaluate.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/op_driver.h"
-#include "tests/support/op_samples.h"
-#include "tests/support/pairwise.h"
+#include "tests/support/ops/op_driver.h"
+#include "tests/support/ops/op_samples.h"
+#include "tests/support/ops/pairwise.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -42,7 +42,7 @@ constexpr std::size_t kNumAxes = 3, kNumStrides = 3, kNumUsed = 3;
 }  // namespace
 
 TEST_CASE("every pair of dtype, size, axis, strides, option and used results gives the oracle's order on a GPU" *
-          test::InTurn()) {
+          test::Sliced()) {
   const std::size_t counts[] = {every_option(1, 0).size(),
                                 std::size(op_case_dtypes::kOrdered),
                                 std::size(kSizes),

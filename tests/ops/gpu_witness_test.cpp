@@ -6,9 +6,9 @@
 #include <doctest/doctest.h>
 
 #include "tests/ops/check_all_ran.h"
-#include "tests/support/gpu_matrix.h"
-#include "tests/support/gpu_trials.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/gpu/gpu_matrix.h"
+#include "tests/support/gpu/gpu_trials.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -26,7 +26,7 @@ RunOptions split_for(const char* target, std::string algorithm = "") {
 }  // namespace
 
 TEST_CASE("every op gives the oracle's results with its kernels for GPUs as machine code of the host" *
-          test::InTurn()) {
+          test::Sliced()) {
   DriverTally tally;
   std::size_t number = 0;
   for (const OpCase& row : op_cases()) {
@@ -44,7 +44,7 @@ TEST_CASE("every op gives the oracle's results with its kernels for GPUs as mach
 }
 
 TEST_CASE("the matrix of ops, problems, dtypes and targets is right as machine code of the host, a slice at a time" *
-          test::InTurn()) {
+          test::Sliced()) {
   const Slice slice = tested_slice();
   DriverTally tally;
   std::size_t number = 0, num_run = 0;
@@ -62,7 +62,7 @@ TEST_CASE("the matrix of ops, problems, dtypes and targets is right as machine c
   MESSAGE("slice ", to_text(slice), ": ", num_run, " of ", number);
 }
 
-TEST_CASE("every algorithm for GPUs gives the oracle's results as machine code of the host" * test::InTurn()) {
+TEST_CASE("every algorithm for GPUs gives the oracle's results as machine code of the host" * test::Sliced()) {
   DriverTally tally;
   std::size_t number = 0;
   for (const char* target : kTargets) {

@@ -7,16 +7,16 @@
 
 #include <doctest/doctest.h>
 
-#include "hal/host/routines/byte_counter.h"
+#include "hal/host/routines/sort/byte_counter.h"
 #include "tests/ops/check_order.h"
-#include "tests/support/hard_rows.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/ops/hard_rows.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
 using reference::Tensor;
 
-TEST_CASE("topk of hard rows equals the oracle around blocks and chunks" * test::InTurn()) {
+TEST_CASE("topk of hard rows equals the oracle around blocks and chunks" * test::Sliced()) {
   std::mt19937_64 random(41);
   DriverTally tally;
   std::size_t iteration = 0;
@@ -37,7 +37,7 @@ TEST_CASE("topk of hard rows equals the oracle around blocks and chunks" * test:
 }
 
 /// Many first elements of sawtooths with many equals each: samples mislead, and elements are found column by column.
-TEST_CASE("topk of sawtooths keeps equals in order" * test::InTurn()) {
+TEST_CASE("topk of sawtooths keeps equals in order" * test::Sliced()) {
   DriverTally tally;
   for (const auto& [n, k, first_period] : {std::array<std::int64_t, 3>{8400, 1000, 545},
                                            {20'000, 1024, 1250},
@@ -54,7 +54,7 @@ TEST_CASE("topk of sawtooths keeps equals in order" * test::InTurn()) {
   check_all_passed(tally);
 }
 
-TEST_CASE("topk of many short hard rows equals the oracle" * test::InTurn()) {
+TEST_CASE("topk of many short hard rows equals the oracle" * test::Sliced()) {
   std::mt19937_64 random(44);
   DriverTally tally;
   std::size_t iteration = 0;
@@ -73,7 +73,7 @@ TEST_CASE("topk of many short hard rows equals the oracle" * test::InTurn()) {
 }
 
 TEST_CASE("sorts of long narrow rows equal the oracle around the length from which elements are counted" *
-          test::InTurn()) {
+          test::Sliced()) {
   std::mt19937_64 random(43);
   DriverTally tally;
   std::size_t iteration = 0;
@@ -92,7 +92,7 @@ TEST_CASE("sorts of long narrow rows equal the oracle around the length from whi
   check_all_passed(tally);
 }
 
-TEST_CASE("sorts of hard rows equal the oracle around registers and partitions" * test::InTurn()) {
+TEST_CASE("sorts of hard rows equal the oracle around registers and partitions" * test::Sliced()) {
   std::mt19937_64 random(42);
   DriverTally tally;
   std::size_t iteration = 0;
@@ -109,7 +109,7 @@ TEST_CASE("sorts of hard rows equal the oracle around registers and partitions" 
 }
 
 TEST_CASE("sorts and topk of hard rows along other axes equal the oracle, however groups are distributed" *
-          test::InTurn()) {
+          test::Sliced()) {
   std::mt19937_64 random(45);
   DriverTally tally;
   std::size_t iteration = 0;
@@ -135,7 +135,7 @@ TEST_CASE("sorts and topk of hard rows along other axes equal the oracle, howeve
   check_all_passed(tally);
 }
 
-TEST_CASE("topk of long hard rows along another axis equals the oracle" * test::InTurn()) {
+TEST_CASE("topk of long hard rows along another axis equals the oracle" * test::Sliced()) {
   std::mt19937_64 random(46);
   DriverTally tally;
   std::size_t iteration = 0;
@@ -151,7 +151,7 @@ TEST_CASE("topk of long hard rows along another axis equals the oracle" * test::
   check_all_passed(tally);
 }
 
-TEST_CASE("orders of narrow elements equal the oracle around the longest rows with short indices" * test::InTurn()) {
+TEST_CASE("orders of narrow elements equal the oracle around the longest rows with short indices" * test::Sliced()) {
   std::mt19937_64 random(47);
   DriverTally tally;
   std::size_t iteration = 0;

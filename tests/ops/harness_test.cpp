@@ -8,7 +8,7 @@
 
 #include "tests/reference/evaluate.h"
 #include "tests/support/difference.h"
-#include "tests/support/op_driver.h"
+#include "tests/support/ops/op_driver.h"
 
 using namespace millrace;
 using namespace millrace::test;

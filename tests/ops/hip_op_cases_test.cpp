@@ -8,10 +8,10 @@
 
 #include "tests/hip_standin/standin.h"
 #include "tests/ops/check_all_ran.h"
-#include "tests/support/gpu_matrix.h"
-#include "tests/support/gpu_trials.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/op_samples.h"
+#include "tests/support/gpu/gpu_matrix.h"
+#include "tests/support/gpu/gpu_trials.h"
+#include "tests/support/ops/op_samples.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -74,7 +74,7 @@ std::size_t execute_all(const Matrix& matrix, DriverTally& tally) {
 
 }  // namespace
 
-TEST_CASE("every op is right through HIP" * test::InTurn()) {
+TEST_CASE("every op is right through HIP" * test::Sliced()) {
   HipDevices devices;
   DriverTally tally;
   std::size_t number = 0;
@@ -90,7 +90,7 @@ TEST_CASE("every op is right through HIP" * test::InTurn()) {
 }
 
 TEST_CASE("sorts, selections and scans that pass scratch from kernel to kernel are right through HIP" *
-          test::InTurn()) {
+          test::Sliced()) {
   HipDevices devices;
   DriverTally tally;
   std::set<std::string> algorithms;
@@ -109,7 +109,7 @@ TEST_CASE("sorts, selections and scans that pass scratch from kernel to kernel a
   CHECK(algorithms == expected);
 }
 
-TEST_CASE("the matrix of ops, dtypes and targets is right through HIP, a slice at a time" * test::InTurn()) {
+TEST_CASE("the matrix of ops, dtypes and targets is right through HIP, a slice at a time" * test::Sliced()) {
   DriverTally tally;
   const std::size_t number = execute_all(for_each_op_problem, tally);
   check_all_ran(tally, number);

@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "tests/ops/check_all_ran.h"
-#include "tests/support/gpu_matrix.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/gpu/gpu_matrix.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -22,7 +22,7 @@ void execute(const GpuProblem& each, DriverTally& tally) {
 }  // namespace
 
 TEST_CASE("the matrix of ops, dtypes and targets is right as executed machine code, a slice at a time" *
-          test::InTurn()) {
+          test::Sliced()) {
   DriverTally tally;
   const std::size_t number = for_each_op_problem(tested_slice(), [&](const GpuProblem& each) { execute(each, tally); });
   check_all_ran(tally, number);

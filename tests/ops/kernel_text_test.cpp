@@ -4,11 +4,11 @@
 
 #include "millrace/hal/gfx_target.h"
 #include "tests/op_cases.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/kernel_round_trip.h"
-#include "tests/support/op_samples.h"
-#include "tests/support/run_op.h"
+#include "tests/support/kernels/kernel_round_trip.h"
+#include "tests/support/ops/op_samples.h"
+#include "tests/support/ops/run_op.h"
 #include "tests/support/slice.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -56,7 +56,7 @@ void check_problem(const OpCase& row, const OpProblem& problem, DType dtype, con
 
 }  // namespace
 
-TEST_CASE("the kernels of every op read back from their texts" * InTurn()) {
+TEST_CASE("the kernels of every op read back from their texts" * Sliced()) {
   const Slice slice = tested_slice();
   const std::vector<TargetSpec> targets = all_targets();
   std::size_t number = 0;

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "tests/reference/evaluate.h"
-#include "tests/support/hard_rows.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/op_driver.h"
+#include "tests/support/ops/hard_rows.h"
+#include "tests/support/ops/op_driver.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -97,7 +97,7 @@ void check(Op op, const Attributes& attributes, const Tensor& rows, const std::v
 
 }  // namespace
 
-TEST_CASE("topk of long rows equals a partial sort, in every dtype" * test::InTurn()) {
+TEST_CASE("topk of long rows equals a partial sort, in every dtype" * test::Sliced()) {
   std::mt19937_64 random(61);
   Iteration iteration;
   for (const DType dtype : kAllDTypes) {
@@ -114,7 +114,7 @@ TEST_CASE("topk of long rows equals a partial sort, in every dtype" * test::InTu
 }
 
 TEST_CASE("topk of several long rows finds results that are all in one part, and results in every part" *
-          test::InTurn()) {
+          test::Sliced()) {
   constexpr std::int64_t k = 50, n = (3 << 20) + 99;
   Iteration iteration;
   Tensor rows(DType::kF32, {3, n});
@@ -137,7 +137,7 @@ TEST_CASE("topk of several long rows finds results that are all in one part, and
   }
 }
 
-TEST_CASE("argmax and argmin of long rows find the first extreme" * test::InTurn()) {
+TEST_CASE("argmax and argmin of long rows find the first extreme" * test::Sliced()) {
   std::mt19937_64 random(62);
   Iteration iteration;
   for (const DType dtype : kAllDTypes) {
@@ -157,7 +157,7 @@ TEST_CASE("argmax and argmin of long rows find the first extreme" * test::InTurn
   }
 }
 
-TEST_CASE("scans of long rows equal plain code" * test::InTurn()) {
+TEST_CASE("scans of long rows equal plain code" * test::Sliced()) {
   std::mt19937_64 random(63);
   Iteration iteration;
   const auto check_scan = [&](Op op, DType dtype, std::int64_t n, const ScanAttrs& attributes) {
@@ -183,7 +183,7 @@ TEST_CASE("scans of long rows equal plain code" * test::InTurn()) {
 }
 
 TEST_CASE("sums of long rows are as accurate as in any order, and the same for any number of concurrent groups" *
-          test::InTurn()) {
+          test::Sliced()) {
   std::mt19937_64 random(64);
   Tensor row(DType::kF32, {1, kLongForScan + 1000});
   for (std::int64_t i = 0; i < row.num_elements(); ++i) {
@@ -203,7 +203,7 @@ TEST_CASE("sums of long rows are as accurate as in any order, and the same for a
   }
 }
 
-TEST_CASE("scans of many columns, which eight vectors or fewer share, equal plain code" * test::InTurn()) {
+TEST_CASE("scans of many columns, which eight vectors or fewer share, equal plain code" * test::Sliced()) {
   std::mt19937_64 random(65);
   constexpr Op kOps[] = {Op::cumulative_sum, Op::cumulative_max, Op::cumulative_prod, Op::cumulative_min};
   const std::vector<Extents> shapes = {{3, 511}, {4, 2049}, {7, 1000}, {2, 5, 700}, {130, 1024}, {3, 2, 4100}};

@@ -5,14 +5,14 @@
 #include <doctest/doctest.h>
 
 #include "tests/ops/check_order.h"
-#include "tests/support/hard_rows.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/ops/hard_rows.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
 using reference::Tensor;
 
-TEST_CASE("sorts of long hard rows equal the oracle around chunks" * test::InTurn()) {
+TEST_CASE("sorts of long hard rows equal the oracle around chunks" * test::Sliced()) {
   std::mt19937_64 random(45);
   DriverTally tally;
   std::size_t iteration = 0;
@@ -34,7 +34,7 @@ TEST_CASE("sorts of long hard rows equal the oracle around chunks" * test::InTur
   check_all_passed(tally);
 }
 
-TEST_CASE("a topk of many elements of long hard rows equals the oracle" * test::InTurn()) {
+TEST_CASE("a topk of many elements of long hard rows equals the oracle" * test::Sliced()) {
   std::mt19937_64 random(47);
   DriverTally tally;
   std::size_t iteration = 0;
@@ -52,7 +52,7 @@ TEST_CASE("a topk of many elements of long hard rows equals the oracle" * test::
   check_all_passed(tally);
 }
 
-TEST_CASE("sorts of several long rows along any axis equal the oracle" * test::InTurn()) {
+TEST_CASE("sorts of several long rows along any axis equal the oracle" * test::Sliced()) {
   std::mt19937_64 random(46);
   DriverTally tally;
   for (const DType dtype : {DType::kF32, DType::kI64, DType::kF64, DType::kBF16, DType::kU16, DType::kI8}) {

@@ -10,7 +10,7 @@
 #include "millrace/base/check.h"
 #include "millrace/ops/bodies.h"
 #include "tests/ops/lane_builder.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -124,43 +124,43 @@ void check_unary(Range f32, Range f64, double max_ulp, long double (*reference)(
 
 }  // namespace
 
-TEST_CASE("exp is within 1 ulp" * test::InTurn()) {
+TEST_CASE("exp is within 1 ulp" * test::Sliced()) {
   check_unary(
       {-105, 90}, {-747, 711}, 1, [](long double x, long double) { return std::exp(x); },
       [](auto& b, auto x, auto) { return math::exp(b, x); });
 }
 
-TEST_CASE("exp2 is within 2 ulp" * test::InTurn()) {
+TEST_CASE("exp2 is within 2 ulp" * test::Sliced()) {
   check_unary(
       {-151, 129}, {-1077, 1025}, 2, [](long double x, long double) { return std::exp2(x); },
       [](auto& b, auto x, auto) { return math::exp2(b, x); });
 }
 
-TEST_CASE("log is within 1 ulp" * test::InTurn()) {
+TEST_CASE("log is within 1 ulp" * test::Sliced()) {
   check_unary(
       {0, 3}, {0, 3}, 1, [](long double x, long double) { return std::log(x); },
       [](auto& b, auto x, auto) { return math::log(b, x); });
 }
 
-TEST_CASE("log2 is within 2 ulp" * test::InTurn()) {
+TEST_CASE("log2 is within 2 ulp" * test::Sliced()) {
   check_unary(
       {0, 3}, {0, 3}, 2, [](long double x, long double) { return std::log2(x); },
       [](auto& b, auto x, auto) { return math::log2(b, x); });
 }
 
-TEST_CASE("tanh is within 2 ulp" * test::InTurn()) {
+TEST_CASE("tanh is within 2 ulp" * test::Sliced()) {
   check_unary(
       {-10, 10}, {-20, 20}, 2, [](long double x, long double) { return std::tanh(x); },
       [](auto& b, auto x, auto) { return math::tanh(b, x); });
 }
 
-TEST_CASE("erf is within 2 ulp" * test::InTurn()) {
+TEST_CASE("erf is within 2 ulp" * test::Sliced()) {
   check_unary(
       {-4.1, 4.1}, {-6.1, 6.1}, 2, [](long double x, long double) { return std::erf(x); },
       [](auto& b, auto x, auto) { return math::erf(b, x); });
 }
 
-TEST_CASE("sigmoid is within 3 ulp" * test::InTurn()) {
+TEST_CASE("sigmoid is within 3 ulp" * test::Sliced()) {
   check_unary(
       {-105, 20}, {-747, 40}, 3,
       [](long double x, long double) {
@@ -170,20 +170,20 @@ TEST_CASE("sigmoid is within 3 ulp" * test::InTurn()) {
       [](auto& b, auto x, auto) { return math::sigmoid(b, x); });
 }
 
-TEST_CASE("softplus is within 2 ulp" * test::InTurn()) {
+TEST_CASE("softplus is within 2 ulp" * test::Sliced()) {
   check_unary(
       {-105, 20}, {-747, 40}, 2,
       [](long double x, long double) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x))); },
       [](auto& b, auto x, auto) { return math::softplus(b, x); });
 }
 
-TEST_CASE("expm1 is within 2 ulp" * test::InTurn()) {
+TEST_CASE("expm1 is within 2 ulp" * test::Sliced()) {
   check_unary(
       {-25, 90}, {-45, 711}, 2, [](long double x, long double) { return std::expm1(x); },
       [](auto& b, auto x, auto) { return math::expm1(b, x); });
 }
 
-TEST_CASE("log1p is within 2 ulp" * test::InTurn()) {
+TEST_CASE("log1p is within 2 ulp" * test::Sliced()) {
   check_unary(
       {-1, 3}, {-1, 3}, 2, [](long double x, long double) { return std::log1p(x); },
       [](auto& b, auto x, auto) { return math::log1p(b, x); });
@@ -215,7 +215,7 @@ void check_angles(long double (*function)(long double), AngleFunction which) {
 
 }  // namespace
 
-TEST_CASE("sin and cos are within 1 ulp" * test::InTurn()) {
+TEST_CASE("sin and cos are within 1 ulp" * test::Sliced()) {
   const auto sine = [](long double x) { return std::sin(x); };
   const auto cosine = [](long double x) { return std::cos(x); };
   check_angles<float>(sine, AngleFunction::kSin);
@@ -224,7 +224,7 @@ TEST_CASE("sin and cos are within 1 ulp" * test::InTurn()) {
   check_angles<double>(cosine, AngleFunction::kCos);
 }
 
-TEST_CASE("tan is within 3 ulp" * test::InTurn()) {
+TEST_CASE("tan is within 3 ulp" * test::Sliced()) {
   const auto tangent = [](long double x) { return std::tan(x); };
   check_angles<float>(tangent, AngleFunction::kTan);
   check_angles<double>(tangent, AngleFunction::kTan);
@@ -357,12 +357,12 @@ void check_atan2() {
 
 }  // namespace
 
-TEST_CASE("atan2 is within 3 ulp" * test::InTurn()) {
+TEST_CASE("atan2 is within 3 ulp" * test::Sliced()) {
   check_atan2<float>();
   check_atan2<double>();
 }
 
-TEST_CASE("pow is within 1 ulp, and C's pow on special values" * test::InTurn()) {
+TEST_CASE("pow is within 1 ulp, and C's pow on special values" * test::Sliced()) {
   check_pow<float>();
   check_pow<double>();
 }

@@ -4,10 +4,10 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/support/expected_refusals.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/op_driver.h"
-#include "tests/support/op_samples.h"
+#include "tests/support/ops/expected_refusals.h"
+#include "tests/support/ops/op_driver.h"
+#include "tests/support/ops/op_samples.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -26,12 +26,12 @@ void run_rows(std::uint32_t traits, std::string_view section) {
 
 }  // namespace
 
-TEST_CASE("elementwise ops equal the oracle everywhere" * test::InTurn()) { run_rows(kElementwise, "elementwise"); }
-TEST_CASE("reductions and pools equal the oracle everywhere" * test::InTurn()) { run_rows(kReduction, "reductions"); }
-TEST_CASE("contractions equal the oracle everywhere" * test::InTurn()) { run_rows(kContraction, "contractions"); }
-TEST_CASE("views and moves equal the oracle everywhere" * test::InTurn()) { run_rows(kView | kMove, "moves"); }
-TEST_CASE("scans and scatters equal the oracle everywhere" * test::InTurn()) { run_rows(kSequence, "sequences"); }
-TEST_CASE("sort and topk equal the oracle everywhere" * test::InTurn()) { run_rows(kOrder, "order"); }
+TEST_CASE("elementwise ops equal the oracle everywhere" * test::Sliced()) { run_rows(kElementwise, "elementwise"); }
+TEST_CASE("reductions and pools equal the oracle everywhere" * test::Sliced()) { run_rows(kReduction, "reductions"); }
+TEST_CASE("contractions equal the oracle everywhere" * test::Sliced()) { run_rows(kContraction, "contractions"); }
+TEST_CASE("views and moves equal the oracle everywhere" * test::Sliced()) { run_rows(kView | kMove, "moves"); }
+TEST_CASE("scans and scatters equal the oracle everywhere" * test::Sliced()) { run_rows(kSequence, "sequences"); }
+TEST_CASE("sort and topk equal the oracle everywhere" * test::Sliced()) { run_rows(kOrder, "order"); }
 
 TEST_CASE("every op has exactly one row") {
   std::multiset<Op> rows;

@@ -7,9 +7,9 @@
 
 #include "tests/reference/evaluate.h"
 #include "tests/support/difference.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/op_driver.h"
-#include "tests/support/op_samples.h"
+#include "tests/support/ops/op_driver.h"
+#include "tests/support/ops/op_samples.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -53,7 +53,7 @@ constexpr std::uint32_t kValues = 1, kIndices = 2, kBoth = 3;
 
 }  // namespace
 
-TEST_CASE("topk gives each subset of its results for every k, direction, dtype and pattern" * test::InTurn()) {
+TEST_CASE("topk gives each subset of its results for every k, direction, dtype and pattern" * test::Sliced()) {
   constexpr std::int64_t kExtent = 1003;
   std::mt19937_64 random(30);
   DriverTally tally;
@@ -76,7 +76,7 @@ TEST_CASE("topk gives each subset of its results for every k, direction, dtype a
   check_none(tally);
 }
 
-TEST_CASE("every generator and ISA level gives each subset of sort's and topk's results" * test::InTurn()) {
+TEST_CASE("every generator and ISA level gives each subset of sort's and topk's results" * test::Sliced()) {
   std::mt19937_64 random(31);
   DriverTally tally;
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kU64, DType::kI8}) {

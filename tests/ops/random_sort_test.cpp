@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contents of the random sorts of the tests, and how a failing one shrinks. tests/random_sorts.cpp runs them.
-#include "tests/support/random_sort.h"
+#include "tests/support/random/random_sort.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 namespace millrace::test {
 namespace {
@@ -42,7 +42,7 @@ bool has_element(const reference::Tensor& x, std::uint8_t bits) {
 
 }  // namespace
 
-TEST_CASE("random sorts have every dtype, kind of program and threshold" * test::InTurn()) {
+TEST_CASE("random sorts have every dtype, kind of program and threshold" * test::Sliced()) {
   std::set<std::string> seen;
   for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
     for (const SortTrial& trial : make_random_sorts(seed)) see(trial, seen);

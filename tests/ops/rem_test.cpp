@@ -7,7 +7,7 @@
 
 #include "millrace/ops/bodies.h"
 #include "tests/ops/lane_builder.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -134,4 +134,4 @@ void check_rem() {
 }  // namespace
 
 TEST_CASE("the remainder of f32 equals fmod in every bit, for every ratio") { check_rem<float>(); }
-TEST_CASE("the remainder of f64 equals fmod in every bit, for every ratio" * test::InTurn()) { check_rem<double>(); }
+TEST_CASE("the remainder of f64 equals fmod in every bit, for every ratio" * test::Sliced()) { check_rem<double>(); }

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "tests/reference/evaluate.h"
-#include "tests/support/hard_rows.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/op_driver.h"
+#include "tests/support/ops/hard_rows.h"
+#include "tests/support/ops/op_driver.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -155,7 +155,7 @@ void check_topk(const TopkCase& test, const Tensor& rows, const RunOptions& opti
 }  // namespace
 
 TEST_CASE("each part of a row gives its first k, and these with their indices give the first k of the row" *
-          test::InTurn()) {
+          test::Sliced()) {
   std::mt19937_64 random(51);
   std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
@@ -216,7 +216,7 @@ TEST_CASE("sorts of any length keep the given indices of elements") {
   }
 }
 
-TEST_CASE("scans of any number of parts equal those of whole rows" * test::InTurn()) {
+TEST_CASE("scans of any number of parts equal those of whole rows" * test::Sliced()) {
   std::mt19937_64 random(53);
   DriverTally tally;
   std::size_t iteration = 0;

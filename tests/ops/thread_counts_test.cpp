@@ -8,11 +8,11 @@
 
 #include "tests/reference/evaluate.h"
 #include "tests/support/executors.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/long_terms.h"
-#include "tests/support/op_driver.h"
-#include "tests/support/op_samples.h"
+#include "tests/support/ops/long_terms.h"
+#include "tests/support/ops/op_driver.h"
+#include "tests/support/ops/op_samples.h"
 #include "tests/support/slice.h"
+#include "tests/support/sliced.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -110,7 +110,7 @@ void check_values(const SymbolicSums& sums, const Tensor& x, const Terms& terms,
 
 }  // namespace
 
-TEST_CASE("every op has the same bits on 1, 2, 3 and 8 threads" * test::InTurn()) {
+TEST_CASE("every op has the same bits on 1, 2, 3 and 8 threads" * test::Sliced()) {
   const std::vector<NamedExecutor> all = executors();
   const Slice slice = tested_slice();
   std::size_t number = 0;
@@ -130,7 +130,7 @@ TEST_CASE("every op has the same bits on 1, 2, 3 and 8 threads" * test::InTurn()
   }
 }
 
-TEST_CASE("problems that are shared in practice have the same bits on 1, 2, 3 and 8 threads" * test::InTurn()) {
+TEST_CASE("problems that are shared in practice have the same bits on 1, 2, 3 and 8 threads" * test::Sliced()) {
   const std::vector<NamedExecutor> all = executors();
   for (const OpCase& row : op_cases()) {
     const OpProblem problem = row.large();
@@ -141,7 +141,7 @@ TEST_CASE("problems that are shared in practice have the same bits on 1, 2, 3 an
   }
 }
 
-TEST_CASE("long rows, which kernels cut in parts, have the same bits on 1, 2, 3 and 8 threads" * test::InTurn()) {
+TEST_CASE("long rows, which kernels cut in parts, have the same bits on 1, 2, 3 and 8 threads" * test::Sliced()) {
   const std::vector<NamedExecutor> all = executors();
   const Tensor long_row = random_row(1, 5 << 20), sorted_row = random_row(1, 1'000'000);
   for (const Op op : {Op::cumulative_sum, Op::cumulative_max}) {
@@ -152,7 +152,7 @@ TEST_CASE("long rows, which kernels cut in parts, have the same bits on 1, 2, 3 
   check("long sort", Op::sort, SortAttrs{}, std::span(&sorted_row, 1), all);
 }
 
-TEST_CASE("sums of ten million elements have the same bits on 1, 2, 3 and 8 threads" * test::InTurn()) {
+TEST_CASE("sums of ten million elements have the same bits on 1, 2, 3 and 8 threads" * test::Sliced()) {
   const std::vector<NamedExecutor> all = executors();
   const Tensor row = random_row(1, 10'000'000), rows = random_row(100, 100'000), columns = random_row(2'500'000, 4);
   const Tensor uneven = random_row(1, 1'000'003);
@@ -163,7 +163,7 @@ TEST_CASE("sums of ten million elements have the same bits on 1, 2, 3 and 8 thre
   check("the mean of all", Op::reduce_mean, ReduceAttrs{.axes = {0, 1}}, std::span(&columns, 1), all);
 }
 
-TEST_CASE("sums of sizes that a run binds have the same bits on 1, 2, 3 and 4 threads" * test::InTurn()) {
+TEST_CASE("sums of sizes that a run binds have the same bits on 1, 2, 3 and 4 threads" * test::Sliced()) {
   const std::vector<NamedExecutor> all = executors({1, 2, 3, 4});
   const Dim rows("rows"), columns("columns");
   const Dim few = columns.at_most(8), many = rows.at_most(40'000'000);

@@ -31,7 +31,7 @@ TEST_CASE("the coverage rule finds an op without a test row, though another's na
   const SourceFile table = {"include/millrace/ops/op_table.inc",
                             "// ops\nMILLRACE_OP(log, 1, 1)\nMILLRACE_OP(logical_not, 1, 1)\n"};
   const SourceFile cases = {"tests/op_cases.h", "{Op::logical_not, 0}"};
-  const SourceFile elsewhere = {"tests/graph/text_test.cpp", "Op::log"};
+  const SourceFile elsewhere = {"tests/graph/text/text_test.cpp", "Op::log"};
   CHECK(join_lines(check_rows_are_tested({table, cases, elsewhere}, kOps)) ==
         "include/millrace/ops/op_table.inc: Op::log has no row in tests/op_cases\n");
   const SourceFile both = {"tests/op_cases.h", "{Op::logical_not, 0}, {Op::log, 0}"};

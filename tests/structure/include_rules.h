@@ -13,7 +13,7 @@ Violations check_include_arrows(const SourceTree&);
 /// prints, through others neither: it is a library of its own.
 Violations check_running_half(const SourceTree&);
 
-/// What executes a GPU's machine code (src/hal/isa, src/jit/isa) is a library apart from millrace, so no other file of
+/// What executes a GPU's machine code (src/isa) is a library apart from millrace, so no other file of
 /// the library includes it. It may use all of hal and base; it gets the disassembler as a function.
 Violations check_executor_apart(const SourceTree&);
 

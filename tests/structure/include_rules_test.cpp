@@ -85,7 +85,7 @@ TEST_CASE("the arrow rule finds a layer that includes to its left") {
   const auto tree = good_tree_and({"src/base/status.cpp", "\n#include \"millrace/hal/device.h\"\n"});
   CHECK(join_lines(check_include_arrows(tree)) ==
         "src/base/status.cpp:2: includes include/millrace/hal/device.h, which stands to its left; the arrow is tests, "
-        "tools, examples, bench -> graph -> ops -> jit -> hal -> base\n");
+        "tools, examples, bench -> graph -> ops -> jit -> hal -> base, and isa -> jit\n");
 }
 
 TEST_CASE("the arrow rule finds a layer that includes to its left by a relative path") {
@@ -111,16 +111,16 @@ TEST_CASE("the library does not include the executor of machine code") {
 
 TEST_CASE(
     "a file of the library that includes the executor of machine code is found, but a tool that includes it is not") {
-  const SourceTree tree = {{"include/millrace/jit/isa_driver.h", ""},
-                           {"src/hal/isa/execute.h", ""},
-                           {"src/jit/isa/isa_driver.cpp", "#include \"millrace/jit/isa_driver.h\"\n"},
-                           {"tools/millrace/counts.cpp", "#include \"millrace/jit/isa_driver.h\"\n"},
-                           {"src/hal/sim/sim_device.cpp", "#include \"hal/isa/execute.h\"\n"},
-                           {"src/graph/compile/default_context.cpp", "\n#include \"millrace/jit/isa_driver.h\"\n"}};
+  const SourceTree tree = {{"include/millrace/isa/driver.h", ""},
+                           {"src/isa/execute.h", ""},
+                           {"src/isa/device/driver.cpp", "#include \"millrace/isa/driver.h\"\n"},
+                           {"tools/millrace/counts.cpp", "#include \"millrace/isa/driver.h\"\n"},
+                           {"src/hal/sim/sim_device.cpp", "#include \"isa/execute.h\"\n"},
+                           {"src/graph/compile/default_context.cpp", "\n#include \"millrace/isa/driver.h\"\n"}};
   CHECK(join_lines(check_executor_apart(tree)) ==
-        "src/hal/sim/sim_device.cpp:1: includes src/hal/isa/execute.h, which is of the library millrace_isa; millrace "
+        "src/hal/sim/sim_device.cpp:1: includes src/isa/execute.h, which is of the library millrace_isa; millrace "
         "does not need it\n"
-        "src/graph/compile/default_context.cpp:2: includes include/millrace/jit/isa_driver.h, which is of the library "
+        "src/graph/compile/default_context.cpp:2: includes include/millrace/isa/driver.h, which is of the library "
         "millrace_isa; millrace does not need it\n");
 }
 

@@ -63,6 +63,18 @@ Violations check_file_lengths(const SourceTree& tree) {
   return violations;
 }
 
+Violations check_folder_sizes(const SourceTree& tree) {
+  std::map<std::string, int> num_files;
+  for (const SourceFile& file : tree) ++num_files[file.path.substr(0, file.path.rfind('/'))];
+  Violations violations;
+  for (const auto& [folder, count] : num_files) {
+    if (count <= kMaxFolderFiles) continue;
+    violations.push_back(fmt::format("{}:1: {} files, at most {}; give what belongs together a folder of its own",
+                                     folder, count, kMaxFolderFiles));
+  }
+  return violations;
+}
+
 Violations check_function_lengths(const SourceTree& tree) {
   Violations violations;
   for (const SourceFile& file : tree) {

@@ -14,7 +14,20 @@ TEST_CASE("the length rule counts lines") {
   const SourceFile longest = {"src/base/a.cpp", std::string(kMaxLines, '\n')};
   const SourceFile longer = {"src/base/b.cpp", std::string(kMaxLines + 1, '\n')};
   CHECK(join_lines(check_file_lengths({longest, longer})) ==
-        "src/base/b.cpp:501: 501 lines, at most 500; divide it by concept\n");
+        "src/base/b.cpp:401: 401 lines, at most 400; divide it by concept\n");
+}
+
+TEST_CASE("no folder is too full to look around in") {
+  CHECK(join_lines(check_folder_sizes(load_source_tree(MILLRACE_SOURCE_DIR))) == "");
+}
+
+TEST_CASE("the rule for folders counts the files at their top") {
+  SourceTree tree = {{"src/base/text/a.cpp", ""}};
+  for (int i = 0; i < kMaxFolderFiles; ++i) tree.push_back({fmt::format("src/base/{}.cpp", i), ""});
+  CHECK(check_folder_sizes(tree).empty());
+  tree.push_back({"src/base/a.h", ""});
+  CHECK(join_lines(check_folder_sizes(tree)) ==
+        "src/base:1: 41 files, at most 40; give what belongs together a folder of its own\n");
 }
 
 TEST_CASE("no function is longer than a screen") {

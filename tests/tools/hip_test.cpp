@@ -96,7 +96,7 @@ TEST_CASE("explain, check and dump accept a HIP device as its architecture") {
     CHECK(here.output_of("explain net.mr" + device) == here.output_of("explain net.mr" + target));
     CHECK(here.output_of("dump net.mr --stage asm" + device) == here.output_of("dump net.mr --stage asm" + target));
     CHECK(here.output_of("check top.mr" + device) ==
-          "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3; for amdgpu:" + gfx +
+          "top.mr: graph 'top' is valid: inputs 1, outputs 2, nodes 3; for amdgpu:" + gfx +
               ": dispatches 2, kernels 2\n");
   }
 }

@@ -122,7 +122,7 @@ TEST_CASE("an endless file is refused as a graph or an input, and a pipe without
   CHECK(here.error_of("check pipe") == "millrace: graph 'pipe'" + unwritten);
   CHECK(here.error_of("run top.mr --input x=@pipe") == "millrace: npy 'pipe'" + unwritten);
   CHECK(here.run_command("cat top.mr > pipe & '" MILLRACE_TOOL "' check pipe").out ==
-        "pipe: graph 'top' is good: inputs 1, outputs 2, nodes 3\n");
+        "pipe: graph 'top' is valid: inputs 1, outputs 2, nodes 3\n");
   CHECK(here.error_of("check top.mr --device hip:library=./pipe") ==
         "millrace: device 'hip:library=./pipe': hip: ./pipe cannot be opened (not a regular file); give the path of a "
         "HIP runtime\n");

@@ -13,7 +13,7 @@ using test::Workplace;
 
 TEST_CASE("check reads and verifies, and reports where a mistake is") {
   const Workplace here;
-  CHECK(here.output_of("check top.mr") == "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3\n");
+  CHECK(here.output_of("check top.mr") == "top.mr: graph 'top' is valid: inputs 1, outputs 2, nodes 3\n");
   here.write("bad.mr", "graph bad(%x: f32[2]) {\n  %y = topq(%x)\n  return y = %y\n}\n");
   CHECK(here.error_of("check bad.mr") ==
         "millrace: bad.mr:2:8: found 'topq', expected an op, 'constant', 'variable', 'kernel', 'while' or 'if'; did "
@@ -24,7 +24,7 @@ TEST_CASE("check reads and verifies, and reports where a mistake is") {
 
 TEST_CASE("a dash stands for standard input, in every command that reads a graph") {
   const Workplace here;
-  CHECK(here.output_of("check - < top.mr") == "standard input: graph 'top' is good: inputs 1, outputs 2, nodes 3\n");
+  CHECK(here.output_of("check - < top.mr") == "standard input: graph 'top' is valid: inputs 1, outputs 2, nodes 3\n");
   CHECK(here.output_of("run - --input x=arange,2x10 < top.mr") == here.output_of("run top.mr --input x=arange,2x10"));
   CHECK(here.output_of("dump - --stage graph < top.mr") == here.output_of("dump top.mr --stage graph"));
   CHECK(here.output_of("explain - < top.mr") == here.output_of("explain top.mr"));
@@ -49,9 +49,9 @@ TEST_CASE(
     "check counts the dispatches of a graph for a device or a target, and reports why a device cannot be opened") {
   const Workplace here;
   CHECK(here.output_of("check top.mr --device sim:gfx1100") ==
-        "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3; for sim:gfx1100: dispatches 2, kernels 2\n");
+        "top.mr: graph 'top' is valid: inputs 1, outputs 2, nodes 3; for sim:gfx1100: dispatches 2, kernels 2\n");
   CHECK(here.output_of("check top.mr --target amdgpu:gfx90a") ==
-        "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3; for amdgpu:gfx90a: dispatches 2, kernels 2\n");
+        "top.mr: graph 'top' is valid: inputs 1, outputs 2, nodes 3; for amdgpu:gfx90a: dispatches 2, kernels 2\n");
   CHECK(
       here.error_of("check top.mr --device hip:library=/nowhere/hip.so") ==
       "millrace: device 'hip:library=/nowhere/hip.so': hip: /nowhere/hip.so cannot be opened (/nowhere/hip.so: cannot "
@@ -87,7 +87,7 @@ TEST_CASE("every stage is printed, for every target") {
 TEST_CASE("a graph that is dumped to a file is read again") {
   const Workplace here;
   CHECK(here.output_of("dump top.mr --stage graph -o again.mr") == "");
-  CHECK(here.output_of("check again.mr") == "again.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3\n");
+  CHECK(here.output_of("check again.mr") == "again.mr: graph 'top' is valid: inputs 1, outputs 2, nodes 3\n");
 }
 
 TEST_CASE("code is listed for each kernel, or for one") {

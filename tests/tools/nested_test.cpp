@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "millrace/graph/text.h"
-#include "tests/support/nested_graph.h"
+#include "tests/support/graphs/nested_graph.h"
 #include "tests/tools/workplace.h"
 
 namespace millrace {

@@ -10,7 +10,7 @@
 #include "millrace/jit/kernel_compiler.h"
 #include "tests/reference/evaluate.h"
 #include "tests/support/difference.h"
-#include "tests/support/reference_graph.h"
+#include "tests/support/graphs/reference_graph.h"
 #include "tests/tools/count_system_calls.h"
 #include "tests/tools/workplace.h"
 

@@ -97,7 +97,7 @@ Status bench(const Arguments& arguments) {
 }
 
 /// Rejects NaN, which CLI::Range accepts.
-std::string is_no_nan(const std::string& text) {
+std::string check_not_nan(const std::string& text) {
   return std::isnan(std::strtod(text.c_str(), nullptr)) ? fmt::format("found '{}', expected a number", printable(text))
                                                         : "";
 }
@@ -138,7 +138,7 @@ Action add_bench(CLI::App& app) {
   app.add_option("--min-time", arguments->measure.min_seconds, "Measure each row for at least this many seconds.")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 3600.0).description(""))
-      ->check(is_no_nan);
+      ->check(check_not_nan);
   app.allow_extras();
   app.callback([arguments, &app] { take_flags(*arguments, app); });
   return [arguments] { return bench(*arguments); };

@@ -31,11 +31,11 @@ Status check(const GraphArguments& arguments) {
   if (const Status refused = Signature::of(graph).status(); !refused.ok()) {  // every run would refuse it
     return {refused.code(), fmt::format("{}: {}", shown_file(arguments.file), refused.message())};
   }
-  const std::string good =
-      fmt::format("{}: graph '{}' is good: inputs {}, outputs {}, nodes {}", shown_file(arguments.file),
+  const std::string verdict =
+      fmt::format("{}: graph '{}' is valid: inputs {}, outputs {}, nodes {}", shown_file(arguments.file),
                   printable(graph.name), graph.inputs.size(), graph.outputs.size(), graph.nodes.size());
   MILLRACE_TRY_ASSIGN(const std::string lowered, lowered_text(graph, arguments));
-  return write_text("", good + lowered + "\n");
+  return write_text("", verdict + lowered + "\n");
 }
 
 }  // namespace

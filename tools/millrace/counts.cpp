@@ -10,7 +10,7 @@
 
 #include "millrace/hal/command_list.h"
 #include "millrace/hal/sim_device.h"
-#include "millrace/jit/isa_driver.h"
+#include "millrace/isa/driver.h"
 
 namespace millrace::tool {
 namespace {

@@ -114,12 +114,12 @@ std::string generators_text(const Context& context) {
       const Status module = check_llvm_module();
       if (!module.ok()) text += line("", "makes no new code here, only runs what is cached: " + module.message());
     }
-    std::string told;  // the family that needs no further lines
+    std::string complete_family;  // the family that needs no further lines
     for (const TargetSpec& spec : all_targets()) {
       const Status supports = generator->supports(spec);
-      if (supports.ok() || spec.family == told) continue;
+      if (supports.ok() || spec.family == complete_family) continue;
       const bool whole = spec.is_gpu() && refuses_family(*generator, spec.family);
-      if (whole) told = spec.family;
+      if (whole) complete_family = spec.family;
       text += line("", fmt::format("not for {}: {}", whole ? spec.family + ":*" : spec.to_text(), supports.message()));
     }
   }

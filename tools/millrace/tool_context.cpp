@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "millrace/hal/device.h"
-#include "millrace/jit/isa_driver.h"
+#include "millrace/isa/driver.h"
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace::tool {

@@ -46,7 +46,7 @@ struct ContextOptions {
   LlvmOptions llvm = {};
 };
 
-/// The drivers cpu, hip and sim (isa_driver.h adds one), and the generators xbyak, LLVM and the interpreter.
+/// The drivers cpu, hip and sim (isa/driver.h adds one), and the generators xbyak, LLVM and the interpreter.
 std::shared_ptr<const Context> make_default_context(const ContextOptions& = {});
 
 }  // namespace millrace

@@ -61,8 +61,8 @@ struct CopiedUpdate {
 enum class JoinRule : std::uint8_t {
   kControl,              // `node` is a loop or a condition: the host decides what it runs
   kReadsMemory,          // the kernel of `node`, the reader, computes nothing on the way from memory
-  kBehindView,           // `node`, a view between the two, makes the reader need points other than its own
-  kBehindReshape,        // `node` is a reshape between the two: it shares its operand's storage
+  kAfterView,            // `node`, a view between the two, makes the reader need points other than its own
+  kAfterReshape,         // `node` is a reshape between the two: it shares its operand's storage
   kTwoRoots,             // both `node` and `other` are a dot, a reduction or the like; a kernel has one at most
   kNoEpilogue,           // the kernel of `node`, in the producer's region, has no epilogue
   kViewAlone,            // the reader needs adjacent elements; `node`, a view, gathers them from far apart

@@ -38,7 +38,7 @@ Result<const Driver*> find_driver(const Context& context, std::string_view name,
 }
 
 /// The status of the layer below, with the device's name in front.
-Status about(std::string_view spec, const Status& status) {
+Status with_device(std::string_view spec, const Status& status) {
   return {status.code(), fmt::format("device '{}': {}", printable(spec), status.message())};
 }
 
@@ -59,16 +59,16 @@ Result<std::shared_ptr<Device>> open_device(const Context& context, const Device
     const Result<TargetSpec> target = TargetSpec::parse(text);
     if (target.ok() && context.target(text).ok()) return no_driver(context, text, *target);
     const bool is_family = target.status().code() != StatusCode::kNotFound;
-    if (!target.ok() && is_family) return about(text, target.status());
+    if (!target.ok() && is_family) return with_device(text, target.status());
   }
   MILLRACE_TRY(driver.status());
   Result<std::shared_ptr<Device>> device = (*driver)->open(spec);
   if (device.ok() && *device != nullptr) return device;
   // A spec may supply what the system lacks, such as a library's path, so the driver is asked why only after opening
   // failed.
-  if (device.status().code() == StatusCode::kUnavailable) return about(text, device.status());
+  if (device.status().code() == StatusCode::kUnavailable) return with_device(text, device.status());
   if (!device.ok()) return device.status();
-  if (const Status available = (*driver)->available(); !available.ok()) return about(text, available);
+  if (const Status available = (*driver)->available(); !available.ok()) return with_device(text, available);
   return internal_error(
       fmt::format("device '{}': driver '{}' gave no device and no error", printable(text), spec.driver));
 }
@@ -88,7 +88,7 @@ Result<Target> Context::target(std::string_view spec) const {
                                const bool is_family = parsed.status().code() != StatusCode::kNotFound;
                                if (!is_family)
                                  MILLRACE_TRY(find_driver(*this, spec.substr(0, spec.find(':')), spec).status());
-                               return about(spec, parsed.status());
+                               return with_device(spec, parsed.status());
                              }
                              Result<Target> target = Target::create(*parsed, generators);
                              if (!target.ok()) {

@@ -40,7 +40,7 @@ Tensor serve_groups(Tensor x, const SizeExpr& num_heads) {
 }
 
 /// Checks key or value against the query: equal ranks, and equal batch dims, except for heads that serve groups.
-Status check_beside_query(std::string_view what, const TensorType& x, const TensorType& query) {
+Status check_matches_query(std::string_view what, const TensorType& x, const TensorType& query) {
   const std::size_t rank = query.shape.rank();
   if (x.dtype != query.dtype && x.dtype != wide_dtype(query.dtype)) {
     return invalid_argument(
@@ -74,8 +74,8 @@ Status check_beside_query(std::string_view what, const TensorType& x, const Tens
 Status check_attention(std::span<const TensorType> types, bool has_scale) {
   const TensorType &query = types[0], &key = types[1], &value = types[2];
   MILLRACE_TRY(ops::expect_dtype(types, 0, ops::kFloats));
-  MILLRACE_TRY(check_beside_query("key", key, query));
-  MILLRACE_TRY(check_beside_query("value", value, query));
+  MILLRACE_TRY(check_matches_query("key", key, query));
+  MILLRACE_TRY(check_matches_query("value", value, query));
   const std::size_t rank = query.shape.rank();
   const SizeExpr& depth = query.shape[rank - 1];
   if (key.shape[rank - 1] != depth) {

@@ -41,13 +41,14 @@ class EquationReader {
       MILLRACE_TRY_ASSIGN(terms.result, read_term());
     }
     if (rest_.empty()) return terms;
-    return wrong(fmt::format("found '{}', expected {}", printable(rest_.substr(0, 1)),
-                             terms.result ? "its end after the result; write one result"
-                                          : "letters, '...', ',' and '->' alone; write one letter for each dim"));
+    return invalid_equation(fmt::format("found '{}', expected {}", printable(rest_.substr(0, 1)),
+                                        terms.result
+                                            ? "its end after the result; write one result"
+                                            : "letters, '...', ',' and '->' alone; write one letter for each dim"));
   }
 
  private:
-  Status wrong(const std::string& what) const {
+  Status invalid_equation(const std::string& what) const {
     return invalid_argument(fmt::format("the equation '{}': {}", printable(text_), what));
   }
 
@@ -61,13 +62,14 @@ class EquationReader {
     Term term;
     while (!rest_.empty()) {
       if (take("...")) {
-        if (term.find('.') != term.npos) return wrong("found '...' twice in a term, expected it once; remove one");
+        if (term.find('.') != term.npos)
+          return invalid_equation("found '...' twice in a term, expected it once; remove one");
         term += '.';
       } else if (rest_.front() == '.') {
-        return wrong("found '.', expected '...' for dims without letters; write three dots");
+        return invalid_equation("found '.', expected '...' for dims without letters; write three dots");
       } else if (is_letter(rest_.front())) {
         if (std::ranges::count_if(term, is_letter) == kMaxRank) {
-          return wrong(
+          return invalid_equation(
               fmt::format("found more than {} letters in a term, expected one for each dim; write fewer", kMaxRank));
         }
         term += rest_.front();

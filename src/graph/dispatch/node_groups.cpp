@@ -122,8 +122,8 @@ std::uint32_t NodeGroups::group_of(std::uint32_t i) {
 }
 
 /// `reader` needs points other than its own, or elements of several rows in one, so its operand must be in memory.
-Separation NodeGroups::obstacle_behind(std::uint32_t view, std::uint32_t reader) const {
-  return obstacle(is_storage_view(node(view)) ? JoinRule::kBehindReshape : JoinRule::kBehindView, view, reader);
+Separation NodeGroups::obstacle_after(std::uint32_t view, std::uint32_t reader) const {
+  return obstacle(is_storage_view(node(view)) ? JoinRule::kAfterReshape : JoinRule::kAfterView, view, reader);
 }
 
 /// A member of the view's group that reads it.
@@ -148,10 +148,10 @@ std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::u
         if (producer == from) {
           if (!is_start) return obstacle(JoinRule::kReadAround, member);
           const std::uint32_t read = index_of(operand.node);
-          if (group_of(read) != from) return obstacle_behind(read, member);
+          if (group_of(read) != from) return obstacle_after(read, member);
           // A view that `to` stores also reads at other points; a kernel has its root's result at one point only.
           if (root_[from] != kNone && is_index_view(node(member))) {
-            return obstacle_behind(member, reader_in(to, member));
+            return obstacle_after(member, reader_in(to, member));
           }
           continue;
         }
@@ -247,7 +247,7 @@ std::optional<Separation> NodeGroups::find_obstacle(std::uint32_t i, std::size_t
   if (root != kNone && is_control(node(root))) return obstacle(JoinRule::kControl, root);
   const bool takes_first = takes_term_producers(reader) || takes_load(reader);
   if (!is_elementwise(reader) && !(takes_first && k == 0)) return obstacle(JoinRule::kReadsMemory, i);
-  if (group_of(read) == kNone) return obstacle_behind(read, i);
+  if (group_of(read) == kNone) return obstacle_after(read, i);
   if (is_elementwise(reader)) return obstacle_to_epilogue(i, operand);
   // Loading through a view alone saves no work, and its elements may be far apart in memory.
   if (takes_load(reader) && is_index_view(node(read))) return obstacle(JoinRule::kViewAlone, read);

@@ -40,7 +40,7 @@ class NodeGroups {
   void prepare();
   Value stored_value(Value operand);
 
-  Separation obstacle_behind(std::uint32_t view, std::uint32_t reader) const;
+  Separation obstacle_after(std::uint32_t view, std::uint32_t reader) const;
   std::uint32_t reader_in(std::uint32_t group, std::uint32_t view);
   std::optional<Separation> obstacle_around(std::uint32_t from, std::uint32_t to);
   bool root_reads(std::uint32_t group, std::uint32_t from);

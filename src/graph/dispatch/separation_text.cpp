@@ -13,7 +13,7 @@ bool is_broadcast(const Node& node) {
   return op != nullptr && op->op == Op::broadcast;
 }
 
-/// The rule text of kBehindView.
+/// The rule text of kAfterView.
 std::string view_text(const Graph& graph, const Separation& edge) {
   const std::string reader = node_text(graph, edge.other), view = node_text(graph, edge.node);
   const std::string value = value_text(graph, edge.value);
@@ -40,9 +40,9 @@ std::string rule_text(const Graph& graph, const Separation& edge) {
     case JoinRule::kReadsMemory:
       return fmt::format(
           "{} computes nothing while it reads this operand; do that work after it, if that gives the same", node());
-    case JoinRule::kBehindView:
+    case JoinRule::kAfterView:
       return view_text(graph, edge);
-    case JoinRule::kBehindReshape:
+    case JoinRule::kAfterReshape:
       return fmt::format("{} reads it through {}, which shares its memory; move the reshape before {} or after {}",
                          other(), node(), value(), other_value());
     case JoinRule::kViewAlone:

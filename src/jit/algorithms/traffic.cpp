@@ -2,7 +2,7 @@
 // Estimates the bytes that a kernel reads and writes in each buffer, for profiles and cost reports.
 #include "jit/algorithms/traffic.h"
 
-#include "hal/host/routines/long_sort.h"
+#include "hal/host/routines/sort/long_sort.h"
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/rows.h"
 #include "jit/algorithms/sort/long_sort_steps.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hal/host/routines/byte_counter.h"
+#include "hal/host/routines/sort/byte_counter.h"
 #include "jit/lanes/microkernel_sink.h"
 
 namespace millrace {

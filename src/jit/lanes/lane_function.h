@@ -18,7 +18,7 @@ namespace millrace {
 
 /// Operations on vectors of signed 32- or 64-bit lanes, on masks with a truth value per lane, and on pointers. With
 /// VBMI2 some take 8-bit lanes too, those that bytes are split with. Those named after floats take a lane's bits as f32
-/// or f64. Each is one instruction of AVX-512, mostly, and a few of AVX2; the host computes the same (evaluate_lanes),
+/// or f64. Each is one instruction of AVX-512, mostly, and a few of AVX2; the tests compute the same (evaluate_lanes),
 /// so that what is built from them is tested without code.
 enum class LaneOp : std::uint8_t {
 #define MILLRACE_LANE_OP(name, text, result, fields, traits, meaning) name,
@@ -135,10 +135,6 @@ Result<LaneFunction> parse_lane_function(std::string_view text, std::string_view
 /// each problem: "%7 = less: b is a mask, takes a vector". AVX-512 has registers for a few masks at once, and AVX2 has
 /// code for a few orders of lanes.
 Status verify(const LaneFunction&);
-
-/// Computes a function on the host, without code: the reference of tests. Arguments are pointers and integers; an
-/// appended vector is written whole, with a pattern in the lanes that are unspecified. Returns what the code returns.
-std::int64_t evaluate_lanes(const LaneFunction&, std::array<std::int64_t, kMaxLaneArguments> arguments);
 
 /// Vectors have the level's width: 64 bytes for AVX-512, 32 for AVX2.
 constexpr int num_lanes_of(IsaLevel isa, int lane_bits) { return (isa == IsaLevel::kAvx512 ? 512 : 256) / lane_bits; }

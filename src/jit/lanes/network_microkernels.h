@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hal/host/routines/sort_rows.h"
+#include "hal/host/routines/sort/sort_rows.h"
 #include "jit/lanes/microkernel_sink.h"
 #include "jit/lanes/sort_keys.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hal/host/routines/scan_rows.h"
+#include "hal/host/routines/scan/scan_rows.h"
 #include "jit/lanes/element_lanes.h"
 #include "jit/lanes/microkernel_sink.h"
 #include "millrace/jit/scan_descriptor.h"

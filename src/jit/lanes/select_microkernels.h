@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hal/host/routines/topk_rows.h"
+#include "hal/host/routines/topk/topk_rows.h"
 #include "jit/lanes/load_microkernels.h"
 #include "jit/lanes/sort_microkernels.h"
 

@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "hal/host/routines/column_block.h"
-#include "hal/host/routines/topk_rows.h"
+#include "hal/host/routines/sort/column_block.h"
+#include "hal/host/routines/topk/topk_rows.h"
 #include "millrace/jit/memory_plan.h"
 
 namespace millrace {
@@ -27,7 +27,7 @@ std::int64_t pitch_of(std::int64_t length, DType dtype) {
   return ColumnBlock::pitch_bytes(std::min(length, kMax), static_cast<std::int64_t>(size_bytes(dtype)));
 }
 
-/// The bytes of a ColumnBlock (src/hal/host/routines/column_block.h) of the input's rows, and of the results' if
+/// The bytes of a ColumnBlock (src/hal/host/routines/sort/column_block.h) of the input's rows, and of the results' if
 /// `moves_results`. 0 if all rows are contiguous, or if not one row fits `max`.
 std::int64_t column_block_bytes(const SortDescriptor& sort, bool moves_results, std::int64_t max) {
   const KernelTensor* const tensors[] = {&sort.input, sort.values ? &*sort.values : nullptr,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hal/host/routines/column_block.h"
+#include "hal/host/routines/sort/column_block.h"
 #include "jit/lanes/element_lanes.h"
 #include "jit/lanes/microkernel_sink.h"
 

@@ -9,8 +9,8 @@
 
 #include "jit/ir/subgroup_flow.h"
 #include "jit/ir/value_bounds.h"
+#include "jit/llvm/amdgpu/lines.h"
 #include "jit/llvm/lanewise.h"
-#include "jit/llvm/lines.h"
 #include "jit/llvm/memory.h"
 
 namespace millrace {

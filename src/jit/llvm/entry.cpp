@@ -2,11 +2,11 @@
 // The entry functions of the LLVM module. This file and worker.cpp are built with exceptions and include no LLVM
 // header; the files that they call are built without exceptions. See cmake/llvm_module.cmake.
 #include "jit/cache/build_id.h"
+#include "jit/llvm/amdgpu/lld.h"
+#include "jit/llvm/amdgpu/machine_code.h"
+#include "jit/llvm/amdgpu/read_code_object.h"
 #include "jit/llvm/disassemble.h"
 #include "jit/llvm/jit.h"
-#include "jit/llvm/lld.h"
-#include "jit/llvm/machine_code.h"
-#include "jit/llvm/read_code_object.h"
 #include "jit/llvm/worker.h"
 
 extern "C" const char* millrace_llvm_build_id() { return millrace::build_id().data(); }

@@ -13,11 +13,11 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include "jit/llvm/code_object.h"
+#include "jit/llvm/amdgpu/code_object.h"
+#include "jit/llvm/amdgpu/lld.h"
+#include "jit/llvm/amdgpu/machine_code.h"
 #include "jit/llvm/emit.h"
 #include "jit/llvm/link.h"
-#include "jit/llvm/lld.h"
-#include "jit/llvm/machine_code.h"
 #include "jit/llvm/optimize.h"
 
 namespace millrace {
@@ -111,7 +111,7 @@ class LlvmJit {
   bool makes_gpu_objects() const { return machine_->getTargetTriple().isAMDGPU(); }
 
   void show(llvm::Module& module, const LlvmEmitOptions& options, LlvmEmitOutput& output) {
-    if (options.want_ir) {
+    if (options.wants_ir) {
       llvm::raw_string_ostream stream(output.ir);
       module.print(stream, nullptr);
     }

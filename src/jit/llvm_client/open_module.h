@@ -14,7 +14,7 @@ namespace millrace {
 struct LlvmEmitOptions {
   bool line_tables = false;  // see LlvmOptions
   // Extra output, for people.
-  bool want_ir = false;      // LLVM IR, optimised
+  bool wants_ir = false;     // LLVM IR, optimised
   bool want_asm = false;     // the target's assembly
   bool want_object = false;  // an object file
 };

@@ -101,7 +101,7 @@ class StagedChoice {
     mapping.workgroup_size = mapping.num_threads();
     mapping.staged_dim = static_cast<std::uint32_t>(staged);
     mapping.staged_points = kStagedPoints;
-    mapping.stores_in_turn = kernel_.epilogue.instructions.size() > kLongEpilogue;
+    mapping.stores_one_by_one = kernel_.epilogue.instructions.size() > kLongEpilogue;
     // Larger tiles load less; smaller tiles give more workgroups and need fewer registers.
     const auto grow = [&](std::uint32_t& points, std::size_t dim) {
       points *= 2;

@@ -31,7 +31,7 @@ struct GpuMapping {
   std::uint32_t staged_points = 0;
   std::uint32_t staged_dim = 0;
   /// Whether the results of a staged tile go through the epilogue one after the other.
-  bool stores_in_turn = false;
+  bool stores_one_by_one = false;
   friend bool operator==(const GpuMapping&, const GpuMapping&) = default;
 
   /// The number of threads along `dim`.

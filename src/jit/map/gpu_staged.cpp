@@ -229,7 +229,7 @@ class StagedEmitter {
     rows_left_ = points_left(mapping_.tile.row_dim);
     lanes_left_ = points_left(mapping_.tile.vector_dim);
     const TileShape whole{.rows = mapping_.tile.row_unroll, .vectors = 1, .mask = {}};
-    if (mapping_.stores_in_turn || whole.rows * mapping_.tile.lanes == 1) return emit_cells(sums);
+    if (mapping_.stores_one_by_one || whole.rows * mapping_.tile.lanes == 1) return emit_cells(sums);
     const std::optional<MachineValue> is_whole =
         is_inside(LinearValue(whole.rows - 1), LinearValue(mapping_.tile.lanes - 1));
     if (!is_whole) return emit_stores(context_, position_.thread, whole, sums);

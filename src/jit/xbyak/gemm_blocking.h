@@ -5,7 +5,7 @@
 #include <string>
 
 #include "hal/host/routines/even_split.h"
-#include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/gemm/gemm_f32.h"
 #include "jit/xbyak/gemm_problem.h"
 #include "millrace/hal/target_spec.h"
 

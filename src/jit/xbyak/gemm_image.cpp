@@ -2,7 +2,7 @@
 // Plans products that run as gemm_f32, and emits their images.
 #include <fmt/format.h>
 
-#include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/gemm/gemm_f32.h"
 #include "jit/xbyak/gemm_kernel.h"
 #include "jit/xbyak/lane_image.h"
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/gemm/gemm_f32.h"
 
 namespace millrace {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/gemm/gemm_f32.h"
 
 namespace millrace {
 namespace {

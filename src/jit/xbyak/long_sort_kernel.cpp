@@ -2,7 +2,7 @@
 // Plans the kernels of a sort of long rows, and emits their images.
 #include <fmt/format.h>
 
-#include "hal/host/routines/long_sort.h"
+#include "hal/host/routines/sort/long_sort.h"
 #include "jit/algorithms/rows.h"
 #include "jit/algorithms/sort/long_sort_steps.h"
 #include "jit/lanes/sort_memory.h"
@@ -36,7 +36,7 @@ SizeExpr num_groups_of(const LongSortKernel& kernel) {
 
 Result<ExecutableImage> emit_long_sort(const LongSortKernel& kernel, const TargetSpec& spec) {
   const StepCode& code = code_of(kernel.step);
-  const bool has_results = binding_of(kernel.step).has_results;
+  const bool has_results = buffers_of(kernel.step).has_results;
   return emit_lane_image(spec.isa, [&](const MicrokernelSink& sink) {
     SortRowsParameters p = sort_parameters(kernel.sort);
     p.has_values = has_results && p.has_values;
@@ -51,14 +51,14 @@ Result<ExecutableImage> emit_long_sort(const LongSortKernel& kernel, const Targe
 
 Result<PlannedKernel> plan_rows_work(const LongSortKernel& kernel, const TargetSpec& spec) {
   const SortDescriptor& sort = kernel.sort;
-  const LongSortBinding& binding = binding_of(kernel.step);
+  const LongSortBuffers& used = buffers_of(kernel.step);
   MILLRACE_TRY(check_lanes_sort(sort, spec));
   std::vector<bool> buffer_is_written = {false};
   for (const bool has_result : {sort.values.has_value(), sort.indices.has_value()}) {
-    if (binding.has_results && has_result) buffer_is_written.push_back(true);
+    if (used.has_results && has_result) buffer_is_written.push_back(true);
   }
-  for (std::uint32_t i = 0; i < binding.num_scratch; ++i) {
-    buffer_is_written.push_back(i >= binding.first_written_scratch);
+  for (std::uint32_t i = 0; i < used.num_scratch; ++i) {
+    buffer_is_written.push_back(i >= used.first_written_scratch);
   }
   std::vector<SizeExpr> sizes = size_arguments_of(sort);
   const std::size_t num_dims = (sizes.size() - SortRowsSizes::kDims) / SortRowsSizes::kPerDim;

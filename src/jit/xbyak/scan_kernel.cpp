@@ -2,7 +2,7 @@
 // Plans scan kernels, and emits their images.
 #include <fmt/format.h>
 
-#include "hal/host/routines/scan_rows.h"
+#include "hal/host/routines/scan/scan_rows.h"
 #include "jit/algorithms/scan/nested_carry.h"
 #include "jit/lanes/scan_microkernels.h"
 #include "jit/xbyak/lane_image.h"

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "hal/host/routines/sort_rows.h"
-#include "hal/host/routines/topk_rows.h"
+#include "hal/host/routines/sort/sort_rows.h"
+#include "hal/host/routines/topk/topk_rows.h"
 #include "jit/algorithms/rows.h"
 #include "jit/lanes/body_lanes.h"
 #include "jit/lanes/byte_microkernels.h"

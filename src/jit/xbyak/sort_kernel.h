@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hal/host/routines/sort_rows.h"
+#include "hal/host/routines/sort/sort_rows.h"
 #include "millrace/hal/target_spec.h"
 #include "millrace/jit/sort_descriptor.h"
 

@@ -9,11 +9,11 @@
 
 #include "millrace/hal/sim_device.h"
 #include "millrace/hal/transfer.h"
-#include "millrace/jit/isa_driver.h"
+#include "millrace/isa/driver.h"
 #include "tests/hal/conformance/hip_devices.h"
 #include "tests/hal/conformance/kernels.h"
 #include "tests/support/executors.h"
-#include "tests/support/far_device.h"
+#include "tests/support/gpu/far_device.h"
 
 namespace millrace {
 namespace {

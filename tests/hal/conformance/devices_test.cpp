@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/jit/isa_driver.h"
+#include "millrace/isa/driver.h"
 #include "tests/hal/conformance/replay.h"
 
 namespace millrace {

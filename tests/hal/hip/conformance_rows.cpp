@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "hal/hip/hip_runtime.h"
+#include "hal/hip/runtime.h"
 #include "millrace/hal/hip_device.h"
 #include "tests/hal/conformance/hip_devices.h"
 #include "tests/hip_standin/standin.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// hip_api.h and hip_functions.inc agree with HIP's own headers. Compiled if libamdhip64-dev (HIP 5.2) is installed.
+// api.h and functions.inc agree with HIP's own headers. Compiled if libamdhip64-dev (HIP 5.2) is installed.
 #define __HIP_PLATFORM_AMD__
 #include <cstddef>
 #include <hip/hip_runtime_api.h>
 
 #include <doctest/doctest.h>
 
-#include "hal/hip/hip_api.h"
+#include "hal/hip/api.h"
 
 // The rows once more, in HIP's own types. The compiler takes a second declaration of a C function only if it is equal.
 using Error = hipError_t;
@@ -24,7 +24,7 @@ using Function = hipFunction_t;
 using MemoryPool = hipMemPool_t;
 extern "C" {
 #define MILLRACE_HIP(need, result, name, parameters) result name parameters;
-#include "hal/hip/hip_functions.inc"
+#include "hal/hip/functions.inc"
 #undef MILLRACE_HIP
 }
 

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "hal/hip/hip_runtime.h"
+#include "hal/hip/runtime.h"
 #include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
 #include "tests/hip_standin/hip_calls.h"

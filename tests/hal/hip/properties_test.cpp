@@ -3,7 +3,7 @@
 // headers_test.cpp compares the older layout with the headers themselves.
 #include <cstddef>
 
-#include "hal/hip/hip_api.h"
+#include "hal/hip/api.h"
 
 namespace millrace {
 namespace {

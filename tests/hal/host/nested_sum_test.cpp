@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hal/host/routines/nested_sum.h"
+#include "hal/host/routines/scan/nested_sum.h"
 
 #include <limits>
 

@@ -17,9 +17,9 @@
 #include <fmt/format.h>
 
 #include "hal/host/routines/arg_rows.h"
-#include "hal/host/routines/gemm_f32.h"
-#include "hal/host/routines/scan_rows.h"
-#include "hal/host/routines/topk_rows.h"
+#include "hal/host/routines/gemm/gemm_f32.h"
+#include "hal/host/routines/scan/scan_rows.h"
+#include "hal/host/routines/topk/topk_rows.h"
 #include "tests/support/golden.h"
 
 namespace millrace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hal/hip/hip_api.h"
+#include "hal/hip/api.h"
 
 namespace millrace::hip_standin {
 

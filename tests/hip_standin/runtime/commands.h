@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "hal/hip/hip_api.h"
+#include "hal/hip/api.h"
 #include "tests/hip_standin/runtime/handles.h"
 #include "tests/hip_standin/runtime/memory.h"
 #include "tests/hip_standin/runtime/modules.h"

@@ -99,7 +99,7 @@ class StandIn final : public Control {
 /// A row of the table without a definition fails to link.
 [[gnu::used]] const auto kDefinitions = std::to_array<const void*>({
 #define MILLRACE_HIP(need, result, name, parameters) reinterpret_cast<const void*>(&hip::name),
-#include "hal/hip/hip_functions.inc"
+#include "hal/hip/functions.inc"
 #undef MILLRACE_HIP
 });
 

@@ -5,12 +5,12 @@
 #include <array>
 #include <string_view>
 
-#include "hal/hip/hip_api.h"
+#include "hal/hip/api.h"
 
 namespace millrace::hip {
 extern "C" {
 #define MILLRACE_HIP(need, result, name, parameters) result name parameters;
-#include "hal/hip/hip_functions.inc"
+#include "hal/hip/functions.inc"
 #undef MILLRACE_HIP
 }
 }  // namespace millrace::hip
@@ -19,13 +19,13 @@ namespace millrace::hip_standin {
 
 enum class Entry : unsigned {
 #define MILLRACE_HIP(need, result, name, parameters) name,
-#include "hal/hip/hip_functions.inc"
+#include "hal/hip/functions.inc"
 #undef MILLRACE_HIP
 };
 
 inline constexpr auto kEntryNames = std::to_array<std::string_view>({
 #define MILLRACE_HIP(need, result, name, parameters) #name,
-#include "hal/hip/hip_functions.inc"
+#include "hal/hip/functions.inc"
 #undef MILLRACE_HIP
 });
 

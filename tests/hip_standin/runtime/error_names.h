@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hal/hip/hip_api.h"
+#include "hal/hip/api.h"
 
 namespace millrace::hip_standin {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "hal/isa/execute.h"
+#include "isa/execute.h"
 #include "tests/hip_standin/runtime/code_object.h"
 #include "tests/hip_standin/runtime/handles.h"
 

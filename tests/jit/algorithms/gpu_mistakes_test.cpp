@@ -4,7 +4,7 @@
 
 #include "tests/jit/algorithms/scan/gpu_scan_run.h"
 #include "tests/jit/algorithms/sort/gpu_sort_run.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -28,7 +28,7 @@ struct SortRow {
 };
 
 TEST_CASE("each mistake in a sort or a selection is found with subgroups of 64, and in its loops with 32" *
-          test::InTurn()) {
+          test::Sliced()) {
   // Harmless are exchanges of equals, sorts before memory is full, steps past the end that masks leave out, and bounds
   // of a radix sort's sums over fewer blocks than a workgroup has threads.
   const SortRow rows[] = {

@@ -6,8 +6,8 @@
 #include <doctest/doctest.h>
 
 #include "hal/sim/shadow_memory.h"
-#include "tests/support/machine_kernels.h"
-#include "tests/support/mutate_kernel.h"
+#include "tests/support/kernels/machine_kernels.h"
+#include "tests/support/kernels/mutate_kernel.h"
 
 namespace millrace::test {
 namespace {

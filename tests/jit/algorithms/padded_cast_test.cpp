@@ -8,8 +8,8 @@
 #include "tests/jit/algorithms/run_sequence.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/map/nests.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/run_request.h"
+#include "tests/support/kernels/run_request.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -88,7 +88,7 @@ void check_rows(const SizeExpr& rows, std::initializer_list<std::int64_t> nums_r
   }
 }
 
-TEST_CASE("rows of sizes that the run binds: one kernel, no scratch, canaries untouched" * test::InTurn()) {
+TEST_CASE("rows of sizes that the run binds: one kernel, no scratch, canaries untouched" * test::Sliced()) {
   const SizeExpr any = Dim("rows");
   for (const Destination& to : {Destination{.padding = 5}, Destination{.offset = 3}, Destination{3, 5}}) {
     check_rows(any, {0, 1, 127, 128, 129, 256, 384}, 14336, to);
@@ -110,7 +110,7 @@ TEST_CASE("rows of sizes that the run binds, interpreted") {
   }
 }
 
-TEST_CASE("rows of constant sizes: one kernel, no scratch, canaries untouched" * test::InTurn()) {
+TEST_CASE("rows of constant sizes: one kernel, no scratch, canaries untouched" * test::Sliced()) {
   for (const Destination& to : {Destination{.padding = 5}, Destination{.offset = 3}, Destination{3, 5}}) {
     check_rows(50000, {50000}, 64, to);
   }

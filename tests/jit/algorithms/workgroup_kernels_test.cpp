@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hand-written workgroup kernels, observed by the simulator: they are correct, and each mistake that is injected is
 // found.
-#include "tests/support/workgroup_kernels.h"
+#include "tests/support/gpu/workgroup_kernels.h"
 
 #include <algorithm>
 #include <numeric>
@@ -11,8 +11,8 @@
 #include <doctest/doctest.h>
 
 #include "hal/sim/shadow_memory.h"
-#include "tests/support/machine_kernels.h"
-#include "tests/support/mutate_kernel.h"
+#include "tests/support/kernels/machine_kernels.h"
+#include "tests/support/kernels/mutate_kernel.h"
 
 namespace millrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/jit/interpret.h"
-#include "tests/support/machine_kernels.h"
+#include "tests/support/kernels/machine_kernels.h"
 
 namespace millrace {
 namespace {

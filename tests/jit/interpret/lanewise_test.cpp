@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/llvm/edge_values.h"
-#include "tests/support/machine_kernels.h"
+#include "tests/support/kernels/machine_kernels.h"
 
 namespace millrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/guarded_buffer.h"
-#include "tests/support/machine_kernels.h"
+#include "tests/support/kernels/machine_kernels.h"
 
 namespace millrace {
 namespace {

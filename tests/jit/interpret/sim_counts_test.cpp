@@ -6,8 +6,8 @@
 
 #include "millrace/jit/machine_builder.h"
 #include "tests/support/golden.h"
-#include "tests/support/run_on_sim.h"
-#include "tests/support/workgroup_kernels.h"
+#include "tests/support/gpu/run_on_sim.h"
+#include "tests/support/gpu/workgroup_kernels.h"
 
 namespace millrace {
 namespace {

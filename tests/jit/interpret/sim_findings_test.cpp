@@ -7,7 +7,7 @@
 
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/jit/machine_builder.h"
-#include "tests/support/run_on_sim.h"
+#include "tests/support/gpu/run_on_sim.h"
 
 namespace millrace {
 namespace {

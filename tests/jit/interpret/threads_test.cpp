@@ -6,9 +6,9 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/support/machine_kernels.h"
-#include "tests/support/random_machine_kernel.h"
-#include "tests/support/subgroup_ops.h"
+#include "tests/support/gpu/subgroup_ops.h"
+#include "tests/support/kernels/machine_kernels.h"
+#include "tests/support/random/random_machine_kernel.h"
 
 namespace millrace {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "tests/jit/llvm/edge_values.h"
 #include "tests/support/golden.h"
-#include "tests/support/machine_kernels.h"
+#include "tests/support/kernels/machine_kernels.h"
 
 namespace millrace {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts of kernels read back as the same kernels. tests/ops and tests/graph have those of every op and of random
 // graphs.
-#include "tests/support/kernel_round_trip.h"
+#include "tests/support/kernels/kernel_round_trip.h"
 
 #include <doctest/doctest.h>
 
 #include "tests/jit/map/nests.h"
-#include "tests/support/random_machine_kernel.h"
+#include "tests/support/random/random_machine_kernel.h"
 #include "tests/support/slice.h"
 
 namespace millrace {

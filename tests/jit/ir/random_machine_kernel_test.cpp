@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/support/random_machine_kernel.h"
+#include "tests/support/random/random_machine_kernel.h"
 
 #include <set>
 #include <string>

@@ -6,8 +6,8 @@
 
 #include "tests/jit/ir/scalar_reference.h"
 #include "tests/jit/llvm/edge_values.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/machine_kernels.h"
+#include "tests/support/kernels/machine_kernels.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -33,7 +33,7 @@ std::string first_difference(const test::OpSignature& signature, int count, std:
   return {};
 }
 
-TEST_CASE("every lanewise op on every dtype equals the result of 128-bit integers and std::" * test::InTurn()) {
+TEST_CASE("every lanewise op on every dtype equals the result of 128-bit integers and std::" * test::Sliced()) {
   std::mt19937_64 random(2);
   for (const test::OpSignature& signature : test::lanewise_signatures()) {
     CHECK(first_difference(signature, 4000, random) == "");

@@ -11,6 +11,7 @@
 #include "hal/host/routines/row_pair_walk.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/jit/lanes/row_values.h"
+#include "tests/support/kernels/evaluate_lanes.h"
 
 namespace millrace {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts of bytes by lanes, on the host and emitted, against a histogram.
-#include "hal/host/routines/byte_counter.h"
+#include "hal/host/routines/sort/byte_counter.h"
 
 #include <algorithm>
 #include <random>
@@ -12,6 +12,7 @@
 #include "tests/jit/algorithms/sort/sort_cases.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
+#include "tests/support/kernels/evaluate_lanes.h"
 
 namespace millrace {
 namespace {

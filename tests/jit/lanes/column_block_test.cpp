@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copying interleaved rows into contiguous memory and back, and the functions that transpose tiles of them.
-#include "hal/host/routines/column_block.h"
+#include "hal/host/routines/sort/column_block.h"
 
 #include <cstring>
 #include <random>
@@ -13,6 +13,7 @@
 #include "jit/xbyak/row_kernels.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
+#include "tests/support/kernels/evaluate_lanes.h"
 
 namespace millrace {
 namespace {

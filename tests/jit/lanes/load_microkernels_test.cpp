@@ -11,7 +11,8 @@
 #include "hal/host/routines/row_loader.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/kernels/evaluate_lanes.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -190,7 +191,7 @@ ComputedElements scale_and_bias(DType dtype, bool spreads) {
   return elements;
 }
 
-TEST_CASE("a scale and a bias round twice, in every dtype" * test::InTurn()) {
+TEST_CASE("a scale and a bias round twice, in every dtype" * test::Sliced()) {
   for (const IsaLevel isa : host_lane_levels()) {
     for (const DType dtype : kAllDTypes) {
       if (dtype == DType::kBool) continue;

@@ -8,6 +8,7 @@
 #include "jit/lanes/sort_microkernels.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
+#include "tests/support/kernels/evaluate_lanes.h"
 
 namespace millrace {
 namespace {

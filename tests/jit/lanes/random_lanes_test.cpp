@@ -8,9 +8,10 @@
 
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/kernel_round_trip.h"
-#include "tests/support/random_lane_function.h"
+#include "tests/support/kernels/evaluate_lanes.h"
+#include "tests/support/kernels/kernel_round_trip.h"
+#include "tests/support/random/random_lane_function.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -59,7 +60,7 @@ void check_random_function(IsaLevel isa, std::uint32_t seed) {
   REQUIRE(found == expected);
 }
 
-TEST_CASE("the matrix of random lane functions: code computes what the host does" * test::InTurn()) {
+TEST_CASE("the matrix of random lane functions: code computes what the host does" * test::Sliced()) {
 #ifdef MILLRACE_SANITIZED
   constexpr std::size_t kNumFunctions = 60'000;
 #else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The selection of elements that include the first k: which are found, and how much of the row is read.
-#include "hal/host/routines/row_selector.h"
+#include "hal/host/routines/topk/row_selector.h"
 
 #include <algorithm>
 #include <functional>
@@ -17,7 +17,8 @@
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/jit/lanes/sorter_code.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/kernels/evaluate_lanes.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -299,10 +300,10 @@ TEST_CASE("columns of equal elements are found up to the capacity") {
   }
 }
 
-TEST_CASE("the first elements of a row of 32-bit keys are found" * test::InTurn()) {
+TEST_CASE("the first elements of a row of 32-bit keys are found" * test::Sliced()) {
   for (const IsaLevel isa : lane_levels()) check_rows<std::int32_t>(isa);
 }
-TEST_CASE("the first elements of a row of 64-bit keys are found" * test::InTurn()) {
+TEST_CASE("the first elements of a row of 64-bit keys are found" * test::Sliced()) {
   for (const IsaLevel isa : lane_levels()) check_rows<std::int64_t>(isa);
 }
 

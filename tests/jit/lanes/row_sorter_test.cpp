@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sort of rows of keys by microkernels: sizes around every threshold, hard orders and values, and how many
 // keys are read.
-#include "hal/host/routines/row_sorter.h"
+#include "hal/host/routines/sort/row_sorter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,10 +13,10 @@
 
 #include <doctest/doctest.h>
 
-#include "hal/host/routines/sort_rows.h"
+#include "hal/host/routines/sort/sort_rows.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/sorter_code.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -134,13 +134,13 @@ void check_patterns(IsaLevel isa, const CoreTuning& tuning) {
   }
 }
 
-TEST_CASE("rows of 32-bit keys are sorted" * test::InTurn()) {
+TEST_CASE("rows of 32-bit keys are sorted" * test::Sliced()) {
   for (const IsaLevel isa : host_lane_levels()) check_patterns<std::int32_t>(isa, {});
 }
-TEST_CASE("rows of 64-bit keys are sorted" * test::InTurn()) {
+TEST_CASE("rows of 64-bit keys are sorted" * test::Sliced()) {
   for (const IsaLevel isa : host_lane_levels()) check_patterns<std::int64_t>(isa, {});
 }
-TEST_CASE("rows are sorted by code for cores with one port for minima" * test::InTurn()) {
+TEST_CASE("rows are sorted by code for cores with one port for minima" * test::Sliced()) {
   for (const IsaLevel isa : host_lane_levels()) {
     check_patterns<std::int32_t>(isa, {.has_one_minimum_port = true});
     check_patterns<std::int64_t>(isa, {.has_one_minimum_port = true});
@@ -193,7 +193,7 @@ void check_keys_above_index(IsaLevel isa, std::initializer_list<std::int64_t> le
   }
 }
 
-TEST_CASE("rows of keys above an index are sorted, equal ones by the index" * test::InTurn()) {
+TEST_CASE("rows of keys above an index are sorted, equal ones by the index" * test::Sliced()) {
   for (const IsaLevel isa : host_lane_levels()) {
     check_keys_above_index<std::int64_t, std::int32_t>(isa, {7, 1000, 4095, 4096, 4097, 131'072, 131'073, 200'000});
     check_keys_above_index<std::int32_t, std::int16_t>(isa, {7, 511, 512, 513, 1000, 4095, 4096, 4097, 65'536});
@@ -237,7 +237,7 @@ std::vector<Key> sampling_killer(const RowSorterCode& code, std::int64_t n) {
   return keys;
 }
 
-TEST_CASE("keys that mislead every sample are sorted in O(n log n)" * test::InTurn()) {
+TEST_CASE("keys that mislead every sample are sorted in O(n log n)" * test::Sliced()) {
   for (const IsaLevel isa : host_lane_levels()) {
     const SorterCode code(isa, 32);
     for (const std::int64_t n : {5'000, 50'000, 200'000}) {
@@ -346,7 +346,7 @@ void check_random_rows(IsaLevel isa) {
   }
 }
 
-TEST_CASE("random rows are sorted" * test::InTurn()) {
+TEST_CASE("random rows are sorted" * test::Sliced()) {
   for (const IsaLevel isa : host_lane_levels()) check_random_rows(isa);
 }
 

@@ -7,10 +7,11 @@
 #include <doctest/doctest.h>
 
 #include "hal/host/routines/routine.h"
-#include "hal/host/routines/scan_rows.h"
+#include "hal/host/routines/scan/scan_rows.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/jit/lanes/row_values.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/kernels/evaluate_lanes.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -149,7 +150,7 @@ void check_scan(IsaLevel isa, const ScanLanes& scan) {
   }
 }
 
-TEST_CASE("every dtype scans, from either end, with and without the element itself" * test::InTurn()) {
+TEST_CASE("every dtype scans, from either end, with and without the element itself" * test::Sliced()) {
   for (const IsaLevel isa : host_lane_levels()) {
     CAPTURE(to_text(isa));
     for (const DType dtype : kAllDTypes) {

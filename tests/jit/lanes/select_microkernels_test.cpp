@@ -16,6 +16,7 @@
 #include "jit/lanes/body_lanes.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/reference/numbers.h"
+#include "tests/support/kernels/evaluate_lanes.h"
 
 namespace millrace {
 namespace {

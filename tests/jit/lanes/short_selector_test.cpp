@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The selection of elements of short rows that include the first k.
-#include "hal/host/routines/short_selector.h"
+#include "hal/host/routines/topk/short_selector.h"
 
 #include <algorithm>
 #include <limits>

@@ -9,8 +9,8 @@
 #include "millrace/jit/machine_builder.h"
 #include "tests/jit/llvm/emit_support.h"
 #include "tests/jit/llvm/gpu_support.h"
-#include "tests/support/gpu_kernels.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/gpu/gpu_kernels.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -161,7 +161,7 @@ TEST_CASE("a file that is not a code object is refused, with the reason") {
   CHECK(message(object) == "code object: not a shared object for an AMD GPU");
 }
 
-TEST_CASE("a truncated or damaged object is an error or another object, never a crash" * test::InTurn()) {
+TEST_CASE("a truncated or damaged object is an error or another object, never a crash" * test::Sliced()) {
   const std::vector<std::byte> object = link_images({{row_sum().image()}}).value();
   for (std::size_t size = 0; size < object.size(); size += 7) {
     CHECK(!read_code_object(std::span(object).first(size)).ok());

@@ -6,7 +6,7 @@
 #include "tests/jit/algorithms/run_sequence.h"
 #include "tests/jit/algorithms/sort/sort_cases.h"
 #include "tests/jit/llvm/gpu_support.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -34,7 +34,7 @@ void check_emission(const KernelRequest& request, const GfxTarget& gfx, std::str
   }
 }
 
-TEST_CASE("every kernel of a sort is an object that matches its plan, on every GPU target" * test::InTurn()) {
+TEST_CASE("every kernel of a sort is an object that matches its plan, on every GPU target" * test::Sliced()) {
   struct Row {
     std::int64_t n, k;
     const char* algorithm;
@@ -56,7 +56,7 @@ TEST_CASE("every kernel of a sort is an object that matches its plan, on every G
   }
 }
 
-TEST_CASE("every kernel of a radix sort is an object that matches its plan, on every GPU target" * test::InTurn()) {
+TEST_CASE("every kernel of a radix sort is an object that matches its plan, on every GPU target" * test::Sliced()) {
   constexpr DType kOfTarget[] = {DType::kF32, DType::kI64, DType::kF16, DType::kI8, DType::kU32, DType::kI16};
   std::size_t iteration = 0;
   for (const GfxTarget& gfx : gfx_targets()) {
@@ -68,7 +68,7 @@ TEST_CASE("every kernel of a radix sort is an object that matches its plan, on e
 }
 
 TEST_CASE("every kernel of a selection by digits is an object that matches its plan, on every GPU target" *
-          test::InTurn()) {
+          test::Sliced()) {
   constexpr DType kOfTarget[] = {DType::kI32, DType::kF64, DType::kBF16, DType::kF32, DType::kU64, DType::kF16};
   std::size_t iteration = 0;
   for (const GfxTarget& gfx : gfx_targets()) {
@@ -80,7 +80,7 @@ TEST_CASE("every kernel of a selection by digits is an object that matches its p
   }
 }
 
-TEST_CASE("every kernel of a scan is an object that matches its plan, on every GPU target" * test::InTurn()) {
+TEST_CASE("every kernel of a scan is an object that matches its plan, on every GPU target" * test::Sliced()) {
   constexpr ReductionKind kKinds[] = {ReductionKind::kSum, ReductionKind::kProd, ReductionKind::kMin,
                                       ReductionKind::kMax};
   std::size_t iteration = 0;
@@ -106,7 +106,7 @@ TEST_CASE("every kernel of a scan is an object that matches its plan, on every G
 }
 
 TEST_CASE("every kernel for sizes that a run binds is an object that matches its plan, on every GPU target" *
-          test::InTurn()) {
+          test::Sliced()) {
   constexpr DType kOfTarget[] = {DType::kF32, DType::kI64, DType::kF16, DType::kF64, DType::kU32, DType::kI16};
   const Dim rows("rows"), n("n"), k = Dim("k").at_most(100);
   const Shape shape{rows, n}, kept{rows, k};

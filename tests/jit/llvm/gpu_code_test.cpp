@@ -5,8 +5,8 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/llvm/gpu_support.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/machine_kernels.h"
+#include "tests/support/kernels/machine_kernels.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -50,7 +50,7 @@ MachineKernel lanewise_kernel(const GfxTarget& target, DType dtype, std::uint32_
   });
 }
 
-TEST_CASE("every lanewise op is emitted on every dtype and GPU target, without a call or a spill" * test::InTurn()) {
+TEST_CASE("every lanewise op is emitted on every dtype and GPU target, without a call or a spill" * test::Sliced()) {
   for (const GfxTarget& target : gfx_targets()) {
     for (const DType dtype : kAllDTypes) {
       if (!is_register_dtype(dtype)) continue;
@@ -277,7 +277,7 @@ MachineKernel moving_kernel(const GfxTarget& target, DType dtype, std::uint32_t 
 }
 
 TEST_CASE("every load and store is emitted on every stored dtype, masked and not, by narrow and wide offsets" *
-          test::InTurn()) {
+          test::Sliced()) {
   for (const char* name : {"gfx90a", "gfx1030", "gfx1100", "gfx1201"}) {
     for (const DType dtype : kAllDTypes) {
       for (const std::uint32_t lanes : {1u, 4u}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workgroup kernels as AMD GPU code objects: each matches its plan, on every target and dtype, and has the required
 // instructions.
-#include "tests/support/gpu_kernels.h"
+#include "tests/support/gpu/gpu_kernels.h"
 
 #include <doctest/doctest.h>
 

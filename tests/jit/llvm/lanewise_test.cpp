@@ -10,7 +10,7 @@
 #include "millrace/jit/machine_builder.h"
 #include "tests/jit/llvm/edge_values.h"
 #include "tests/jit/llvm/emit_support.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -137,7 +137,7 @@ void check_dtype(DType dtype, IsaLevel isa) {
   }
 }
 
-TEST_CASE("every lanewise op equals evaluate, in any number of lanes, on every instruction set" * test::InTurn()) {
+TEST_CASE("every lanewise op equals evaluate, in any number of lanes, on every instruction set" * test::Sliced()) {
   for (const IsaLevel isa : host_isa_levels()) {
     for (const DType dtype : kAllDTypes) {
       if (is_in_registers(dtype)) check_dtype(dtype, isa);

@@ -8,7 +8,7 @@
 #include "jit/ir/instruction_lines.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "tests/jit/llvm/gpu_support.h"
-#include "tests/support/gpu_kernels.h"
+#include "tests/support/gpu/gpu_kernels.h"
 
 namespace millrace {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "jit/ir/instruction_lines.h"
 #include "tests/jit/llvm/gpu_support.h"
-#include "tests/support/gpu_kernels.h"
+#include "tests/support/gpu/gpu_kernels.h"
 
 namespace millrace {
 namespace {

@@ -6,7 +6,7 @@
 #include "millrace/jit/occupancy.h"
 #include "tests/jit/llvm/gpu_support.h"
 #include "tests/jit/map/nests.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -58,7 +58,7 @@ std::vector<LoopKernel> all_nests(DType dtype) {
           gather(dtype, m, n, 64)};
 }
 
-TEST_CASE("every kind of nest is an object that matches its plan, on every GPU target and dtype" * test::InTurn()) {
+TEST_CASE("every kind of nest is an object that matches its plan, on every GPU target and dtype" * test::Sliced()) {
   for (const GfxTarget& gfx : gfx_targets()) {
     for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32}) {
       // What differs between targets of one kind does not differ between dtypes.

@@ -9,8 +9,8 @@
 #include "jit/llvm_client/open_module.h"
 #include "millrace/jit/machine_builder.h"
 #include "tests/jit/llvm/gpu_support.h"
-#include "tests/support/gpu_kernels.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/gpu/gpu_kernels.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -92,7 +92,7 @@ TEST_CASE("the occupancy of kernels equals LLVM's, on every GPU target") {
 }
 
 TEST_CASE("the occupancy of kernels that need much of one resource equals LLVM's, and that resource is the limit" *
-          test::InTurn()) {
+          test::Sliced()) {
   using enum OccupancyLimit;
   struct Row {
     Demand demand;

@@ -12,7 +12,7 @@
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/jit/machine_builder.h"
 #include "tests/support/allocation_count.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -29,7 +29,7 @@ struct Call {
   std::function<Status()> make;
 };
 
-TEST_CASE("a call into LLVM without memory left reports it, and LLVM stays usable" * test::InTurn()) {
+TEST_CASE("a call into LLVM without memory left reports it, and LLVM stays usable" * test::Sliced()) {
   const auto generator = make_llvm_generator();
   const TargetSpec host = TargetSpec::parse("cpu:baseline").value();
   const TargetSpec gpu = TargetSpec::parse("amdgpu:gfx1100").value();

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/llvm/emit_support.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/random_machine_kernel.h"
+#include "tests/support/random/random_machine_kernel.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -35,7 +35,7 @@ std::string difference(std::uint64_t seed, IsaLevel isa) {
   return {};
 }
 
-TEST_CASE("random kernels give the interpreter's results as emitted code, on every instruction set" * test::InTurn()) {
+TEST_CASE("random kernels give the interpreter's results as emitted code, on every instruction set" * test::Sliced()) {
   for (const IsaLevel isa : host_isa_levels()) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) CHECK(difference(seed, isa) == "");
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workgroup kernels as machine code of one thread, against the interpreter that runs them unchanged.
-#include "tests/support/split_barriers.h"
+#include "tests/support/gpu/split_barriers.h"
 
 #include <algorithm>
 #include <memory>
@@ -14,10 +14,10 @@
 #include "tests/jit/llvm/emit_support.h"
 #include "tests/jit/map/nests.h"
 #include "tests/support/golden.h"
-#include "tests/support/gpu_kernels.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/random_machine_kernel.h"
-#include "tests/support/workgroup_kernels.h"
+#include "tests/support/gpu/gpu_kernels.h"
+#include "tests/support/gpu/workgroup_kernels.h"
+#include "tests/support/random/random_machine_kernel.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -93,7 +93,7 @@ TEST_CASE("nests that are mapped to workgroups give the interpreter's results wh
   }
 }
 
-TEST_CASE("workgroup kernels give the interpreter's results as machine code of one thread" * test::InTurn()) {
+TEST_CASE("workgroup kernels give the interpreter's results as machine code of one thread" * test::Sliced()) {
   const IsaLevel isa = host_isa_levels().back();
   for (const std::uint32_t subgroup : {32u, 64u}) {
     for (const test::GpuTestKernel& kernel : test::gpu_test_kernels()) {
@@ -114,7 +114,7 @@ TEST_CASE("workgroup kernels give the interpreter's results as machine code of o
 }
 
 TEST_CASE("threads that diverge at random give the interpreter's results as machine code of one thread" *
-          test::InTurn()) {
+          test::Sliced()) {
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     CAPTURE(seed);
     const bool is_wide = seed % 2 == 1;

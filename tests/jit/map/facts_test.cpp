@@ -7,7 +7,7 @@
 #include "millrace/jit/map_kernel.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/map/nests.h"
-#include "tests/support/run_request.h"
+#include "tests/support/kernels/run_request.h"
 
 namespace millrace {
 namespace {

@@ -10,8 +10,8 @@
 #include "hal/sim/shadow_memory.h"
 #include "tests/jit/map/nests.h"
 #include "tests/jit/map/plain_nest.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/machine_kernels.h"
+#include "tests/support/kernels/machine_kernels.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -36,7 +36,7 @@ std::string to_text(const GpuMapping& mapping) {
       text += fmt::format(" x {} rows", mapping.tile.row_unroll);
   }
   if (mapping.staged_points > 0) text += fmt::format(", d{} by {} staged", mapping.staged_dim, mapping.staged_points);
-  if (mapping.stores_in_turn) text += ", stores in turn";
+  if (mapping.stores_one_by_one) text += ", stores in turn";
   return text + " }";
 }
 
@@ -192,7 +192,7 @@ PlainNest convolution_nest(std::int64_t n, DType dtype) {
 
 constexpr std::int64_t kSizes[] = {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 3000};
 
-TEST_CASE("maps of every size and dtype equal plain loops" * test::InTurn()) {
+TEST_CASE("maps of every size and dtype equal plain loops" * test::Sliced()) {
   const DType dtypes[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16,
                           DType::kI8,  DType::kI16, DType::kI32, DType::kI64};
   for (const DType dtype : dtypes) {
@@ -221,7 +221,7 @@ TEST_CASE("reductions of rows, columns and everything, of every size and dtype, 
   }
 }
 
-TEST_CASE("contractions and windows of every size and dtype equal plain loops" * test::InTurn()) {
+TEST_CASE("contractions and windows of every size and dtype equal plain loops" * test::Sliced()) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kI32}) {
     for (const std::int64_t n : kSizes) {
       const std::uint32_t symbolic = n % 2 == 0 ? 0 : 0xffffffffu;
@@ -235,7 +235,7 @@ TEST_CASE("contractions and windows of every size and dtype equal plain loops" *
   }
 }
 
-TEST_CASE("contractions by whole and partial blocks in workgroup memory equal plain loops" * test::InTurn()) {
+TEST_CASE("contractions by whole and partial blocks in workgroup memory equal plain loops" * test::Sliced()) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16, DType::kI32}) {
     for (const std::uint32_t symbolic : {0u, 0xffffffffu}) {
       for (const std::int64_t n : {16, 31, 64}) check_mapped(convolution_nest(n, dtype), symbolic, 11);
@@ -244,7 +244,7 @@ TEST_CASE("contractions by whole and partial blocks in workgroup memory equal pl
 }
 
 /// With tiles that only much larger nests would be given.
-TEST_CASE("blocks with every tile of rows and lanes equal plain loops" * test::InTurn()) {
+TEST_CASE("blocks with every tile of rows and lanes equal plain loops" * test::Sliced()) {
   const TargetSpec target = target_of("gfx1100");
   for (const PlainNest& nest : {product_nest(70, 90, 33, DType::kF32), product_nest(64, 128, 48, DType::kF64),
                                 product_nest(16, 17, 16, DType::kI32), convolution_nest(50, DType::kF32)}) {
@@ -255,7 +255,7 @@ TEST_CASE("blocks with every tile of rows and lanes equal plain loops" * test::I
       for (mapping.tile.lanes = 1; mapping.tile.lanes <= 4; mapping.tile.lanes *= 2) {
         for (mapping.tile.row_unroll = 1; mapping.tile.row_unroll <= 4; mapping.tile.row_unroll *= 2) {
           for (const bool in_turn : {false, true}) {
-            mapping.stores_in_turn = in_turn;
+            mapping.stores_one_by_one = in_turn;
             CAPTURE(to_text(mapping));
             check_kernel(nest, map_gpu_kernel(collapsed, target, mapping), target, symbols, 13);
           }

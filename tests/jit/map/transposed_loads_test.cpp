@@ -10,8 +10,8 @@
 #include "millrace/jit/map_kernel.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/map/nests.h"
-#include "tests/support/in_turn.h"
-#include "tests/support/run_request.h"
+#include "tests/support/kernels/run_request.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -132,7 +132,7 @@ bool has_block(const Case& row, const TargetSpec& target) {
   return row.dtype != DType::kF16 || !row.has_second() || target.isa != IsaLevel::kAvx512;
 }
 
-TEST_CASE("operands of sizes that a run binds are transposed, to the last row and column" * test::InTurn()) {
+TEST_CASE("operands of sizes that a run binds are transposed, to the last row and column" * test::Sliced()) {
   for (const TargetSpec& target : test::host_targets()) {
     for (const Case& row : cases()) {
       const LoopKernel kernel = transposing_nest(row, Dim("m"), Dim("n"));

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/jit/machine_builder.h"
-#include "tests/support/random_machine_kernel.h"
+#include "tests/support/random/random_machine_kernel.h"
 
 namespace millrace {
 namespace {

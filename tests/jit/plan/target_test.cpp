@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/base/printable.h"
-#include "tests/support/fake_generator.h"
+#include "tests/support/kernels/fake_generator.h"
 
 // What must be impossible: a device without a back end.
 

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "hal/cpu/code_loader.h"
-#include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/gemm/gemm_f32.h"
 #include "hal/host/routines/routine.h"
 #include "jit/xbyak/gemm_kernel.h"
 #include "millrace/jit/memory_plan.h"

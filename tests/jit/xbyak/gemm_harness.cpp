@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/gemm/gemm_f32.h"
 #include "hal/host/routines/routine.h"
 
 namespace millrace::gemm_test {

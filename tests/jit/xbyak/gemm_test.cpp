@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/xbyak/gemm_harness.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 namespace millrace::gemm_test {
 namespace {
@@ -20,7 +20,7 @@ void check_product(const GemmCase& c) {
   }
 }
 
-TEST_CASE("products of awkward sizes are within their bound, at every transposition" * test::InTurn()) {
+TEST_CASE("products of awkward sizes are within their bound, at every transposition" * test::Sliced()) {
   constexpr std::int64_t kSizes[][3] = {{1, 1, 1},    {1, 17, 3},      {4, 1, 5},    {5, 16, 7},   {6, 64, 64},
                                         {7, 65, 4},   {13, 63, 15},    {16, 16, 16}, {17, 31, 33}, {64, 64, 64},
                                         {65, 15, 2},  {100, 100, 100}, {8, 200, 16}, {129, 48, 9}, {31, 130, 300},
@@ -59,7 +59,7 @@ TEST_CASE("random products with padded rows and batches touch nothing but their 
   }
 }
 
-TEST_CASE("long sums are computed in blocks of k, over packed panels or over rows in place" * test::InTurn()) {
+TEST_CASE("long sums are computed in blocks of k, over packed panels or over rows in place" * test::Sliced()) {
   const auto slots = [](const GemmCase& c) {
     const PlannedKernel planned = make_xbyak_generator()->plan(make_gemm(c), {"cpu", IsaLevel::kAvx2}).value();
     std::string names;
@@ -77,7 +77,7 @@ TEST_CASE("long sums are computed in blocks of k, over packed panels or over row
   check_product({.m = 1, .n = 3000, .k = 500});
 }
 
-TEST_CASE("a call that continues another keeps the panels that are packed, any other packs them" * test::InTurn()) {
+TEST_CASE("a call that continues another keeps the panels that are packed, any other packs them" * test::Sliced()) {
   // Groups of several tiles share a panel.
   const GemmCase c{.m = 400, .n = 70, .k = 600, .b_is_transposed = true};
   for (const IsaLevel isa : generated_levels()) {

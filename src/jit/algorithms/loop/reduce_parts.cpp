@@ -69,9 +69,9 @@ std::int64_t even_parts(std::int64_t extent, std::int64_t wanted) {
 /// The quantities that the rule compares. A size that only a run knows counts as its bound in a parallel dim, and as 1
 /// in a reduction dim other than the longest.
 struct Work {
-  std::int64_t points = 1;        // an upper bound on the parallel points
-  std::int64_t terms_beside = 1;  // a lower bound, per point and per index of the longest dim
-  std::size_t longest = 0;        // reduction dim
+  std::int64_t points = 1;           // an upper bound on the parallel points
+  std::int64_t terms_per_index = 1;  // a lower bound, per point and per index of the longest dim
+  std::size_t longest = 0;           // reduction dim
 };
 
 Work work_of(const LoopKernel& collapsed) {
@@ -88,7 +88,7 @@ Work work_of(const LoopKernel& collapsed) {
   for (std::size_t d = collapsed.num_parallel(); d < collapsed.domain.size(); ++d) {
     const SizeExpr& extent = collapsed.domain[d].extent;
     if (d != work.longest && extent.is_constant()) {
-      work.terms_beside = saturating::multiply(work.terms_beside, extent.constant());
+      work.terms_per_index = saturating::multiply(work.terms_per_index, extent.constant());
     }
   }
   return work;
@@ -136,7 +136,8 @@ std::optional<PartsPlan> plan_parts(const LoopKernel& collapsed, const TargetSpe
   }
   const std::int64_t groups = num_groups(collapsed, spec);
   if (groups >= rule.few_groups || groups < 1) return std::nullopt;
-  const std::int64_t terms = std::max<std::int64_t>(saturating::multiply(work.points, work.terms_beside) / groups, 1);
+  const std::int64_t terms =
+      std::max<std::int64_t>(saturating::multiply(work.points, work.terms_per_index) / groups, 1);
   const std::int64_t min_length = std::max(ceil_div_of(rule.part_terms, terms), rule.part_points);
   const std::int64_t min_extent = kMinParts * min_length;
   if (extent.upper_bound() < min_extent) return std::nullopt;

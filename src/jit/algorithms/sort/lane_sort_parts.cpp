@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts long rows by vectors of keys in a sequence of kernels, which divide a row into buckets by a sample
-// (src/hal/host/routines/long_sort.h), so that several threads can share a row.
+// (src/hal/host/routines/sort/long_sort.h), so that several threads can share a row.
 #include <fmt/format.h>
 
-#include "hal/host/routines/long_sort.h"
+#include "hal/host/routines/sort/long_sort.h"
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/rows.h"
 #include "jit/algorithms/size_margin.h"
@@ -29,7 +29,7 @@ bool is_needed(LongSortStep step, const LaneKeys& keys) {
   return step != LongSortStep::kRestoreRuns || (is_float(keys.dtype) && !keys.with_index);
 }
 
-std::vector<SequenceOperand> buffers_of(const LongSortBinding& binding, const SortDescriptor& sort) {
+std::vector<SequenceOperand> buffers_of(const LongSortBuffers& binding, const SortDescriptor& sort) {
   std::vector<SequenceOperand> buffers = operands_then_results(1, binding.has_results ? num_results(sort) : 0);
   for (std::uint32_t i = 0; i < binding.num_scratch; ++i) buffers.push_back({SequenceOperand::Kind::kScratch, i});
   return buffers;
@@ -64,12 +64,12 @@ Result<KernelSequence> lower_lane_sort_parts(const KernelRequest& request, const
   const SizeExpr num_buckets = min(ceil_div(n, LongSort::part_keys(keys.with_index)), LongSort::kMaxBuckets);
   KernelSequence sequence;
   sequence.scratch = {{"cuts", rows * LongSort::kCutBytes},
-                      {"starts", rows * num_chunks * (num_buckets + LongSort::kStartsBesideBuckets) * 4},
+                      {"starts", rows * num_chunks * (num_buckets + LongSort::kExtraStarts) * 4},
                       {"chunk_keys", rows * n * key_bytes},
                       {"bucket_keys", rows * n * (2 * key_bytes)}};
   for (const LongSortStep step : kSteps) {
     if (!is_needed(step, keys)) continue;
-    const LongSortBinding& binding = binding_of(step);
+    const LongSortBuffers& binding = binding_of(step);
     const LongSortKernel kernel = {sort.name + std::string(binding.suffix), sort, step, num_chunks, num_buckets};
     MILLRACE_TRY(append_kernel(sequence, rows_kernel(kernel), buffers_of(binding, sort), target, options));
   }

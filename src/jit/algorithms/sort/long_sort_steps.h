@@ -10,7 +10,7 @@ namespace millrace {
 
 /// The buffers that a kernel of a long sort binds: the input, the results if it writes them, and the first entries of
 /// LongSortScratch.
-struct LongSortBinding {
+struct LongSortBuffers {
   std::string_view suffix;  // of the kernel's name
   bool has_results = false;
   std::uint32_t num_scratch = 0;
@@ -18,15 +18,13 @@ struct LongSortBinding {
 };
 
 /// By LongSortStep.
-inline constexpr std::array<LongSortBinding, 4> kLongSortBindings = {{
+inline constexpr std::array<LongSortBuffers, 4> kLongSortBuffers = {{
     {"_cuts", false, 1, 0},
     {"_chunks", false, 3, 1},
     {"_buckets", true, 4, 3},
     {"_runs", true, 4, 3},
 }};
 
-inline const LongSortBinding& binding_of(LongSortStep step) {
-  return kLongSortBindings[static_cast<std::size_t>(step)];
-}
+inline const LongSortBuffers& buffers_of(LongSortStep step) { return kLongSortBuffers[static_cast<std::size_t>(step)]; }
 
 }  // namespace millrace

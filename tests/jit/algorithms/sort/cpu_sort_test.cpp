@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/sort/cpu_sort_run.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -54,7 +54,7 @@ TEST_CASE("rows of any axis and size sort, for any k and each subset of wanted r
 }
 
 TEST_CASE("rows long enough for digits of 11 bits, and rows with records beyond workgroup memory, sort" *
-          test::InTurn()) {
+          test::Sliced()) {
   for (const DType dtype : {DType::kU16, DType::kF32, DType::kF64}) {
     for (const Pattern pattern : {Pattern::kRandom, Pattern::kEqual, Pattern::kSpecial}) {
       for (const std::int64_t n : {4095, 4096, 70'000}) {

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/sort/gpu_sort_run.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -17,7 +17,7 @@ using test::SortCase;
 constexpr const char* kGpus[] = {"gfx1100", "gfx90a"};  // subgroups of 32 and of 64
 constexpr const char* kRadix = "gpu_radix_sort";
 
-TEST_CASE("a radix sort is stable at every size, in both directions" * test::InTurn()) {
+TEST_CASE("a radix sort is stable at every size, in both directions" * test::Sliced()) {
   std::size_t iteration = 0;
   for (const char* gfx : kGpus) {
     for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 1024, 4095, 4096, 4097, 8000}) {
@@ -30,7 +30,7 @@ TEST_CASE("a radix sort is stable at every size, in both directions" * test::InT
   check_sort({.extents = {100003}, .k = 100003, .largest = true, .pattern = Pattern::kRandom}, "gfx90a");
 }
 
-TEST_CASE("a radix sort takes every dtype and pattern" * test::InTurn()) {
+TEST_CASE("a radix sort takes every dtype and pattern" * test::Sliced()) {
   std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
@@ -44,7 +44,7 @@ TEST_CASE("a radix sort takes every dtype and pattern" * test::InTurn()) {
   }
 }
 
-TEST_CASE("a radix sort keeps the first k, along any axis, of rows that a run binds" * test::InTurn()) {
+TEST_CASE("a radix sort keeps the first k, along any axis, of rows that a run binds" * test::Sliced()) {
   for (std::uint32_t axis = 0; axis < 3; ++axis) {
     check_sort({.dtype = DType::kI16, .extents = {3, 5, 4}, .axis = axis, .k = 3, .largest = true}, "gfx1100", kRadix);
   }

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/sort/gpu_sort_run.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -17,7 +17,7 @@ using test::SortCase;
 constexpr const char* kGpus[] = {"gfx1100", "gfx90a"};  // subgroups of 32 and of 64
 constexpr const char* kSelect = "gpu_topk_select";
 
-TEST_CASE("the first k of rows of every size are selected, sorted and unsorted" * test::InTurn()) {
+TEST_CASE("the first k of rows of every size are selected, sorted and unsorted" * test::Sliced()) {
   std::size_t iteration = 0;
   for (const char* gfx : kGpus) {
     for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 1024, 4095, 4096, 4097, 8000}) {
@@ -34,7 +34,7 @@ TEST_CASE("the first k of rows of every size are selected, sorted and unsorted" 
   check_sort({.extents = {100003}, .k = 3000, .largest = true, .pattern = Pattern::kRandom}, "gfx90a");
 }
 
-TEST_CASE("a selection takes every dtype and pattern, and may give only one of its results" * test::InTurn()) {
+TEST_CASE("a selection takes every dtype and pattern, and may give only one of its results" * test::Sliced()) {
   std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
@@ -97,7 +97,7 @@ TEST_CASE("a selection reads its input once per digit and twice more, and sorts 
   }
 }
 
-TEST_CASE("a selection by digits gives the same result in every order of threads and groups" * test::InTurn()) {
+TEST_CASE("a selection by digits gives the same result in every order of threads and groups" * test::Sliced()) {
   SortCase test{.dtype = DType::kI16, .extents = {1, 1000}, .axis = 1, .k = 300};
   for (const bool sorted : {true, false}) {
     test.sorted = sorted;

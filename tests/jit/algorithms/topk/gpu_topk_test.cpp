@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/sort/gpu_sort_run.h"
-#include "tests/support/in_turn.h"
+#include "tests/support/sliced.h"
 
 namespace millrace {
 namespace {
@@ -32,7 +32,7 @@ TEST_CASE("a subgroup selects a few elements of a row, for every pattern and dty
   }
 }
 
-TEST_CASE("parts of a row keep the first k, for every pattern and dtype" * test::InTurn()) {
+TEST_CASE("parts of a row keep the first k, for every pattern and dtype" * test::Sliced()) {
   std::size_t iteration = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
@@ -48,7 +48,7 @@ TEST_CASE("parts of a row keep the first k, for every pattern and dtype" * test:
   }
 }
 
-TEST_CASE("the first k of rows of every size are selected along any axis" * test::InTurn()) {
+TEST_CASE("the first k of rows of every size are selected along any axis" * test::Sliced()) {
   for (const char* gfx : kGpus) {
     for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 1024, 4096, 32000}) {
       for (const std::int64_t k : {1, 5, 50}) {
@@ -89,7 +89,7 @@ TEST_CASE("each input element is read once, and each kept one once more") {
   }
 }
 
-TEST_CASE("a selection takes rows and k that a run binds" * test::InTurn()) {
+TEST_CASE("a selection takes rows and k that a run binds" * test::Sliced()) {
   const Dim n("n"), k = Dim("k").at_most(60);
   SortDescriptor sort = test::descriptor_of({.extents = {2, 1}, .axis = 1, .k = 1, .largest = true});
   const Shape shape{2, n}, kept{2, k};
@@ -130,7 +130,7 @@ TEST_CASE("a run binds the number of rows") {
   }
 }
 
-TEST_CASE("a selection gives the same result in every order of threads and groups" * test::InTurn()) {
+TEST_CASE("a selection gives the same result in every order of threads and groups" * test::Sliced()) {
   struct Row {
     const char* algorithm;
     std::int64_t rows, n;
@@ -143,7 +143,7 @@ TEST_CASE("a selection gives the same result in every order of threads and group
   }
 }
 
-TEST_CASE("each mistake in a selection is found" * test::InTurn()) {
+TEST_CASE("each mistake in a selection is found" * test::Sliced()) {
   struct Row {
     const char* algorithm;
     DType dtype;

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/guard_allocations.h"
+#include "hal/hip/facts.h"
+#include "hal/hip/runtime.h"
+#include "millrace/hal/hip_device.h"
+
+namespace millrace::hip {
+
+/// The state that all objects of one opened device share: the runtime, and whether the device is lost. It may outlive
+/// the device, and ends with the last of these objects.
+class Context {
+ public:
+  Context(std::shared_ptr<const Runtime> runtime, DeviceFacts facts, DeviceId id)
+      : runtime_(std::move(runtime)), facts_(std::move(facts)), id_(id) {}
+
+  const Runtime& hip() const { return *runtime_; }
+  const DeviceFacts& facts() const { return facts_; }
+  DeviceId id() const { return id_; }
+  std::string name() const { return device_name(facts_.ordinal); }
+
+  /// Ok, or why the device is lost.
+  Status lost() const;
+  bool is_lost() const { return is_lost_.load(std::memory_order_acquire); }
+  /// Whether calls about the device might never return.
+  bool may_block() const { return may_block_.load(std::memory_order_acquire); }
+  /// Marks the device as lost. Only the first status counts.
+  void lose(Status, bool may_block);
+
+  /// The call's status. An error that loses the device is remembered, and is the status of every later call.
+  Status check(std::string_view where, std::string_view entry, Error error) {
+    return error == Error::kSuccess ? Status() : note(where, entry, error);
+  }
+  /// Calls `call`, which releases an object of the device, unless the call might never return.
+  template <class Call>
+  void release(Call&& call) {
+    release(may_block(), call);
+  }
+  /// The same for host memory, whose release may wait for every device.
+  template <class Call>
+  void release_host(Call&& call) {
+    release(may_block() || hip().has_hung_device(), call);
+  }
+  HipLosses losses() const { return {num_quarantined_.load(), num_failed_releases_.load()}; }
+
+ private:
+  template <class Call>
+  void release(bool is_unsafe, Call& call) {
+    if (is_unsafe) {
+      num_quarantined_.fetch_add(1, std::memory_order_relaxed);
+    } else if (call() != Error::kSuccess) {
+      num_failed_releases_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  Status note(std::string_view where, std::string_view entry, Error);
+
+  std::shared_ptr<const Runtime> runtime_;
+  DeviceFacts facts_;
+  DeviceId id_;
+  mutable std::mutex mutex_;
+  Status lost_status_;
+  std::atomic<bool> is_lost_ = false, may_block_ = false;
+  std::atomic<std::uint64_t> num_quarantined_ = 0, num_failed_releases_ = 0;
+};
+
+/// Call this if it can no longer be known when queued work ends. On a lost device no work runs; otherwise the device
+/// counts as lost from now on, and keeps everything that the work may use.
+void lose_track(Context&, const Status& why);
+/// The status of a call whose failure would leave unknown when queued work ends. If the call fails, it is repeated
+/// once, because one failure says nothing about the work.
+template <class Call>
+Status insist(Context& context, std::string_view where, Call&& call) {
+  const Status status = guard_allocations(where, call);
+  if (status.ok() || context.is_lost()) return status;
+  if (const Status again = guard_allocations(where, call); !again.ok()) lose_track(context, again);
+  return status;
+}
+
+/// Makes the device this thread's current one, which HIP's calls need, for as long as this object lives.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(Context& context);
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  ~CurrentDevice();
+
+  /// The device's loss, or HIP's refusal.
+  const Status& status() const { return status_; }
+
+ private:
+  Context& context_;
+  int before_ = -1;  // -1: nothing to restore
+  Status status_;
+};
+
+}  // namespace millrace::hip

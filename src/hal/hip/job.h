@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "hal/hip/recording.h"
+
+namespace millrace::hip {
+
+/// Bytes in pinned memory that are copied to the host's memory when the work ends.
+struct StagedDownload {
+  const std::byte* from;
+  std::byte* to;
+  std::size_t size_bytes;
+};
+
+/// A submission from submit() to its end, with copies of everything that it needs.
+struct Job {
+  using Clock = std::chrono::steady_clock;
+
+  Job(HipRecording& of, const Submission& submission)
+      : recording(std::static_pointer_cast<HipRecording>(of.shared_from_this())),
+        bindings(submission.bindings.begin(), submission.bindings.end()),
+        sizes(submission.sizes.begin(), submission.sizes.end()),
+        wait(submission.wait.begin(), submission.wait.end()),
+        signal(submission.signal.begin(), submission.signal.end()),
+        explainer(submission.explainer),
+        times(submission.times),
+        stop(submission.stop) {}
+
+  std::shared_ptr<HipRecording> recording;
+  std::vector<BufferBinding> bindings;
+  std::vector<std::int64_t> sizes;
+  std::vector<Timepoint> wait, signal;
+  FailureExplainer* explainer;
+  SubmissionTimes* times;
+  std::stop_token stop;
+
+  // Guarded by the order's lock:
+  bool is_started = false;                                           // or it ended before it started
+  bool is_watched = false;                                           // its waits tell the queue when they are settled
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;  // tells the queue too
+  bool is_waiting = false;                                           // waits for `key`
+  std::pair<const Semaphore*, std::uint64_t> key = {};
+
+  // From its start on:
+  std::unique_ptr<HipRun> run;
+  std::size_t stream = 0;                               // in Channels::streams
+  std::size_t next_step = 0;                            // in HipRecording::steps
+  std::size_t next_byte = 0;                            // of a transfer through the ring
+  std::vector<bool> is_direct;                          // by step: a copy of pinned memory; empty: none is
+  bool needs_ring = false;                              // its transfers are too large to be staged as a whole
+  std::shared_ptr<std::byte> staging;                   // for its transfers as a whole; may be null
+  std::size_t staged_bytes = 0;                         // of `staging` that are in use
+  std::vector<std::shared_ptr<std::byte>> kept_blocks;  // that its copies may still use
+  std::vector<std::shared_ptr<void>> pins;              // of memory that its copies use in place
+  std::vector<StagedDownload> downloads;
+  std::vector<SharedEvent> step_ends;  // with `times`: one before the first step, and one after each
+  std::vector<SharedEvent> edges;      // between streams
+  Status status;                       // the first failure of a call
+  SharedEvent end;
+  bool is_queried_again = false;  // after a failed query
+  bool is_timed = false;          // the time limit runs, since `since`
+  Clock::time_point since;
+};
+
+}  // namespace millrace::hip

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "hal/host/routines/topk/row_selector.h"
+
+namespace millrace {
+
+/// Finds a few elements of rows that stay in the L1 cache, that have the first k among them. If k groups of elements
+/// have a key up to a bound, no element beyond it is among the first k. Steps are done for a few rows each, because the
+/// instructions of one row wait for each other.
+template <class Key>
+class ShortSelector {
+ public:
+  static constexpr std::int64_t kMaxElements = 2048;
+  static constexpr std::int64_t kRowsAtOnce = 16;
+  static constexpr std::int64_t kMinimaBytes = kRowsAtOnce * (64 << (RowSorterCode::kNumFew - 1));
+  /// Numbers of elements need this room, because vectors are appended whole.
+  static constexpr std::int64_t kMaxNumbers = kMaxElements + 16;
+
+  struct Memory {
+    Key* minima;  // kMinimaBytes
+    Key* others;  // kMaxNumbers
+  };
+
+  /// Whether rows of n elements are short, and have enough groups for the first k, which are at least one.
+  static constexpr bool takes(std::int64_t n, std::int64_t k, std::int64_t num_lanes) {
+    return n <= kMaxElements && few_of(k, num_lanes) < RowSorterCode::kNumFew;
+  }
+  /// Which of the functions for 1, 2, 4, ... vectors find and sort the minima: there are at least two groups per
+  /// result, so that few more elements than k have keys up to the k-th group's.
+  static constexpr std::size_t few_of(std::int64_t k, std::int64_t num_lanes) {
+    return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>((2 * k - 1) / num_lanes)));
+  }
+
+  ShortSelector(const void* entry, const RowSelectorCode& code, const RowSorterCode& sorter, const Memory& memory,
+                std::int64_t n, std::int64_t k)
+      : memory_(memory),
+        n_(n),
+        k_(k),
+        num_minima_(code.num_lanes << few_of(k, code.num_lanes)),
+        find_group_minima_(code.find_group_minima[few_of(k, code.num_lanes)].at(entry)),
+        sort_few_(sorter.sort_few[few_of(k, code.num_lanes)].at(entry)),
+        filter_row_(code.filter_row.at(entry)) {}
+
+  /// The first two steps for row `i` of those at once.
+  void find_minima(std::int64_t i, const std::byte* row) { find_group_minima_(row, minima_of(i), n_); }
+  void sort_minima(std::int64_t i) { sort_few_(minima_of(i), minima_of(i), num_minima_); }
+  Key bound_of(std::int64_t i) const { return minima_of(i)[k_ - 1]; }
+
+  /// Writes the numbers of the elements that may be among the first k; those of equal elements are in order. Takes the
+  /// keys that are equal to the bound in the order of the sort. `numbers` has room for kMaxNumbers. Returns how many
+  /// there are, at least k.
+  std::int64_t find(const std::byte* row, const KeyRun<Key>& bound, Key* numbers) const {
+    const std::int64_t num_found = filter(row, bound.last, numbers);
+    if (num_found <= kManyPerResult * k_) return num_found;
+    // Those before the bound, and then the first ones that equal it, as many as are wanted.
+    std::int64_t num_before = 0;
+    if (bound.first != std::numeric_limits<Key>::min()) {
+      num_before = filter(row, static_cast<Key>(bound.first - 1), memory_.others);
+    }
+    std::int64_t count = num_before;
+    for (std::int64_t i = 0, next_before = 0; count < k_; ++i) {
+      if (next_before < num_before && memory_.others[next_before] == numbers[i]) {
+        ++next_before;
+      } else {
+        memory_.others[count++] = numbers[i];
+      }
+    }
+    std::copy_n(memory_.others, count, numbers);
+    return count;
+  }
+
+ private:
+  /// With more elements per result than this, many are likely to be equal to the bound.
+  static constexpr std::int64_t kManyPerResult = 4;
+
+  Key* minima_of(std::int64_t i) const { return memory_.minima + i * num_minima_; }
+  /// Writes the numbers of the elements with keys up to the limit. Returns how many there are.
+  std::int64_t filter(const std::byte* row, Key limit, Key* numbers) const {
+    return reinterpret_cast<const Key*>(filter_row_(row, numbers, n_, 0, limit)) - numbers;
+  }
+
+  Memory memory_;
+  std::int64_t n_, k_, num_minima_;  // of a row's groups
+  FindGroupMinima find_group_minima_;
+  SortFew sort_few_;
+  FilterKeys filter_row_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "isa/memory_history.h"
+#include "isa/program.h"
+
+namespace millrace::isa {
+
+/// The group segment (LDS) and the private segments of a workgroup. If mistakes are looked for, the bytes are followed
+/// by as many that mark the undefined bits.
+class LocalMemory {
+ public:
+  LocalMemory(const Kernel&, const Launch&);
+
+  /// From now on, the memory belongs to another workgroup.
+  void begin_group();
+  /// All waves have reached a barrier, which opens: accesses before it are ordered before those after it.
+  void open_barrier() { ++phase_; }
+  /// The number of barriers and workgroups so far.
+  std::uint32_t phase() const { return phase_; }
+
+  std::byte* group_segment() { return group_bytes_.data(); }
+  std::uint64_t group_size() const { return group_size_; }
+  /// The private segments of all threads, one after another.
+  std::byte* private_segments();
+  std::uint64_t private_size() const { return private_size_; }  // per thread
+  std::uint64_t all_private_size() const { return private_size_ * num_threads_; }
+  MemoryHistory* history() { return history_ ? &*history_ : nullptr; }
+
+ private:
+  bool finds_mistakes_ = false;
+  std::uint64_t group_size_ = 0, private_size_ = 0, num_threads_ = 0;
+  std::uint32_t phase_ = 0;
+  std::vector<std::byte> group_bytes_, private_bytes_;
+  std::optional<MemoryHistory> history_;
+};
+
+}  // namespace millrace::isa

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all vector memory instructions share: finding each lane's bytes, and checking the access.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "isa/instructions/vector.h"
+#include "isa/text.h"
+#include "isa/workgroup.h"
+
+namespace millrace::isa {
+
+/// The positions of the operands of vector memory instructions, whichever of them an instruction has.
+inline constexpr std::size_t kResult = 0, kAddress = 1, kData = 2, kData1 = 3, kBase = 4;
+
+/// The memory that an instruction of Class::kGlobal accesses; stored in Instruction::immediate.
+enum class Segment : std::uint8_t { kGlobal, kFlat, kPrivate };
+
+/// The bytes that an instruction's active lanes access.
+struct Places {
+  std::uint64_t lanes = 0;
+  std::uint64_t base = 0;    // the address of byte 0 in this process
+  std::uint64_t shadow = 0;  // distance from a byte to its undefined bits; 0: bytes are always defined
+  Lanes<std::uint64_t> addresses;
+  // Lanes whose bytes another lane of the same instruction also stores.
+  std::uint64_t overlapping_lanes = 0;
+  std::array<std::uint32_t, kMaxLanes> overlapping_bytes;  // a bit per byte, of overlapping_lanes
+};
+
+/// Finds the places, at the address operand + `offset`. If a lane may not access its place, calls Wave::fail and
+/// returns false.
+bool find_places(Wave&, const Instruction&, std::int64_t offset, std::uint32_t num_bytes, AccessKind, Places&);
+/// Adds the access to the memory's history. If it races, calls Wave::fail and returns false. Only if mistakes are
+/// looked for.
+bool check_order(Wave&, const Instruction&, std::uint32_t num_bytes, AccessKind, Places&);
+/// Fails if stored data are undefined and the memory must be defined. `bits`: the bits of each 32-bit word that are
+/// stored.
+bool check_stored_bits(Wave&, const Operand& data, std::uint32_t bits, const Places&);
+/// Fails for lanes that store bytes other than those that lanes before them stored in the same place.
+void fail_overlap(Wave&, const Instruction&, std::uint32_t num_bytes, const Places&, std::uint64_t lanes);
+/// Counts the accesses and, if mistakes are looked for, begins them; `second` is for two-address instructions.
+void finish_access(Wave&, const Instruction&, std::uint32_t num_bytes, AccessKind, const Places&,
+                   const Places* second = nullptr);
+
+/// Begins an access, if anybody needs to know what is in flight.
+void begin_flight(Wave&, FlightKind, const RegisterRange& result = {});
+/// Counts an access, in bytes.
+void count_bytes(IsaCounts&, bool is_local, AccessKind, std::uint64_t num_bytes);
+/// Adds a scalar access to the memory's history.
+bool check_scalar_order(Wave&, const Instruction&, std::uint64_t address, std::uint32_t num_bytes);
+/// Counts a scalar load and, if mistakes are looked for, begins it.
+void finish_scalar_load(Wave&, const Instruction&, std::uint64_t address, std::uint32_t num_bytes);
+/// Updates the memory when all waves of a workgroup pass a barrier.
+void pass_barrier(Workgroup&);
+
+/// "reads 4 bytes at ".
+std::string verb_text(AccessKind, std::uint32_t num_bytes);
+/// Decodes offsets and ignores cache controls. Fails naming a modifier that is not modelled.
+Status decode_memory_modifiers(const InstructionText&, Instruction&);
+/// Whether a load keeps the other half of its result's register: its name has d16.
+bool is_into_half(const Row&);
+/// Decodes an operand of a memory instruction, and notes its registers.
+Status decode_memory_operand(std::string_view text, Type, const Machine&, std::size_t place, Instruction&);
+
+}  // namespace millrace::isa
