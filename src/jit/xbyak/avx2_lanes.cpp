@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // AVX2 code of lane functions. Vectors and masks, which are vectors of 0 and -1, have ymm registers by linear scan.
 // AVX2 has neither a compress nor a minimum of 64-bit lanes: tables of permutations and comparisons stand in for them.
+#include "jit/xbyak/avx2_tables.h"
 #include "jit/xbyak/lane_emitter.h"
 #include "millrace/base/check.h"
 
 namespace millrace {
 namespace {
 
-constexpr int kNumVectors = 14;     // then the two temporaries
-constexpr int kUnitsPerVector = 8;  // of 32 bits, which are what permutations move
-
-/// The places of units in their order, four bits each, the first lowest: those of the mask's lanes. The rest is 0.
-std::uint32_t compressing_units(std::uint32_t mask, int units_per_lane) {
-  std::uint32_t places = 0;
-  int num_units = 0;
-  for (int unit = 0; unit < kUnitsPerVector; ++unit) {
-    if ((mask >> (unit / units_per_lane) & 1) != 0) places |= static_cast<std::uint32_t>(unit) << (4 * num_units++);
-  }
-  return places;
-}
+constexpr int kNumVectors = 14;  // then the two temporaries
 
 class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
  public:
@@ -29,19 +19,6 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
   using Ymm = Xbyak::Ymm;
   using Xmm = Xbyak::Xmm;
 
-  /// A register, or the memory of a spilled one: the last operand of most instructions.
-  class Source {
-   public:
-    explicit Source(const Ymm& ymm) : ymm_(ymm) {}
-    explicit Source(const Xbyak::Address& memory) : memory_(memory), is_memory_(true) {}
-    operator const Xbyak::Operand&() const { return is_memory_ ? static_cast<const Xbyak::Operand&>(memory_) : ymm_; }
-
-   private:
-    Ymm ymm_;
-    Xbyak::Address memory_{0, false, Xbyak::RegExp()};
-    bool is_memory_ = false;
-  };
-
   /// Spilled values, and then one vector whose lanes are moved one by one.
   std::uint32_t frame_bytes() const override {
     return static_cast<std::uint32_t>((places_.num_slots() + 1) * kVectorBytes);
@@ -51,9 +28,9 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     return as_.ptr[as_.rsp + bytes];
   }
 
-  Source source(LaneValue value) const {
+  Avx2Source source(LaneValue value) const {
     const RegisterPlace& place = places_.of(value);
-    return place.is_slot ? Source(slot(place.number)) : Source(Ymm(place.number));
+    return place.is_slot ? Avx2Source(slot(place.number)) : Avx2Source(Ymm(place.number));
   }
   static Xmm low(const Ymm& ymm) { return Xmm(ymm.getIdx()); }
 
@@ -212,7 +189,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     if (i.op == LaneOp::kInvertIfNegativeThenAll) as_.vpxor(to, to, table_of_all(-1));
   }
 
-  void emit_xor_lanes(const Ymm& to, const Source& a, int distance) {
+  void emit_xor_lanes(const Ymm& to, const Avx2Source& a, int distance) {
     const int units = is_wide_ ? distance * 2 : distance;
     if (units < 4) return as_.vpshufd(to, a, exchange_of_four(units));
     if (units % 2 == 0) return as_.vpermq(to, a, exchange_of_four(units / 2));
@@ -234,7 +211,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     }
   }
 
-  void emit_spread(const Ymm& to, const Source& a, int from) {
+  void emit_spread(const Ymm& to, const Avx2Source& a, int from) {
     if (is_wide_) return as_.vpermq(to, a, static_cast<std::uint8_t>(from * 0x55));
     as_.vmovdqu(scratch_, table_of_all(from));
     as_.vpermd(to, scratch_, a);
@@ -258,7 +235,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     as_.vpaddq(to, to, scratch_);
   }
 
-  void emit_regroup(const Ymm& to, const Ymm& a, const Source& b, BitOrder order, bool is_high) {
+  void emit_regroup(const Ymm& to, const Ymm& a, const Avx2Source& b, BitOrder order, bool is_high) {
     if (emit_regroup_in_blocks(to, a, b, order, is_high)) return;
     const int n = f_.num_lanes, block_bit = is_wide_ ? 1 : 2;
     if (order == BitOrder::exchanged(n, block_bit)) return as_.vperm2i128(to, a, b, is_high ? 0x31 : 0x20);
@@ -270,7 +247,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
 
   void emit_exchange(const Ymm& to, const LaneInstruction& i) {
     const Ymm a = read(i.a, temp_);
-    const Source b = source(i.b);
+    const Avx2Source b = source(i.b);
     if (!is_wide_) {
       as_.vpminsd(scratch_, a, b);
       as_.vpmaxsd(to, a, b);
@@ -288,13 +265,8 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
   }
 
   void emit_compress(const Ymm& to, const LaneInstruction& i) {
-    LaneAssembler::Table places((std::size_t{1} << f_.num_lanes) / 2);
-    for (std::uint32_t bits = 0; bits < 2 * places.size(); ++bits) {
-      const std::uint64_t units = compressing_units(bits, kUnitsPerVector / f_.num_lanes);
-      places[bits / 2] |= units << (32 * (bits % 2));
-    }
     emit_mask_bits(i.mask);
-    as_.lea(as_.r10, as_.table(places));
+    as_.lea(as_.r10, as_.table(compressing_places(f_.num_lanes)));
     as_.vpbroadcastd(scratch_, as_.ptr[as_.r10 + as_.rax * 4]);
     as_.vpsrlvd(scratch_, scratch_, as_.table({0x4'0000'0000, 0xc'0000'0008, 0x14'0000'0010, 0x1c'0000'0018}));
     as_.vpermd(to, scratch_, source(i.a));
@@ -383,12 +355,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
   /// Gathers the elements of each half of the vector at its start, and joins them.
   void emit_cut_store(const LaneInstruction& i, const Ymm& value) {
     const int half_lanes = f_.num_lanes / 2, bytes = i.element.bytes;
-    LaneAssembler::Table from(4);
-    for (int byte = 0; byte < half_lanes * bytes; ++byte) {
-      const auto source = static_cast<std::uint64_t>(byte / bytes * lane_bytes() + byte % bytes);
-      for (const std::size_t half : {0u, 2u}) from[half + static_cast<std::size_t>(byte) / 8] |= source << byte % 8 * 8;
-    }
-    as_.vpshufb(scratch_, value, as_.table(from));
+    as_.vpshufb(scratch_, value, as_.table(bytes_of_cut_lanes(half_lanes, lane_bytes(), bytes)));
     as_.vextracti128(low(temp_), scratch_, 1);
     switch (half_lanes * bytes) {
       case 2:

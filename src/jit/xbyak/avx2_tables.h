@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "jit/xbyak/lane_assembler.h"
+
+// What AVX2 code of lane functions reads from memory: spilled operands, and tables of permutations.
+namespace millrace {
+
+/// A register, or the memory of a spilled one: the last operand of most instructions.
+class Avx2Source {
+ public:
+  explicit Avx2Source(const Xbyak::Ymm& ymm) : ymm_(ymm) {}
+  explicit Avx2Source(const Xbyak::Address& memory) : memory_(memory), is_memory_(true) {}
+  operator const Xbyak::Operand&() const { return is_memory_ ? static_cast<const Xbyak::Operand&>(memory_) : ymm_; }
+
+ private:
+  Xbyak::Ymm ymm_;
+  Xbyak::Address memory_{0, false, Xbyak::RegExp()};
+  bool is_memory_ = false;
+};
+
+/// By the bits of a mask, the places of its lanes in their order, for a permutation that moves them to the front: of
+/// each unit of 32 bits, four bits, the first lowest. The rest is 0.
+inline LaneAssembler::Table compressing_places(int num_lanes) {
+  constexpr int kUnits = 8;  // of a vector
+  LaneAssembler::Table places((std::size_t{1} << num_lanes) / 2);
+  for (std::uint32_t mask = 0; mask < 2 * places.size(); ++mask) {
+    std::uint64_t units = 0;
+    int num_units = 0;
+    for (int unit = 0; unit < kUnits; ++unit) {
+      const bool is_on = (mask >> (unit / (kUnits / num_lanes)) & 1) != 0;
+      if (is_on) units |= static_cast<std::uint64_t>(unit) << (4 * num_units++);
+    }
+    places[mask / 2] |= units << (32 * (mask % 2));
+  }
+  return places;
+}
+
+/// For a shuffle of each half of a vector: the lower `bytes` bytes of each lane, side by side at the half's start.
+inline LaneAssembler::Table bytes_of_cut_lanes(int half_lanes, int lane_bytes, int bytes) {
+  LaneAssembler::Table from(4);
+  for (int byte = 0; byte < half_lanes * bytes; ++byte) {
+    const auto source = static_cast<std::uint64_t>(byte / bytes * lane_bytes + byte % bytes);
+    for (const std::size_t half : {0u, 2u}) from[half + static_cast<std::size_t>(byte) / 8] |= source << byte % 8 * 8;
+  }
+  return from;
+}
+
+}  // namespace millrace
