@@ -79,7 +79,7 @@ class Verifier {
     if (!inferred.ok()) return problem(fmt::format("{}: {}", where, inferred.status().message()));
     const std::vector<TensorType>& expected = inferred->results;
     if (expected.size() != node.results.size()) {
-      return problem(fmt::format("{}: has {} results, expected {}; keep a type for each", where, node.results.size(),
+      return problem(fmt::format("{}: has {} results, expected {}; list the type of each", where, node.results.size(),
                                  expected.size()));
     }
     for (std::size_t i = 0; i < expected.size(); ++i) {

@@ -208,7 +208,7 @@ void add_footprint(Wave& wave, const Instruction& instruction, std::uint32_t num
   std::copy_n(places.addresses.values, num_lanes, footprint.addresses.begin());
   if (!wave.has_signalled_barrier) return;
   if (wave.passing_barrier.size() >= kMaxPassing) {
-    return wave.fail("accesses memory too often between a barrier's signal and the wait for it to be modelled");
+    return wave.fail("makes more memory accesses between a barrier's signal and its wait than are modelled");
   }
   wave.passing_barrier.push_back(footprint);
 }

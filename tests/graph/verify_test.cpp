@@ -41,7 +41,7 @@ constexpr Damage kNodeDamage[] = {
      "%2 = add: result 0 is f64[4], expected f32[4] from the operands\n"
      "%3 = topk: result 0 is f32[2], expected f64[2] from the operands"},
     {"a result too few", [](Graph& g) { node(g, 3).results.pop_back(); },
-     "%3 = topk: has 1 results, expected 2; keep a type for each\n"
+     "%3 = topk: has 1 results, expected 2; list the type of each\n"
      "output 'i': is result 1 of %3, which the graph does not have; name one that it has"},
     {"another op's attributes", [](Graph& g) { std::get<OpNode>(node(g, 3).what).attributes = SortAttrs{}; },
      "%3 = topk: attributes are SortAttrs, expected TopKAttrs; pass what topk takes"},

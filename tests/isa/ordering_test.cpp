@@ -210,8 +210,8 @@ TEST_CASE("isa ordering: accesses between a barrier's signal and its wait take a
   };
   CHECK(mistake_of_loads("0x4000") == "");
   CHECK(mistake_of_loads("0x4001") ==
-        "at 0x8, ds_load_b32 v1, v0: workgroup 0, wave 0: accesses memory too often between a barrier's signal and the "
-        "wait for it to be modelled");
+        "at 0x8, ds_load_b32 v1, v0: workgroup 0, wave 0: makes more memory accesses between a barrier's signal and "
+        "its wait than are modelled");
 }
 
 TEST_CASE("isa ordering: each signal of a barrier has its wait") {

@@ -12,8 +12,8 @@ namespace millrace::tool {
 struct Rates {
   double bytes_per_second = 0, flops_per_second = 0;
 };
-/// "26 % of the peak, 120 GFLOP/s": the share of the limit that is closest. If a rate is above its limit, which was
-/// also measured, says what that means instead.
+/// "26 % of the peak, 120 GFLOP/s", for the limit that the rates come closer to. If a rate is above its limit, which
+/// was also measured, says what that means instead.
 std::string share_text(const Rates& reached, const Rates& limits);
 
 /// The limits of one thread on this machine. Source: Williams, Waterman & Patterson, "Roofline", CACM 52(4), 2009.

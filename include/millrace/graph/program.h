@@ -106,9 +106,9 @@ class Session {
   Status set(std::string_view variable, TensorBinding from);
   /// Gives all variables their initial values, once the submitted runs have ended.
   Status reset();
-  /// Each later run that succeeds says in `times` when each of its commands ran, on any device, without the copies
-  /// between caller memory and the device; in loops and conditions if `times` asks for it. Null stops. `times` must
-  /// outlive the session, and be left alone until a run has ended.
+  /// Makes each later run that succeeds record in `times` when each of its commands ran, on any device. Copies between
+  /// caller memory and the device are left out; commands in loops and conditions are recorded if `times` asks for them.
+  /// Null stops it. `times` must outlive the session, and must not be accessed during a run.
   void measure(SubmissionTimes* times);
 
  private:

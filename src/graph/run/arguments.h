@@ -25,8 +25,9 @@ class ArgumentOrder {
  public:
   /// `arguments` must outlive this. `what`: "input" or "output", for messages.
   ArgumentOrder(std::span<const Argument> arguments, const char* what);
-  /// Returns the bindings unchanged, or ordered by their names; the ordered ones last until the next call. Checks their
-  /// number. O(arguments * log(arguments)), and allocates nothing unless it fails.
+  /// Returns bindings without names unchanged, and bindings with names in the order of the arguments, in a span that is
+  /// valid until the next call. Fails unless every argument is bound exactly once. O(arguments * log(arguments)), and
+  /// allocates nothing unless it fails.
   Result<std::span<const TensorBinding>> apply(std::span<const TensorBinding> given);
 
  private:

@@ -32,8 +32,8 @@ std::uint32_t boundary(const StagePart& part, std::uint32_t units) {
 
 /// The lengths of units, in nanoseconds.
 struct UnitLength {
-  double usual;     // so that shares have enough of them
-  double shortest;  // the end of a long stage is divided further, down to this
+  double usual;     // gives each worker's share about kUnitsPerShare units
+  double shortest;  // in a long stage: short enough for the workers to finish at about the same time
 };
 
 UnitLength unit_length(double total_ns, std::uint32_t num_workers) {

@@ -63,8 +63,8 @@ class Verifier {
     }
     const KernelTensor &from = kernel_.operands[operand], &to = kernel_.results[0];
     if (from.type != to.type || from.layout != to.layout) {
-      fail("operand {} in the result's buffer is {}, expected {} and one layout", operand, from.type.to_text(),
-           to.type.to_text());
+      fail("operand {} in the result's buffer is {}, expected {} with the result's layout", operand,
+           from.type.to_text(), to.type.to_text());
     }
     for (std::size_t i = 0; i < kernel_.loads.size(); ++i) {
       const Access& load = kernel_.loads[i];

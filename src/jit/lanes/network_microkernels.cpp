@@ -22,8 +22,8 @@ class FewMasks {
     const LaneValue position = b_.binary(LaneOp::kAdd, b_.numbers(), b_.constant(vector * b_.num_lanes()));
     return b_.binary(LaneOp::kLess, position, count_);
   }
-  /// How many lanes are in use from a vector on, where store_indices reads that: emitters do not leave out what is
-  /// never read.
+  /// How many lanes are in use from a vector on; kNoLaneValue where store_indices does not read it, because emitters do
+  /// not eliminate unused values.
   LaneValue count_from(int vector) const {
     if (b_.lane_bits() == 64 || vector < num_whole_) return kNoLaneValue;
     return b_.binary(LaneOp::kAdd, count_, b_.constant(-vector * b_.num_lanes()));
@@ -41,7 +41,7 @@ class FewMasks {
 /// Stores sorted keys, or the results that they stand for.
 class KeyWriter {
  public:
-  /// Without keys, those of any kind themselves.
+  /// If `keys` is null, stores the sorted keys themselves, whatever they stand for.
   KeyWriter(LaneBuilder& b, int pointer, const FewMasks& masks, const LaneKeys* keys)
       : b_(b), pointer_(pointer), masks_(masks), keys_(keys) {}
 
@@ -69,7 +69,7 @@ class KeyWriter {
   const LaneKeys* keys_;
 };
 
-/// From keys to sorted ones, or to the results that `keys` stand for.
+/// Sorts keys, and stores them, or, if `keys` is not null, the results that they stand for.
 MicrokernelCode<SortFew> sort_few(IsaLevel isa, int lane_bits, const LaneKeys* keys, int num_vectors) {
   enum { kFrom, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
@@ -90,7 +90,7 @@ std::vector<LaneValue> load_vectors(LaneBuilder& b, int pointer, int first, int 
   return vectors;
 }
 
-/// Merges sorted runs of `num_vectors` together that follow one another. The memory of the first one is used up.
+/// Merges two adjacent sorted runs, `num_vectors` in total. Overwrites the first one.
 MicrokernelCode<MergeFew> merge_few(IsaLevel isa, int lane_bits, const LaneKeys* keys, int num_vectors) {
   enum { kFrom, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
@@ -98,8 +98,8 @@ MicrokernelCode<MergeFew> merge_few(IsaLevel isa, int lane_bits, const LaneKeys*
   constexpr int kFewer = RowSorterCode::kMergedVectors[0];
   const FewMasks masks(b, kCount, num_vectors == kFewer ? kFirstRun : kFewer);
   const KeyWriter writer(b, kTo, masks, keys);
-  // The second run backwards behind the first one is a bitonic run, and so is each half of it after an exchange. What
-  // the second run lacks is greatest: the first vectors have no exchange.
+  // The first run followed by the second one in reverse is bitonic, and so is each half after an exchange. A shorter
+  // second run is padded with the greatest key, so that the first vectors need no exchange.
   std::vector<LaneValue> greater;
   for (int i = 2 * kFirstRun - num_vectors; i < kFirstRun; ++i) {
     const LaneValue low = b.load(kFrom, i * b.vector_bytes());
@@ -154,7 +154,7 @@ MicrokernelCode<ChangeKeys> merge_bitonic(IsaLevel isa, int lane_bits) {
   return {b.finish_with(kKeys)};
 }
 
-/// From a row's elements to its results.
+/// Sorts a row in registers: loads its elements, and stores its values, or their indices if `keys` have them.
 LaneFunction sort_row(IsaLevel isa, const LaneKeys& keys, int num_elements) {
   enum { kRow, kResults, kCount };
   LaneBuilder b(isa, keys.lane_bits());

@@ -12,10 +12,12 @@ namespace millrace {
 
 namespace {
 
-/// Below these row lengths, a multiple of k and for each k, sorting is as fast.
+/// Selection pays for rows of at least kMinElements and kMinTimesK * k elements, or, for k up to kFewK, of
+/// kMinElementsForFewK and kMinTimesFewK * k. Sorting shorter rows is as fast.
 constexpr std::int64_t kMinTimesK = 8, kMinTimesFewK = 4;
 constexpr std::int64_t kFewK = 32, kMinElements = 1024, kMinElementsForFewK = 48;
-/// The keys of longer rows leave the L2 cache anyway.
+/// Workgroup memory for the keys of short rows, where the length of rows is symbolic. Longer rows use scratch, because
+/// their keys do not stay in the L2 cache anyway.
 constexpr std::int64_t kShortKeyBytes = 256 << 10;
 constexpr std::int64_t kManyK = RowSelector<std::int64_t>::kMaxByGroups, kMinTimesManyK = 64;
 

@@ -12,15 +12,15 @@ inline constexpr std::int64_t kMaxIndexedByLanes = (std::int64_t{1} << 32) - 1;
 
 /// Whether the routine topk_rows takes the sort: k is small, and rows are much longer than k but not too long.
 bool selects_first(const SortDescriptor&);
-/// The largest k that it takes of rows that are long enough, and of those of a sort.
+/// The largest k that topk_rows takes: for rows that are long enough, and for the rows of this sort.
 inline constexpr std::int64_t kMaxSelected = 8192;
 SizeExpr max_selected(const SortDescriptor&);
 
-/// The longest rows that it takes. Of those that are not contiguous, one fits a ColumnBlock.
+/// The longest rows that topk_rows takes. If rows are not contiguous, one must fit a ColumnBlock.
 std::int64_t longest_selected(const SortDescriptor&);
 
-/// Whether a heap takes less time than lanes, which would sort all elements: few are wanted of rows that are not
-/// contiguous and longer than those that fit a ColumnBlock.
+/// Whether a heap is faster than lanes, which would sort all elements: k is small, and rows are not contiguous and too
+/// long for a ColumnBlock.
 bool leaves_to_heap(const SortDescriptor&);
 
 /// What the lanes of a sort hold.
@@ -28,7 +28,7 @@ LaneKeys lane_keys_of(const SortDescriptor&);
 
 /// The keys of a row for which there is memory: where a CountingSort takes long rows, no more than that needs.
 std::int64_t max_keys(const SortDescriptor&);
-/// The bytes of these, twice.
+/// The bytes of two arrays of those keys.
 SizeExpr lane_key_bytes(const SortDescriptor&);
 
 /// Workgroup memory for rows that interleave, in addition to the routine's other memory; 0 if they are read in place.

@@ -14,8 +14,8 @@
 namespace millrace {
 namespace {
 
-/// Kernels of one shape from which on they share their code. Fewer keep their numbers as constants, each with code of
-/// its own, which takes 2 to 5 ms to generate (commit 4df18eec).
+/// At least this many distinct kernels of one shape share code. Fewer keep their numbers as constants, and each has
+/// code of its own, which takes 2 to 5 ms to generate (commit 4df18eec).
 constexpr std::size_t kWorthSharing = 16;
 /// Up to this many combinations of divisors, shift counts and other deciding numbers each get their own code.
 constexpr std::size_t kMaxDecisions = 64;

@@ -16,10 +16,11 @@ namespace {
 /// Workgroup memory per group: half of L2, so that the rows of A and C, which only pass through, do not evict packed
 /// panels. A panel need not fit into L1: a tile of six rows reads 11 bytes of it per cycle, and L2 delivers 32.
 constexpr std::int64_t kGroupBytes = 512 << 10;
-/// If k is split, a packing group keeps this much of partial sums: enough rows to pay for packing a panel again.
+/// If k is split, a group that packs B keeps up to this many bytes of partial sums: enough rows to amortise the
+/// packing, which each group repeats.
 constexpr std::int64_t kPartialBytes = 96 << 10;
-/// A B that spans no more than this is near: it stays in L2, its rows touch at most 256 pages, and it is read in place.
-/// With half the vector width there are twice the panels, and each reads all rows.
+/// A matrix B that spans at most this many bytes is near: it stays in L2, its rows touch at most 256 pages, and it is
+/// read in place. The limit is lower for half the vector width: there are twice the panels, and each reads all rows.
 constexpr std::int64_t near_bytes(std::int64_t lanes) { return lanes == 16 ? 1 << 20 : 192 << 10; }
 /// A far B is packed if there are more rows than this. Otherwise the copy does not pay, and B is streamed: a few steps
 /// of k at a time, over long pieces of its rows as the hardware prefetches them, keeping the sums in between. Measured
@@ -42,10 +43,10 @@ struct TileSize {
   std::int64_t rows, vectors, lanes;
 };
 
-/// Units of 1/32 cycle for one step of k of a tile. The maximum of: multiply-adds (a 64-byte or two 32-byte ones a
-/// cycle), loads from L1, B's way from L2 at 32 bytes a cycle, and the latency of 4 cycles from one step's sum to the
-/// next. Beside that, loads are not free even when hidden; how much they weigh is measured: 6x4 and 9x3 beat 14x2, 8x3
-/// beats 4x6, and with half the width 6x2 beats 4x3.
+/// Units of 1/32 cycle for one step of k of a tile. The maximum of: multiply-adds (one of 64 bytes or two of 32
+/// per cycle), loads from L1, B's way from L2 at 32 bytes per cycle, and the latency of 4 cycles from one step's sum to
+/// the next. Loads are not free even when hidden; their weight is measured: 6x4 and 9x3 beat 14x2, 8x3 beats 4x6, and
+/// with half the width 6x2 beats 4x3.
 std::int64_t step_cost(const TileSize& tile) {
   const auto [rows, vectors, lanes] = tile;
   const std::int64_t multiply = rows * vectors * (lanes == 16 ? 32 : 16);
@@ -75,7 +76,7 @@ TileChoice choose_tile(const GemmProblem& problem, const GemmRegisters& register
         const std::int64_t r = choice.tiles.base + tall, v = choice.panels.base + wide;
         const std::int64_t count = (tall ? choice.tiles.extra : choice.tiles.parts - choice.tiles.extra) *
                                    (wide ? choice.panels.extra : choice.panels.parts - choice.panels.extra);
-        // A call, the first broadcasts and the stores: about 30 cycles, and one a vector.
+        // A call, the first broadcasts and the stores: about 30 cycles, plus one per vector.
         cost += count * (problem.k * step_cost({.rows = r, .vectors = v, .lanes = lanes}) + 32 * (30 + r * v));
       }
     }

@@ -100,10 +100,10 @@ class GemmMatcher {
       return unimplemented(fmt::format("{} '{}' {}", is_store ? "result" : "operand", tensor.name, what));
     };
     if (tensor.type.dtype != DType::kF32) {
-      return refuse(fmt::format("is {}, takes f32 only", to_text(tensor.type.dtype)));
+      return refuse(fmt::format("is {}, expected f32", to_text(tensor.type.dtype)));
     }
-    if (access.dynamic_dim) return refuse("is gathered, takes plain loads only");
-    if (access.fill) return refuse("is padded while loading, takes plain loads only");
+    if (access.dynamic_dim) return refuse("is gathered, expected a plain load");
+    if (access.fill) return refuse("is padded while loading, expected a plain load");
     Walk walk;
     walk.buffer = access.tensor + (is_store ? static_cast<std::uint32_t>(kernel_.operands.size()) : 0);
     SizeExpr offset = tensor.layout.offset;

@@ -30,8 +30,8 @@ struct GemmProblem {
   std::vector<GemmAccess> stores;
 };
 
-/// Extracts the product from a kernel with collapsed dims. Otherwise fails with kUnimplemented, saying what the
-/// microkernels do not support.
+/// Extracts the product from a kernel with collapsed dims. Fails with kUnimplemented if the microkernels do not support
+/// the kernel; the message says why.
 Result<GemmProblem> match_gemm(const LoopKernel& collapsed);
 
 }  // namespace millrace

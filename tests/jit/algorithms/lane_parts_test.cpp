@@ -99,8 +99,8 @@ TEST_CASE("many results, and rows that are not contiguous, are not cut into part
   CHECK(lowered(topk_of(1, 4 << 20, 8193))->algorithm == "lane_sort_parts");
   CHECK(
       refusal(topk_of(1, 4 << 20, 8193), "lane_topk_parts") ==
-      "lower 'topk' for cpu:avx2: no algorithm takes it; lane_topk_parts: the first 8193 of rows of 4194304 elements, "
-      "takes up to 8192 of long contiguous rows");
+      "lower 'topk' for cpu:avx2: no algorithm takes it; lane_topk_parts: the first 8193 of 4194304 elements per row, "
+      "expected at most 8192 and long contiguous rows");
   CHECK(refusal(argmax_of(3, 1 << 20, true), "lane_arg_parts") ==
         "lower 'argmax' for cpu:avx2: no algorithm takes it; lane_arg_parts: an argmax of elements that are 3 apart, "
         "takes contiguous rows");

@@ -41,14 +41,14 @@ TEST_CASE("verify names the broken rule of a map in place") {
   CHECK(message_of([](LoopKernel& k) { k.in_place = 2; }) ==
         "loop kernel 'next': operand 2 in the result's buffer, expected less than 2");
   CHECK(message_of([](LoopKernel& k) { k.in_place = 1; }) ==
-        "loop kernel 'next': operand 1 in the result's buffer is f32[3], expected f32[2x3] and one layout\n"
+        "loop kernel 'next': operand 1 in the result's buffer is f32[3], expected f32[2x3] with the result's layout\n"
         "loop kernel 'next': load 1: operand 1 in the result's buffer is read at other indices than the result is "
         "stored");
   CHECK(message_of([](LoopKernel& k) { k.loads[0].fill = Scalar::of<float>(0); }) ==
         "loop kernel 'next': load 0: operand 0 in the result's buffer is read at other indices than the result is "
         "stored");
   CHECK(message_of([](LoopKernel& k) { k.operands[0].layout.offset = 1; }) ==
-        "loop kernel 'next': operand 0 in the result's buffer is f32[2x3], expected f32[2x3] and one layout");
+        "loop kernel 'next': operand 0 in the result's buffer is f32[2x3], expected f32[2x3] with the result's layout");
   CHECK(message_after([](LoopKernel& k) { k.in_place = 0; }) ==
         "loop kernel 'matmul': in place with 1 reductions and 1 results, expected a map with one result");
 }

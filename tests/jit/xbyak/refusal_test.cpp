@@ -49,10 +49,10 @@ TEST_CASE("xbyak takes static f32 products") {
   CHECK_EQ(refusal(symbolic), "dim d0 (m) has the symbolic extent rows, takes static extents only");
   LoopKernel half = make_gemm({.m = 8, .n = 8, .k = 8});
   half.operands[1].type.dtype = DType::kF16;
-  CHECK_EQ(refusal(half), "operand 'b' is f16, takes f32 only");
+  CHECK_EQ(refusal(half), "operand 'b' is f16, expected f32");
   LoopKernel narrow_result = make_gemm({.m = 8, .n = 8, .k = 8});
   narrow_result.results[0].type.dtype = DType::kBF16;
-  CHECK_EQ(refusal(narrow_result), "result 'c0' is bf16, takes f32 only");
+  CHECK_EQ(refusal(narrow_result), "result 'c0' is bf16, expected f32");
   LoopKernel wide = make_gemm({.m = 8, .n = 8, .k = 8});
   wide.reductions[0].dtype = DType::kF64;
   CHECK_EQ(refusal(wide), "sums in f64, takes f32 only");

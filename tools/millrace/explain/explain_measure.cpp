@@ -15,7 +15,7 @@
 namespace millrace::tool {
 namespace {
 
-/// At least that many runs, and no more than fit the time after that.
+/// Runs at least kMinRuns times, then until kTime is over, and at most kMaxRuns times.
 constexpr std::size_t kMinRuns = 5, kMaxRuns = 2000;
 constexpr std::chrono::milliseconds kTime{300};
 

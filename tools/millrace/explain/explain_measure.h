@@ -18,8 +18,9 @@ class MeasuredSteps {
   static Result<MeasuredSteps> run(const Graph&, const GraphArguments&, InputArguments);
 
   const SymbolValues& symbols() const { return symbols_; }
-  /// "1.23 us, 5.4 GB/s, 31 GFLOP/s; 26 % of the peak, 120 GFLOP/s": the share is that of the limit which is closest,
-  /// one thread's arithmetic or its memory. If the device is not this host's CPU, there is no share.
+  /// "1.23 us, 5.4 GB/s, 31 GFLOP/s; 26 % of the peak, 120 GFLOP/s". The percentage is relative to the limit that the
+  /// step comes closer to: one thread's arithmetic or its memory bandwidth. It is left out if the device is not this
+  /// host's CPU.
   std::string text(std::size_t step, const Step&);
   /// The sum of the times of all steps.
   std::string total_text() const;

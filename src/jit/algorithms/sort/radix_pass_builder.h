@@ -58,7 +58,7 @@ class RadixPassBuilder {
     row_start_ = pass_.from ? b_.mul(row_, b_.size(n_)) : row_start(b_, sort_.input, sort_.axis, row_);
     if (!takes_all()) threshold_ = b_.load(thresholds_, row_);
   }
-  /// The position (i64) in its row of the block's element `i` (i32).
+  /// Converts an index in the block (i32) to a position in the row (i64).
   MachineValue position(MachineValue i) { return b_.add(first_, b_.convert(DType::kI64, i)); }
   MachineValue is_there(MachineValue position) { return b_.lt(position, b_.size(n_)); }
 

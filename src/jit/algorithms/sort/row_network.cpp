@@ -199,8 +199,9 @@ Result<KernelSequence> lower_row_network(const KernelRequest& request, const Tar
   MILLRACE_TRY(check_sort(sort));
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (!is_short(sort)) {
-    return unimplemented(fmt::format("the first {} of rows of {} elements, takes up to {}, known before a run",
-                                     sort.k.to_text(), n.to_text(), kMaxElements));
+    return unimplemented(
+        fmt::format("the first {} of {} elements per row, expected constant sizes and at most {} elements",
+                    sort.k.to_text(), n.to_text(), kMaxElements));
   }
   const auto lane_bytes = static_cast<std::uint32_t>(size_bytes(lane_dtype(sort)));
   KernelSequence sequence;

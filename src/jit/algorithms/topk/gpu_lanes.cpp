@@ -170,8 +170,9 @@ Result<KernelSequence> lower_gpu_topk_lanes(const KernelRequest& request, const 
   const std::uint32_t subgroup_size = target.spec().subgroup_size();
   const std::int64_t max_elements = kMaxElementsPerThread * subgroup_size;
   if (sort.k.upper_bound() > kMaxRounds || n.upper_bound() > max_elements) {
-    return resource_exhausted(fmt::format("{} of rows of {} elements; a subgroup selects up to {} of up to {}",
-                                          sort.k.to_text(), n.to_text(), kMaxRounds, max_elements));
+    return resource_exhausted(
+        fmt::format("the first {} of {} elements per row; a subgroup selects up to {} of up to {}", sort.k.to_text(),
+                    n.to_text(), kMaxRounds, max_elements));
   }
   if (options.force_algorithm.empty() && n.upper_bound() <= subgroup_size) {
     return unimplemented(fmt::format("rows of {} elements; {} lanes sort them at once", n.to_text(), subgroup_size));

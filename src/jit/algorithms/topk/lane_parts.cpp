@@ -67,8 +67,9 @@ Result<KernelSequence> lower_lane_topk_parts(const KernelRequest& request, const
   MILLRACE_TRY(check_sort(sort));
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (!selects_first(sort)) {
-    return unimplemented(fmt::format("the first {} of rows of {} elements, takes up to {} of long contiguous rows",
-                                     sort.k.to_text(), n.to_text(), kMaxSelected));
+    return unimplemented(
+        fmt::format("the first {} of {} elements per row, expected at most {} and long contiguous rows",
+                    sort.k.to_text(), n.to_text(), kMaxSelected));
   }
   const SizeExpr min_elements = elements_per_part(sort) * kMinParts;
   if (options.force_algorithm.empty() && (n - min_elements).upper_bound() < 0) {

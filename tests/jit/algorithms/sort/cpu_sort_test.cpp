@@ -120,8 +120,8 @@ TEST_CASE("a network is chosen for rows of up to 15 elements, if the size is con
   const auto refusal = lower_request(descriptor_of({DType::kF32, {2, 16}, 1, 9}), interpreted_target(IsaLevel::kAvx2),
                                      forced("row_network"));
   CHECK(refusal.status().message() ==
-        "lower 'sort' for cpu:avx2: no algorithm takes it; row_network: the first 9 of rows of 16 elements, takes up "
-        "to 15, known before a run");
+        "lower 'sort' for cpu:avx2: no algorithm takes it; row_network: the first 9 of 16 elements per row, "
+        "expected constant sizes and at most 15 elements");
 }
 
 TEST_CASE("values of 8 and 16 bits are counted, for every pattern, and zeros and NaNs keep their bits and order") {

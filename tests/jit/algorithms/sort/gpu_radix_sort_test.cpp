@@ -60,8 +60,9 @@ TEST_CASE("a radix sort keeps the first k, along any axis, of rows that a run bi
   const KernelSequence sequence = lowered_sort(sort, "gfx1100");
   CHECK(sequence.algorithm == "gpu_tile_sort, gpu_radix_sort");
   CHECK(sequence.refusals ==
-        std::vector<Refusal>{{"gpu_topk_lanes", "n of rows of n elements; a subgroup selects up to 16 of up to 512"},
-                             {"gpu_topk_select", "the first n of rows of n elements; worth it up to a quarter"}});
+        std::vector<Refusal>{
+            {"gpu_topk_lanes", "the first n of n elements per row; a subgroup selects up to 16 of up to 512"},
+            {"gpu_topk_select", "the first n of n elements per row; worth it up to a quarter of them"}});
   for (const std::int64_t size : {0, 1, 2, 33, 512, 513, 4096, 4097, 140000}) {
     CHECK(complaint_of<float>(sequence, {.extents = {2, size}, .axis = 1, .k = size}, {{"n", size}}) == "");
   }

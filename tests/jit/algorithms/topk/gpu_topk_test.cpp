@@ -190,7 +190,7 @@ TEST_CASE("a selection refuses a k that does not fit") {
   };
   const std::string where = "lower 'sort' for amdgpu:gfx90a: no algorithm takes it; ";
   CHECK(refusal({.extents = {5000}, .k = 17}, "gpu_topk_lanes") ==
-        where + "gpu_topk_lanes: 17 of rows of 5000 elements; a subgroup selects up to 16 of up to 1024");
+        where + "gpu_topk_lanes: the first 17 of 5000 elements per row; a subgroup selects up to 16 of up to 1024");
   CHECK(refusal({.extents = {5000}, .k = 2049}, "gpu_topk_parts") ==
         where + "gpu_topk_parts: the first 2049 of a row; a workgroup keeps 2048");
 }

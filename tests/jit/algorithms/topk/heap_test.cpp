@@ -116,7 +116,8 @@ TEST_CASE("a k that is too large for a row is refused") {
       lower_request(descriptor_of({DType::kF32, {2, 32}, 1, 8}), interpreted_target(IsaLevel::kAvx2), forced(""));
   REQUIRE(sequence.status().message() == "");
   REQUIRE(!sequence->refusals.empty());
-  CHECK(sequence->refusals[3] == Refusal{"topk_heap", "the first 8 of rows of 32 elements; worth it below a quarter"});
+  CHECK(sequence->refusals[3] ==
+        Refusal{"topk_heap", "the first 8 of 32 elements per row; worth it below a quarter of them"});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans each row, or part of a row, with blocks whose totals nest where sums of floats are long.
+// Scans each row, or part of a row. Long sums of floats are scanned in blocks, and the blocks' totals are added level
+// by level, so that rounding errors stay small.
 #include "hal/host/routines/scan/scan_rows.h"
 
 #include <algorithm>
@@ -69,7 +70,7 @@ class RowScan {
       const Part part = find_part(group);
       std::byte* const to = walk_.result(p_.element_bytes, num_inputs()) + part.start * p_.element_bytes;
       const std::int64_t start = p_.is_reverse != 0 ? part.size * p_.element_bytes : 0;
-      // Others are not made so by scanning a few elements first, because sums would then round by their address.
+      // Do not scan a few elements first to reach an aligned address: the rounding of sums would depend on the address.
       const bool is_aligned = reinterpret_cast<std::uintptr_t>(to + start) % vector_bytes() == 0;
       const ScanElements scan = (may_stream && is_aligned ? p_.stream : p_.scan).at(code_);
       Carry carry(carry_into<Carry>(part), p_);
@@ -80,7 +81,7 @@ class RowScan {
         scan_blocks(scan, input(part), to, part.size, carry);
       }
     }
-    // What bypassed the caches is seen before the end of the dispatch.
+    // Makes stores that bypassed the caches visible before the dispatch ends.
     if (may_stream) _mm_sfence();
   }
 
@@ -140,7 +141,7 @@ class RowScan {
     }
     const std::int64_t row = group / parts_.parts;
     std::int64_t number = group % parts_.parts;
-    // From the end, because that of the row is what the caches still have of it.
+    // Parts in reverse order: the end of the row was read last, and is still in the caches.
     if (p_.step == ScanRowsStep::kParts) number = parts_.parts - 1 - number;
     walk_.find_row(row);
     return {row, number, parts_.start(number), parts_.size(number)};

@@ -10,10 +10,10 @@
 
 namespace millrace {
 
-/// Sorts signed keys by the digits of their upper halves, the lowest first. Their lower halves hold an index, and keys
-/// with equal upper halves keep their order. All digits are counted in one pass, and those that all keys share move
-/// nothing. Source: Seward, "Information sorting in the application of electronic digital computers to business
-/// operations", 1954.
+/// A radix sort of signed keys by their upper halves, from the least significant digit on. The lower halves hold an
+/// index, and keys with equal upper halves keep their order. One pass counts all digits, and a digit that is the same
+/// in all keys is skipped. Source: Seward, "Information sorting in the application of electronic digital computers to
+/// business operations", 1954.
 template <class Key>
 class UpperDigits {
  public:
@@ -23,8 +23,8 @@ class UpperDigits {
     count_all(kAllDigits);
   }
 
-  /// Returns that of both places where the sorted keys are. The other's are lost. Either this or sort_to() is called,
-  /// once.
+  /// Returns the array that holds the sorted keys, `keys` or `other`; the contents of the other one are lost. Call
+  /// either this or sort_to(), and only once.
   Key* sort() {
     move_all(kAllDigits, kDigits.size());
     return keys_;
@@ -40,7 +40,7 @@ class UpperDigits {
     move_all(kAllDigits, last - 1);
     write_all(kAllDigits, last - 1, indices);
   }
-  /// The keys that all passes read.
+  /// The number of keys read by all passes together.
   std::int64_t keys_read() const { return keys_read_; }
 
  private:
@@ -70,7 +70,7 @@ class UpperDigits {
   static std::int64_t index_of(Key key) {
     return static_cast<std::int64_t>(static_cast<Unsigned>(key) & ((Unsigned{1} << (4 * sizeof(Key))) - 1));
   }
-  /// Whether keys differ in a digit. Asked before this digit has moved them, which changes its counts.
+  /// Whether keys differ in a digit. Call it before they are moved by this digit, because that changes its counts.
   bool moves(std::size_t digit) const {
     return counts_[kDigits[digit].first_count + digit_of(keys_[0], kDigits[digit])] != count_;
   }
@@ -98,7 +98,7 @@ class UpperDigits {
   void write_all(std::index_sequence<kDigit...>, std::size_t by, std::int64_t* indices) {
     ((kDigit == by ? scatter<kDigit>(indices, index_of) : void()), ...);
   }
-  /// Puts what is made of each key where the counts of its digit say.
+  /// Writes make(key) for each key, to the position that the counts of its digit give.
   template <std::size_t kDigit, class Result, class Make>
   void scatter(Result* to, const Make& make) {
     constexpr Digit digit = kDigits[kDigit];

@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-/// Finds a few elements of rows that stay in the L1 cache, that have the first k among them. If k groups of elements
-/// have a key up to a bound, no element beyond it is among the first k. Steps are done for a few rows each, because the
+/// Finds a few elements that include the first k of a row, for rows that stay in the L1 cache. If k groups of elements
+/// have a key up to a bound, no element beyond it is among the first k. Each step is done for several rows, because the
 /// instructions of one row wait for each other.
 template <class Key>
 class ShortSelector {
@@ -53,13 +53,13 @@ class ShortSelector {
   void sort_minima(std::int64_t i) { sort_few_(minima_of(i), minima_of(i), num_minima_); }
   Key bound_of(std::int64_t i) const { return minima_of(i)[k_ - 1]; }
 
-  /// Writes the numbers of the elements that may be among the first k; those of equal elements are in order. Takes the
-  /// keys that are equal to the bound in the order of the sort. `numbers` has room for kMaxNumbers. Returns how many
-  /// there are, at least k.
+  /// Writes the numbers of the elements that may be among the first k, and returns how many there are, at least k.
+  /// Equal elements keep their order. `bound` spans the keys that the sort treats as equal to the row's bound_of().
+  /// `numbers` has room for kMaxNumbers.
   std::int64_t find(const std::byte* row, const KeyRun<Key>& bound, Key* numbers) const {
     const std::int64_t num_found = filter(row, bound.last, numbers);
     if (num_found <= kManyPerResult * k_) return num_found;
-    // Those before the bound, and then the first ones that equal it, as many as are wanted.
+    // Keep those before the bound, then as many of those equal to it as are needed for k.
     std::int64_t num_before = 0;
     if (bound.first != std::numeric_limits<Key>::min()) {
       num_before = filter(row, static_cast<Key>(bound.first - 1), memory_.others);
