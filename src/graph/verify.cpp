@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "base/verification.h"
 #include "graph/control_rules.h"
 #include "graph/infer.h"
 #include "graph/variable_rules.h"
@@ -259,6 +260,7 @@ class Verifier {
 
 Status verify(const Graph& graph) try {
   const InsideGuard inside;
+  VerificationCount::note(IrLevel::kGraph);
   return Verifier(graph).run();
 } catch (const std::bad_alloc&) {
   return out_of_memory_outside_guards("graph");

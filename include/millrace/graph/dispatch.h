@@ -123,7 +123,7 @@ struct DispatchGraph {
 /// last to read in every order; a variable's new value is stored in the variable when nothing needs the old value any
 /// more (otherwise CopiedUpdate). A region has at most 128 nodes, and no more instructions than LLVM compiles in 100 ms
 /// (kMaxMapInstructions). Target-independent. O(nodes * operands), except that each join searches for cycles: quadratic
-/// at worst.
+/// at worst. The result is verified. Precondition: verify(graph) passed.
 Result<DispatchGraph> form_dispatches(Graph);
 /// The name by which people know these nodes: the name of the last one that has a name, as texts spell it; without one,
 /// the last scope. Empty if there is neither.

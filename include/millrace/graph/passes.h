@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,7 +47,8 @@ inline constexpr GraphPass kGraphPasses[] = {
 struct PassReport;  // compile_report.h
 
 struct PassOptions {
-  bool verify_each = true;
+  /// Whether run_passes() verifies the graph after each pass. Absent: where the library has assertions.
+  std::optional<bool> verify_each = {};
   /// Bytes of values that are computed when a program is loaded, and kept: values that depend on constants alone and
   /// are not folded, such as dequantised weights. Each run computes the rest.
   std::uint64_t max_prepared_bytes = std::uint64_t{256} << 20;
@@ -55,7 +57,7 @@ struct PassOptions {
 };
 
 /// Runs the passes. Only this function verifies, times and dumps. A graph that a pass made invalid is an internal error
-/// naming the pass.
+/// naming the pass. Precondition: verify(graph) passed.
 Result<std::vector<PassReport>> run_passes(Graph&, std::span<const GraphPass> passes, const PassOptions& = {});
 
 }  // namespace millrace

@@ -175,7 +175,8 @@ std::string to_text(const Schedule&);
 std::string memory_plan_text(const Schedule&);
 
 /// The bindings are the inputs, the outputs, one for all constants, one for all variables, if there are any, and one
-/// for the slab. If runs place the transients, each transient has its own binding instead, in their order.
+/// for the slab. If runs place the transients, each transient has its own binding instead, in their order. The list is
+/// not validated: the device that records it does that.
 Result<CommandList> record_commands(const Schedule&);
 
 }  // namespace millrace

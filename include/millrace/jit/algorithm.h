@@ -78,12 +78,12 @@ struct KernelSequence {
 Status verify(const KernelSequence&);
 std::string to_text(const KernelSequence&);
 
-/// Asks the algorithms in order (kAlgorithms in src/jit/algorithms/list.cpp) until one covers every size that a run may
-/// bind. The sequence numbers operands and results like the request (LoopKernel: operands; results. SortDescriptor:
-/// input, then the indices of its elements if it has them; values if requested, then indices if requested.
-/// ScanDescriptor: input; result. ScatterDescriptor: input, indices, updates; result. Operands of a load take the place
-/// of the input). An operand that is changed in place is bound as the result only. An algorithm that does not read
-/// loads gets the load's result from scratch. Fails naming the request and every reason.
+/// Verifies a nest or a load, and asks the algorithms in order (kAlgorithms in src/jit/algorithms/list.cpp) until one
+/// covers every size that a run may bind. The sequence numbers operands and results like the request (LoopKernel:
+/// operands; results. SortDescriptor: input, then the indices of its elements if it has them; values if requested, then
+/// indices if requested. ScanDescriptor: input; result. ScatterDescriptor: input, indices, updates; result. Operands of
+/// a load take the place of the input). An operand that is changed in place is bound as the result only. An algorithm
+/// that does not read loads gets the load's result from scratch. Fails naming the request and every reason.
 Result<KernelSequence> lower_request(const KernelRequest&, const Target&, const LowerOptions&);
 
 }  // namespace millrace

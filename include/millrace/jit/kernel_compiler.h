@@ -87,7 +87,8 @@ class KernelCompiler {
   virtual Status supports(const TargetSpec&) const = 0;
   /// Whether this is the slow reference. If another generator serves the target too, the reference must be requested.
   virtual bool is_reference() const { return false; }
-  /// Maps the kernel to the target, or refuses with a reason. Emits nothing and opens no library.
+  /// Maps the kernel to the target, or refuses with a reason. Emits nothing and opens no library. Verifies the
+  /// MachineKernel that it emits from. Precondition: verify() accepts a loop nest.
   virtual Result<PlannedKernel> plan(const Kernel&, const TargetSpec&) const = 0;
   /// Emits code. The image has no undefined symbol.
   virtual Result<ExecutableImage> emit(const PlannedKernel&, const TargetSpec&) const = 0;
@@ -118,7 +119,8 @@ struct PlanOutcome {
   std::vector<Refusal> refusals;
 };
 
-/// Asks the target's generators in order; the first that accepts wins. The error names the kernel and each reason.
+/// Verifies a loop nest and asks the target's generators in order; the first that accepts wins. The error names the
+/// kernel and each reason.
 Result<PlanOutcome> plan_kernel(const Kernel&, const Target&, const CompileKernelOptions&);
 
 }  // namespace millrace

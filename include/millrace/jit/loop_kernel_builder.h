@@ -87,6 +87,8 @@ class LoopKernelBuilder {
   /// The kernel, verified, or the first wrong call: "loop kernel 'weigh_rows': store 'y': expected a value of the
   /// epilogue; reduce() gives one". Call it once, after everything else.
   Result<LoopKernel> finish();
+  /// The same for a kernel that goes to lower_request() or plan_kernel(), which verify it.
+  Result<LoopKernel> finish_unverified();
 
  private:
   AffineIndex add_dim(LoopDim dim);

@@ -44,6 +44,7 @@ struct DescribedKernel {
   std::string mapping;  // "16 lanes x 4 along n, 6 rows along m, 4096 points per group"
 };
 /// The same, with a description of the mapping, for people.
+/// Precondition: verify() accepts the nest.
 Result<DescribedKernel> map_and_describe(const LoopKernel&, const TargetSpec&);
 /// The same with a given tiling; for CPUs only.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&, const Tiling&);

@@ -5,6 +5,7 @@
 #include "base/guard_allocations.h"
 #include "graph/passes/prepare_constants.h"
 #include "graph/run/phase_timer.h"
+#include "graph/stream/verify_schedule.h"
 #include "millrace/graph/compile_report.h"
 #include "millrace/graph/lowered_graph.h"
 #include "millrace/graph/text.h"
@@ -84,7 +85,7 @@ Status schedule_sequences(std::span<LoweredGraph* const> all, ScheduleOrder orde
       MILLRACE_TRY_ASSIGN(lowered->schedule,
                           schedule_execution(lowered->dispatch, lowered->sequences, constants, scheduled));
       MILLRACE_TRY(arrange_steps(lowered->schedule, chosen));
-      return verify(lowered->schedule);
+      return verify(lowered->schedule, Bodies::kAreVerified);
     };
     const Status status = schedule_by(order);
     // With symbolic sizes, a schedule may fail to prove that steps keep apart. The graph's order, with all barriers,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "base/verification.h"
 #include "millrace/base/indent.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/dispatch.h"
@@ -107,6 +108,7 @@ Layout DispatchGraph::layout_of(Value value) const {
 
 Status verify(const DispatchGraph& dispatch) try {
   const InsideGuard inside;
+  VerificationCount::note(IrLevel::kDispatchGraph);
   std::string problems;
   const auto problem = [&](const std::string& text) { problems += (problems.empty() ? "" : "\n") + text; };
   StoredValues ready(dispatch);

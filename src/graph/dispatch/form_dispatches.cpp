@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "base/verification.h"
 #include "graph/dispatch/node_groups.h"
 #include "graph/dispatch/place_parts.h"
 #include "graph/dispatch/place_updates.h"
@@ -130,20 +131,25 @@ DispatchGraph Former::finish() {
   return result;
 }
 
-}  // namespace
-
-Result<DispatchGraph> form_dispatches(Graph graph) try {
-  const InsideGuard inside;
-  MILLRACE_TRY(verify(graph));
+/// Bodies first. Whoever asks verifies the result, which verifies its bodies.
+DispatchGraph form(Graph graph) {
   DispatchGraph result = Former(std::move(graph)).finish();
   for (Region& region : result.regions) {
     for (const Graph* body : bodies_of(std::as_const(result.graph.nodes[region.nodes[0]]))) {
-      MILLRACE_TRY_ASSIGN(DispatchGraph formed, form_dispatches(*body));
-      region.bodies.push_back(std::make_shared<const DispatchGraph>(std::move(formed)));
+      region.bodies.push_back(std::make_shared<const DispatchGraph>(form(*body)));
     }
   }
   place_parts(result);
   place_updates(result);
+  return result;
+}
+
+}  // namespace
+
+Result<DispatchGraph> form_dispatches(Graph graph) try {
+  const InsideGuard inside;
+  MILLRACE_TRY(verify_step(graph));
+  DispatchGraph result = form(std::move(graph));
   MILLRACE_TRY(verify(result));
   return result;
 } catch (const std::bad_alloc&) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "base/verification.h"
 #include "millrace/graph/compile_report.h"
 #include "millrace/graph/passes.h"
 #include "millrace/graph/text.h"
@@ -37,7 +38,7 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const GraphPa
       report.time = std::chrono::steady_clock::now() - start;
       report.nodes_after = graph.nodes.size();
       reports.push_back(report);
-      if (options.verify_each) {
+      if (options.verify_each.value_or(kVerifiesSteps)) {
         const Status status = verify(graph);
         if (!status.ok())
           return internal_error(fmt::format("pass {} left a broken graph: {}", pass.name, status.message()));

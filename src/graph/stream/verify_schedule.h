@@ -22,10 +22,13 @@ class ScheduleProblems {
   std::string text_;
 };
 
-// The parts of verify(Schedule), which lists the rules. No check relies on the passes that made the schedule.
+/// Whether a schedule's verification covers its bodies, or they are verified already.
+enum class Bodies : std::uint8_t { kVerify, kAreVerified };
+Status verify(const Schedule&, Bodies);
 
-/// The parts of each step exist and are consistent. The other checks require this one to pass.
-void check_step_parts(const Schedule&, ScheduleProblems&);
+// Parts of verify(Schedule), which lists the rules. No check relies on the passes that made the schedule. Precondition:
+// the parts of each step exist and are consistent.
+
 /// Every step sees what it reads, steps keep the graph's order where it matters, and transients live as long as they
 /// are used.
 void check_step_order(const Schedule&, ScheduleProblems&);

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/guard_allocations.h"
+#include "base/verification.h"
 #include "hal/checks/access.h"
 #include "hal/checks/hazards.h"
 #include "hal/command_text.h"
@@ -259,6 +260,7 @@ class Validator {
 
 Status validate(const CommandList& list) try {
   const InsideGuard inside;
+  VerificationCount::note(IrLevel::kCommandList);
   const std::vector<std::string> lines = Validator(list).run();
   if (lines.empty()) return {};
   return invalid_argument(fmt::format("{}", fmt::join(lines, "\n")));

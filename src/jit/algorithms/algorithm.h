@@ -40,6 +40,9 @@ struct Algorithm {
 /// In the order in which they are asked.
 std::span<const Algorithm> algorithms();
 
+/// lower_request() for a request whose nest or load is verified. Algorithms trust it.
+Result<KernelSequence> lower_verified(const KernelRequest&, const Target&, const LowerOptions&);
+
 Result<KernelSequence> lower_lane_arg_parts(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_loop_direct(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_reduce_parts(const KernelRequest&, const Target&, const LowerOptions&);

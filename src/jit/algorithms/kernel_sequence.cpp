@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "base/verification.h"
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/traffic.h"
 #include "jit/ir/touched_bytes.h"
+#include "jit/plan/plan_verified.h"
 
 namespace millrace {
 namespace {
@@ -60,6 +62,7 @@ void check_scratch(const KernelSequence& sequence, std::string& broken) {
 }  // namespace
 
 Status verify(const KernelSequence& sequence) {
+  VerificationCount::note(IrLevel::kKernelSequence);
   std::string broken;
   if (sequence.kernels.empty()) broken = fmt::format("sequence '{}': no kernel", sequence.algorithm);
   check_scratch(sequence, broken);
@@ -92,8 +95,9 @@ std::string to_text(const KernelSequence& sequence) {
 
 Status append_kernel(KernelSequence& sequence, const Kernel& kernel, std::vector<SequenceOperand> buffers,
                      const Target& target, const LowerOptions& options) {
-  MILLRACE_TRY_ASSIGN(PlanOutcome outcome, plan_kernel(kernel, target, options.compile));
   const auto* nest = std::get_if<LoopKernel>(&kernel);
+  if (nest != nullptr) MILLRACE_TRY(verify_step(*nest));
+  MILLRACE_TRY_ASSIGN(PlanOutcome outcome, plan_verified(kernel, target, options.compile));
   std::vector<BufferTraffic> traffic = traffic_of(kernel, outcome.kernel.info);
   std::vector<std::optional<ByteRange>> touched;
   if (nest != nullptr) {

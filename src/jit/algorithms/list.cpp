@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/verification.h"
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/request_cases.h"
 #include "jit/algorithms/stored_load.h"
@@ -83,6 +84,12 @@ std::string joined_names() {
 std::span<const Algorithm> algorithms() { return kAlgorithms; }
 
 Result<KernelSequence> lower_request(const KernelRequest& request, const Target& target, const LowerOptions& options) {
+  if (const auto* nest = std::get_if<LoopKernel>(&request)) MILLRACE_TRY(verify(*nest));
+  MILLRACE_TRY(check_load(request));
+  return lower_verified(request, target, options);
+}
+
+Result<KernelSequence> lower_verified(const KernelRequest& request, const Target& target, const LowerOptions& options) {
   const std::string& forced = options.force_algorithm;
   const bool is_known = std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms),
                                     [&](const Algorithm& algorithm) { return algorithm.name == forced; });
@@ -90,7 +97,6 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
     return invalid_argument(fmt::format("lower '{}': algorithm '{}' is not known; there are {}; force one of these",
                                         name_of_request(request), printable(forced), joined_names()));
   }
-  MILLRACE_TRY(check_load(request));
   std::vector<Refusal> refusals;
   CaseSequence all;
   const auto kind = static_cast<RequestKind>(request.index());
@@ -124,7 +130,7 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
       if (!all.covers(1)) continue;
       KernelSequence complete = all.finish();
       complete.refusals = std::move(refusals);
-      MILLRACE_TRY(verify(complete));
+      MILLRACE_TRY(verify_step(complete));
       return complete;
     }
   }

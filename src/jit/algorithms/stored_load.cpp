@@ -72,7 +72,7 @@ Result<KernelSequence> with_stored_load(const LoopKernel& load, KernelSequence s
   // A forced algorithm is meant for the sort or scan, not for the load.
   LowerOptions any_loop = options;
   any_loop.force_algorithm.clear();
-  MILLRACE_TRY_ASSIGN(KernelSequence stored, lower_request(load, target, any_loop));
+  MILLRACE_TRY_ASSIGN(KernelSequence stored, lower_verified(load, target, any_loop));
   const auto first_scratch = static_cast<std::uint32_t>(stored.scratch.size());
   stored.scratch.push_back({"loaded", size_bytes(load.results[0].type)});
   const SequenceOperand loaded = {SequenceOperand::Kind::kScratch, first_scratch};

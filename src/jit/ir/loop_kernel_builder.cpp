@@ -140,7 +140,7 @@ void LoopKernelBuilder::store(KernelTensor tensor, std::vector<AffineIndex> indi
   epilogue_.yield(value);
 }
 
-Result<LoopKernel> LoopKernelBuilder::finish() {
+Result<LoopKernel> LoopKernelBuilder::finish_unverified() {
   for (const BodyBuilder* body : {&term_, &epilogue_}) {
     if (body->mistake().empty() || !mistake_.empty()) continue;
     mistake_ = fmt::format("the {} {}", body == &term_ ? "term" : "epilogue", body->mistake());
@@ -156,8 +156,13 @@ Result<LoopKernel> LoopKernelBuilder::finish() {
   }
   kernel_.term = term_.finish();
   kernel_.epilogue = epilogue_.finish();
-  MILLRACE_TRY(verify(kernel_));
   return std::move(kernel_);
+}
+
+Result<LoopKernel> LoopKernelBuilder::finish() {
+  MILLRACE_TRY_ASSIGN(LoopKernel kernel, finish_unverified());
+  MILLRACE_TRY(verify(kernel));
+  return kernel;
 }
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/verification.h"
 #include "jit/ir/affine.h"
 #include "millrace/jit/loop_kernel.h"
 
@@ -276,6 +277,9 @@ class Verifier {
 
 }  // namespace
 
-Status verify(const LoopKernel& kernel) { return Verifier(kernel).run(); }
+Status verify(const LoopKernel& kernel) {
+  VerificationCount::note(IrLevel::kLoopKernel);
+  return Verifier(kernel).run();
+}
 
 }  // namespace millrace

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/verification.h"
 #include "jit/ir/machine_type_rules.h"
 #include "jit/ir/subgroup_flow.h"
 #include "millrace/jit/machine_kernel.h"
@@ -246,6 +247,9 @@ class Verifier {
 
 }  // namespace
 
-Status verify(const MachineKernel& kernel) { return Verifier(kernel).run(); }
+Status verify(const MachineKernel& kernel) {
+  VerificationCount::note(IrLevel::kMachineKernel);
+  return Verifier(kernel).run();
+}
 
 }  // namespace millrace

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/verification.h"
 #include "jit/lanes/linear_scan.h"
 
 namespace millrace {
@@ -178,6 +179,9 @@ class LaneVerifier {
 
 }  // namespace
 
-Status verify(const LaneFunction& function) { return LaneVerifier(function).run(); }
+Status verify(const LaneFunction& function) {
+  VerificationCount::note(IrLevel::kLaneFunction);
+  return LaneVerifier(function).run();
+}
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/verification.h"
 #include "jit/map/code_estimate.h"
 #include "jit/map/gpu.h"
 #include "jit/map/nest.h"
@@ -182,15 +183,24 @@ std::string tile_text(const Tiling& tiling, const LoopKernel& collapsed) {
   return text;
 }
 
+Result<MachineKernel> map_tiled(const LoopKernel& kernel, const Tiling& tiling) {
+  const LoopKernel collapsed = collapse_dims(kernel);
+  MILLRACE_TRY(check_tiling(collapsed, tiling));
+  MachineBuilder builder(kernel.name);
+  const MapContext context(builder, collapsed, tiling);
+  NestEmitter(context).run();
+  return builder.finish();
+}
+
 Result<DescribedKernel> map_short_kernel(const LoopKernel& kernel, const TargetSpec& target) {
   Tiling tiling = choose_tiling(kernel, target);
-  MILLRACE_TRY_ASSIGN(MachineKernel mapped, map_kernel(kernel, target, tiling));
+  MILLRACE_TRY_ASSIGN(MachineKernel mapped, map_tiled(kernel, tiling));
   std::int64_t instructions = estimate_instructions(mapped, target);
   for (const CutDown cut_down : kCutDowns) {
     while (instructions > kMaxKernelInstructions) {
       Tiling shorter = tiling;
       if (!cut_down(kernel, shorter)) break;
-      MILLRACE_TRY_ASSIGN(MachineKernel candidate, map_kernel(kernel, target, shorter));
+      MILLRACE_TRY_ASSIGN(MachineKernel candidate, map_tiled(kernel, shorter));
       const std::int64_t left = estimate_instructions(candidate, target);
       if (left > instructions - instructions / kMinSavedShare) break;
       tiling = shorter;
@@ -232,14 +242,15 @@ std::string to_text(const Tiling& tiling) {
 }
 
 Result<DescribedKernel> map_and_describe(const LoopKernel& kernel, const TargetSpec& target) {
+  MILLRACE_TRY(verify_step(kernel));
   if (!target.is_gpu()) return map_short_kernel(kernel, target);
-  MILLRACE_TRY(verify(kernel));
   const LoopKernel collapsed = collapse_dims(kernel);
   const GpuMapping mapping = choose_gpu_mapping(collapsed, target);
   return DescribedKernel{map_gpu_kernel(collapsed, target, mapping), describe(mapping, collapsed)};
 }
 
 Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target) {
+  MILLRACE_TRY(verify(kernel));
   MILLRACE_TRY_ASSIGN(DescribedKernel described, map_and_describe(kernel, target));
   return std::move(described.kernel);
 }
@@ -250,12 +261,7 @@ Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& tar
         fmt::format("map '{}': target {} has no tilings, expected cpu", kernel.name, target.to_text()));
   }
   MILLRACE_TRY(verify(kernel));
-  const LoopKernel collapsed = collapse_dims(kernel);
-  MILLRACE_TRY(check_tiling(collapsed, tiling));
-  MachineBuilder builder(kernel.name);
-  const MapContext context(builder, collapsed, tiling);
-  NestEmitter(context).run();
-  return builder.finish();
+  return map_tiled(kernel, tiling);
 }
 
 }  // namespace millrace

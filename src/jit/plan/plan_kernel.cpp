@@ -2,8 +2,8 @@
 // Asks a target's generators in order for the plan of a kernel, and collects their refusals.
 #include <fmt/format.h>
 
+#include "jit/plan/plan_verified.h"
 #include "millrace/base/printable.h"
-#include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
 namespace {
@@ -21,6 +21,11 @@ const std::string& name_of(const Kernel& kernel) {
 }
 
 Result<PlanOutcome> plan_kernel(const Kernel& kernel, const Target& target, const CompileKernelOptions& options) {
+  if (const auto* nest = std::get_if<LoopKernel>(&kernel)) MILLRACE_TRY(verify(*nest));
+  return plan_verified(kernel, target, options);
+}
+
+Result<PlanOutcome> plan_verified(const Kernel& kernel, const Target& target, const CompileKernelOptions& options) {
   PlanOutcome outcome;
   bool has_real_generator = false;
   for (const auto& generator : target.generators()) {

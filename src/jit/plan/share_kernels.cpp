@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/verification.h"
 #include "jit/plan/kernel_numbers.h"
 #include "millrace/base/check.h"
 
@@ -121,7 +122,7 @@ void share(const Group& group, const TargetSpec& spec) {
   const Arguments arguments = choose_arguments(group);
   const auto& first = std::get<MachineKernel>(group.members.front().kernel->mapped);
   MachineKernel kernel = replace_numbers(first, arguments.sources, arguments.values.size());
-  if (const Status status = verify(kernel); !status.ok()) {
+  if (const Status status = verify_step(kernel); !status.ok()) {
     check_failed(__FILE__, __LINE__, status.message().c_str());
   }
   const Result<PlannedKernel> planned = group.generator->plan(Kernel(std::move(kernel)), spec);

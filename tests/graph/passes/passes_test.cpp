@@ -70,7 +70,7 @@ TEST_CASE("a pass that breaks the graph is our error, and is named") {
                                  g.nodes[NodeId{1}].results[0].dtype = DType::kI32;
                                  return Status();
                                }}};
-  const auto result = run_passes(graph, broken);
+  const auto result = run_passes(graph, broken, {.verify_each = true});
   REQUIRE_FALSE(result.ok());
   CHECK(result.status().message() ==
         "pass break_types left a broken graph: %1 = exp: result 0 is i32[4], expected f32[4] from the operands");

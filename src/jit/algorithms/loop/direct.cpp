@@ -12,7 +12,6 @@ namespace millrace {
 Result<KernelSequence> lower_loop_direct(const KernelRequest& request, const Target& target,
                                          const LowerOptions& options) {
   const LoopKernel& kernel = std::get<LoopKernel>(request);
-  MILLRACE_TRY(verify(kernel));
   KernelSequence sequence;
   if (kernel.reductions.empty() && !kernel.in_place && estimate_instructions(kernel.epilogue) > kMaxMapInstructions) {
     CutMap cut = cut_map(kernel, kMaxMapInstructions);

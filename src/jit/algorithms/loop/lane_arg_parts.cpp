@@ -27,7 +27,6 @@ std::vector<RequestCase> lane_arg_parts_cases(const KernelRequest& request, cons
 Result<KernelSequence> lower_lane_arg_parts(const KernelRequest& request, const Target& target,
                                             const LowerOptions& options) {
   const auto& kernel = std::get<LoopKernel>(request);
-  MILLRACE_TRY(verify(kernel));
   if (!finds_index(kernel)) return unimplemented("no argmin or argmax");
   const SizeExpr& n = kernel.domain.back().extent;
   if (options.force_algorithm.empty() && n.upper_bound() < kMinElements) {

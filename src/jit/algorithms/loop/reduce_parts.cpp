@@ -152,7 +152,6 @@ std::optional<PartsPlan> plan_parts(const LoopKernel& collapsed, const TargetSpe
 
 std::vector<RequestCase> reduce_parts_cases(const KernelRequest& request, const TargetSpec& spec) {
   LoopKernel kernel = std::get<LoopKernel>(request);
-  if (!verify(kernel).ok()) return {};
   const std::optional<PartsPlan> plan = plan_parts(collapse_dims(kernel), spec, /*is_forced=*/false);
   if (!plan) return {};
   if (!always_holds(plan->margin)) kernel.name += "_long";
@@ -162,7 +161,6 @@ std::vector<RequestCase> reduce_parts_cases(const KernelRequest& request, const 
 Result<KernelSequence> lower_reduce_parts(const KernelRequest& request, const Target& target,
                                           const LowerOptions& options) {
   const auto& kernel = std::get<LoopKernel>(request);
-  MILLRACE_TRY(verify(kernel));
   const LoopKernel collapsed = collapse_dims(kernel);
   const std::optional<PartsPlan> plan = plan_parts(collapsed, target.spec(), !options.force_algorithm.empty());
   if (!plan) return unimplemented("no reduction, or one with enough groups");

@@ -172,7 +172,7 @@ class ReductionSplitter {
       piece.buffers.push_back({Kind::kScratch, i});
     }
     piece.buffers.insert(piece.buffers.begin(), nest.buffers.begin(), nest.buffers.end());
-    MILLRACE_TRY_ASSIGN(piece.kernel, nest.kernel.finish());
+    MILLRACE_TRY_ASSIGN(piece.kernel, nest.kernel.finish_unverified());
     split_.pieces.push_back(std::move(piece));
     return {};
   }
@@ -210,7 +210,7 @@ class ReductionSplitter {
     }
     SplitReduction::Piece piece{.kernel = {}, .buffers = nest.buffers};
     for (std::uint32_t i = 0; i < values.size(); ++i) piece.buffers.push_back({Kind::kResult, i});
-    MILLRACE_TRY_ASSIGN(piece.kernel, nest.kernel.finish());
+    MILLRACE_TRY_ASSIGN(piece.kernel, nest.kernel.finish_unverified());
     split_.pieces.push_back(std::move(piece));
     return {};
   }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "millrace/base/status.h"
+
+namespace millrace {
+
+/// Whether each step of a compile verifies what it made: a pass its graph, a builder its kernel. True where assertions
+/// are, as in the sanitizers' builds. Elsewhere a compile verifies each level once, where it begins.
+#ifdef NDEBUG
+inline constexpr bool kVerifiesSteps = false;
+#else
+inline constexpr bool kVerifiesSteps = true;
+#endif
+
+/// verify() for the result of a step.
+template <class Level>
+Status verify_step(const Level& level) {
+  if constexpr (kVerifiesSteps) return verify(level);
+  return {};
+}
+
+/// What has a verifier.
+enum class IrLevel : std::uint8_t {
+  kGraph,
+  kDispatchGraph,
+  kKernelSequence,
+  kLoopKernel,
+  kMachineKernel,
+  kLaneFunction,
+  kSchedule,
+  kCommandList,
+};
+
+/// Counts the verifications on this thread while it lives, so that a test sees whether a compile repeats one. A body
+/// that its graph verifies counts with the graph.
+class VerificationCount {
+ public:
+  VerificationCount() : outer_(current_) { current_ = this; }
+  VerificationCount(const VerificationCount&) = delete;
+  VerificationCount& operator=(const VerificationCount&) = delete;
+  ~VerificationCount() { current_ = outer_; }
+
+  std::size_t of(IrLevel level) const { return counts_[static_cast<std::size_t>(level)]; }
+  /// Every verifier calls it.
+  static void note(IrLevel level) {
+    if (current_ != nullptr) ++current_->counts_[static_cast<std::size_t>(level)];
+  }
+
+ private:
+  static thread_local VerificationCount* current_;
+  VerificationCount* outer_;
+  std::array<std::size_t, 8> counts_ = {};
+};
+
+}  // namespace millrace
