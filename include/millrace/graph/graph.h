@@ -40,7 +40,7 @@ struct InputNode {
 struct ConstantNode {
   SharedBytes data;
   /// Only after the passes, and only without data: the constant is computed when the program is loaded, as this output
-  /// of the graph that take_prepared() makes.
+  /// of PreparedConstants::setup.
   std::optional<std::uint32_t> prepared = {};
 };
 struct OpNode {

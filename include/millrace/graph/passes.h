@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "millrace/base/callback.h"
@@ -31,17 +32,39 @@ Status simplify_algebra(Graph&);
 /// remaining nodes need no removal: lowering reads used_results(). O(nodes). Idempotent.
 Status eliminate_dead_nodes(Graph&);
 
+struct UnpreparedConstant;  // compile_report.h
+
+/// Work that depends on constants alone, which a program does once, when it is loaded.
+struct PreparedConstants {
+  /// The graph that does it. Its output k is the constant with ConstantNode::prepared k. Absent if there is no work.
+  std::optional<Graph> setup;
+  std::vector<UnpreparedConstant> unprepared;  // work that stays in the graph, because its results do not fit
+};
+
+/// Moves work that depends on constants alone out of the graph, as far as its results fit into `max_bytes` in all.
+/// Views stay, and so do cheap elementwise ops on single elements, on iotas, or on fewer bytes than they make for an
+/// elementwise reader, because computing them there costs no more than reading memory. Work in the bodies of loops and
+/// branches is moved to the graph around them first. Work that a run could refuse, such as a gather whose indices are
+/// not known to be in range, stays. Needs: no prepared constants. Leaves: no dead nodes, if it moved any. Why here:
+/// after all others, so that what folds or is not needed is not prepared, and before form_dispatches, so that the rest
+/// becomes regions without it. O(nodes * operands).
+Result<PreparedConstants> prepare_constants(Graph&, std::uint64_t max_bytes);
+
 struct GraphPass {
+  /// Runs on each body, then on the graph around it.
+  using Rewrite = Status (*)(Graph&);
+  /// Runs on the outermost graph alone, with PassOptions::max_prepared_bytes.
+  using Prepare = Result<PreparedConstants> (*)(Graph&, std::uint64_t max_bytes);
+
   std::string_view name;
-  Status (*run)(Graph&);
+  std::variant<Rewrite, Prepare> run;
 };
 
 /// In the order in which compile() runs them.
 inline constexpr GraphPass kGraphPasses[] = {
-    {"fold_constants", fold_constants},
-    {"simplify_algebra", simplify_algebra},
-    {"merge_equal_nodes", merge_equal_nodes},
-    {"eliminate_dead_nodes", eliminate_dead_nodes},
+    {"fold_constants", fold_constants},       {"simplify_algebra", simplify_algebra},
+    {"merge_equal_nodes", merge_equal_nodes}, {"eliminate_dead_nodes", eliminate_dead_nodes},
+    {"prepare_constants", prepare_constants},
 };
 
 struct PassReport;  // compile_report.h
@@ -57,7 +80,9 @@ struct PassOptions {
 };
 
 /// Runs the passes. Only this function verifies, times and dumps. A graph that a pass made invalid is an internal error
-/// naming the pass. Precondition: verify(graph) passed.
-Result<std::vector<PassReport>> run_passes(Graph&, std::span<const GraphPass> passes, const PassOptions& = {});
+/// naming the pass. `prepared` gets what prepare_constants moves; if it is null, that pass moves nothing. Precondition:
+/// verify(graph) passed.
+Result<std::vector<PassReport>> run_passes(Graph&, std::span<const GraphPass> passes, const PassOptions& = {},
+                                           PreparedConstants* prepared = nullptr);
 
 }  // namespace millrace

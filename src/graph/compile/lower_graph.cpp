@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
-#include "graph/passes/prepare_constants.h"
 #include "graph/run/phase_timer.h"
 #include "graph/stream/verify_schedule.h"
 #include "millrace/graph/compile_report.h"
@@ -134,44 +133,60 @@ std::string plan_text(const LoweredGraph& lowered) {
   return text;
 }
 
+/// How a graph is lowered after its passes.
+struct Lowering {
+  std::span<const Target> targets;
+  const LowerOptions& options;
+  ScheduleOrder order;
+};
+
+/// Lowers one graph for all targets, without a setup: `prepared` gets the constants that it would compute.
+Result<std::vector<LoweredGraph>> lower_alone(Graph graph, const Lowering& how, const PassOptions& passes,
+                                              PreparedConstants* prepared) {
+  LoweredGraph common;
+  {
+    const PhaseTimer timer(common.report.passes);
+    MILLRACE_TRY_ASSIGN(common.report.pass_reports, run_passes(graph, kGraphPasses, passes, prepared));
+    if (prepared != nullptr) common.report.unprepared = prepared->unprepared;
+  }
+  {
+    const PhaseTimer timer(common.report.forming);
+    MILLRACE_TRY_ASSIGN(common.dispatch, form_dispatches(std::move(graph)));
+  }
+  std::vector<LoweredGraph> all(how.targets.size() - 1, common);
+  all.push_back(std::move(common));
+  for (std::size_t i = 0; i < how.targets.size(); ++i) {
+    const PhaseTimer timer(all[i].report.lowering);
+    MILLRACE_TRY(lower_to_kernels(all[i], how.targets[i], how.options));
+  }
+  std::vector<LoweredGraph*> of_targets;
+  for (LoweredGraph& lowered : all) of_targets.push_back(&lowered);
+  MILLRACE_TRY(schedule_sequences(of_targets, how.order));
+  for (LoweredGraph& lowered : all) {
+    {
+      const PhaseTimer timer(lowered.report.scheduling);
+      MILLRACE_TRY_ASSIGN(lowered.commands, record_commands(lowered.schedule));
+    }
+    count_parts(lowered);
+  }
+  return all;
+}
+
 }  // namespace
 
 Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Target> targets, const LowerOptions& options,
                                               const PassOptions& passes, ScheduleOrder order) {
   return guard_allocations("lower", [&]() -> Result<std::vector<LoweredGraph>> {
     if (targets.empty()) return invalid_argument("lower: no target given, expected one or more");
-    LoweredGraph common;
-    std::optional<Graph> setup;
-    {
-      const PhaseTimer timer(common.report.passes);
-      MILLRACE_TRY_ASSIGN(common.report.pass_reports, run_passes(graph, kGraphPasses, passes));
-      MILLRACE_TRY_ASSIGN(setup, take_prepared(graph, passes.max_prepared_bytes, common.report.unprepared));
-    }
-    {
-      const PhaseTimer timer(common.report.forming);
-      MILLRACE_TRY_ASSIGN(common.dispatch, form_dispatches(std::move(graph)));
-    }
-    std::vector<LoweredGraph> all(targets.size() - 1, common);
-    all.push_back(std::move(common));
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-      const PhaseTimer timer(all[i].report.lowering);
-      MILLRACE_TRY(lower_to_kernels(all[i], targets[i], options));
-    }
-    std::vector<LoweredGraph*> of_targets;
-    for (LoweredGraph& lowered : all) of_targets.push_back(&lowered);
-    MILLRACE_TRY(schedule_sequences(of_targets, order));
-    for (LoweredGraph& lowered : all) {
-      {
-        const PhaseTimer timer(lowered.report.scheduling);
-        MILLRACE_TRY_ASSIGN(lowered.commands, record_commands(lowered.schedule));
-      }
-      count_parts(lowered);
-    }
-    if (setup) {
-      MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> setups,
-                          lower_graph(*std::move(setup), targets, options, {.max_prepared_bytes = 0}, order));
-      for (std::size_t i = 0; i < all.size(); ++i) all[i].setup = std::make_shared<LoweredGraph>(std::move(setups[i]));
-    }
+    const Lowering how{targets, options, order};
+    PreparedConstants prepared;
+    MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> all, lower_alone(std::move(graph), how, passes, &prepared));
+    if (!prepared.setup) return all;
+    // The passes run on it too: work from two bodies may be equal, and merge.
+    const PassOptions of_setup{.verify_each = passes.verify_each};
+    MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> setups,
+                        lower_alone(*std::move(prepared.setup), how, of_setup, nullptr));
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].setup = std::make_shared<LoweredGraph>(std::move(setups[i]));
     return all;
   });
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splits off the part of a graph that depends on constants alone and is costly, for the setup that loading runs once.
-#include "graph/passes/prepare_constants.h"
-
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include "graph/dispatch/views.h"
 #include "graph/passes/rewriter.h"
 #include "jit/map/code_estimate.h"
+#include "millrace/graph/compile_report.h"
 #include "millrace/graph/passes.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
@@ -190,6 +190,10 @@ class ConstantTaker {
   std::vector<Value> chosen_;
 };
 
+/// prepare_constants() for a graph or a body.
+Result<std::optional<Graph>> take_setup(Graph& graph, std::uint64_t max_bytes,
+                                        std::vector<UnpreparedConstant>& unprepared);
+
 /// Moves what a body computes from constants into the graph around it; the value becomes an operand of the loop or
 /// condition.
 class BodyHoister {
@@ -203,7 +207,7 @@ class BodyHoister {
       const std::vector<std::shared_ptr<const Graph>*> bodies = bodies_of(node);
       for (std::shared_ptr<const Graph>* body : bodies) {
         auto rewritten = std::make_shared<Graph>(**body);
-        MILLRACE_TRY_ASSIGN(std::optional<Graph> setup, take_prepared(*rewritten, max_bytes_, unprepared_));
+        MILLRACE_TRY_ASSIGN(std::optional<Graph> setup, take_setup(*rewritten, max_bytes_, unprepared_));
         if (!setup) continue;
         *body = rewritten;
         add_operands(*setup, *rewritten, node, bodies);
@@ -262,17 +266,23 @@ class BodyHoister {
 
 bool has_bodies(const Node& node) { return !bodies_of(node).empty(); }
 
-}  // namespace
-
-Result<std::optional<Graph>> take_prepared(Graph& graph, std::uint64_t max_bytes,
-                                           std::vector<UnpreparedConstant>& unprepared) try {
-  const InsideGuard inside;
-  if (max_bytes == 0) return std::optional<Graph>();
+Result<std::optional<Graph>> take_setup(Graph& graph, std::uint64_t max_bytes,
+                                        std::vector<UnpreparedConstant>& unprepared) {
   if (std::ranges::any_of(std::as_const(graph).nodes, has_bodies))
     MILLRACE_TRY(BodyHoister(graph, max_bytes, unprepared).run());
   std::optional<Graph> setup = ConstantTaker(graph, max_bytes, unprepared).run();
   if (setup) MILLRACE_TRY(eliminate_dead_nodes(graph));
   return setup;
+}
+
+}  // namespace
+
+Result<PreparedConstants> prepare_constants(Graph& graph, std::uint64_t max_bytes) try {
+  const InsideGuard inside;
+  PreparedConstants prepared;
+  if (max_bytes == 0) return prepared;
+  MILLRACE_TRY_ASSIGN(prepared.setup, take_setup(graph, max_bytes, prepared.unprepared));
+  return prepared;
 } catch (const std::bad_alloc&) {
   return out_of_memory_outside_guards("constants");
 }
