@@ -8,6 +8,7 @@
 #include "graph/infer.h"
 #include "graph/named_dims.h"
 #include "graph/variable_rules.h"
+#include "graph/verify_built.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
 #include "millrace/jit/scalar.h"
@@ -229,7 +230,7 @@ Result<Graph> GraphBuilder::take_graph() {
   graph_.name = graph.name;
   scope_.reset();
   fail(failed_precondition(fmt::format("graph '{}' is finished; start another GraphBuilder", printable(graph.name))));
-  MILLRACE_TRY(verify(graph));
+  MILLRACE_TRY(verify_built(graph));
   MILLRACE_TRY(collect_live_symbols(graph).status());
   return graph;
 }

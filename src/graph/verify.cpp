@@ -10,6 +10,7 @@
 #include "graph/control_rules.h"
 #include "graph/infer.h"
 #include "graph/variable_rules.h"
+#include "graph/verify_built.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
@@ -19,7 +20,9 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(const Graph& graph, std::size_t depth = 0) : graph_(graph), depth_(depth) {}
+  /// `is_built`: a builder has checked each node as it was added.
+  Verifier(const Graph& graph, bool is_built, std::size_t depth = 0)
+      : graph_(graph), is_built_(is_built), depth_(depth) {}
 
   Status run() {
     check_scopes();
@@ -38,6 +41,10 @@ class Verifier {
 
  private:
   void problem(const std::string& text) { problems_ += (problems_.empty() ? "" : "\n") + text; }
+  template <class... Args>
+  void problem_at(NodeId id, fmt::format_string<Args...> format, Args&&... args) {
+    problem(node_text(graph_, id) + ": " + fmt::format(format, std::forward<Args>(args)...));
+  }
 
   void check_scopes() {
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -58,55 +65,51 @@ class Verifier {
     const Node& node = graph_.nodes[id];
     check_names(id);
     check_kernel_name(id);
-    const std::string where = node_text(graph_, id);
+    if (is_built_ && bodies_of(node).empty()) return;
     std::vector<TensorType> operands;
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       const Value operand = node.operands[i];
       if (index_of(operand.node) >= index_of(id)) {
-        return problem(fmt::format("{}: operand {} is node %{}, expected an earlier node; order operands before users",
-                                   where, i, index_of(operand.node)));
+        return problem_at(id, "operand {} is node %{}, expected an earlier node; order operands before users", i,
+                          index_of(operand.node));
       }
       if (operand.result >= graph_.nodes[operand.node].results.size()) {
-        return problem(fmt::format("{}: operand {} is result {} of %{}, which has {}; name one that it has", where, i,
-                                   operand.result, index_of(operand.node), graph_.nodes[operand.node].results.size()));
+        return problem_at(id, "operand {} is result {} of %{}, which has {}; name one that it has", i, operand.result,
+                          index_of(operand.node), graph_.nodes[operand.node].results.size());
       }
       operands.push_back(graph_.type(operand));
     }
-    if (is_source(node)) {
-      return check_source(where, node);
-    }
-    if (!check_bodies(where, node)) return;
+    if (is_source(node)) return check_source(id);
+    if (!check_bodies(id)) return;
     const Result<Inference> inferred = infer_node(node, operands);
-    if (!inferred.ok()) return problem(fmt::format("{}: {}", where, inferred.status().message()));
+    if (!inferred.ok()) return problem_at(id, "{}", inferred.status().message());
     const std::vector<TensorType>& expected = inferred->results;
     if (expected.size() != node.results.size()) {
-      return problem(fmt::format("{}: has {} results, expected {}; list the type of each", where, node.results.size(),
-                                 expected.size()));
+      return problem_at(id, "has {} results, expected {}; list the type of each", node.results.size(), expected.size());
     }
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      if (expected[i] != node.results[i]) {
-        problem(fmt::format("{}: result {} is {}, expected {} from the operands", where, i, node.results[i].to_text(),
-                            expected[i].to_text()));
-      }
+      if (expected[i] == node.results[i]) continue;
+      problem_at(id, "result {} is {}, expected {} from the operands", i, node.results[i].to_text(),
+                 expected[i].to_text());
     }
   }
 
   /// Returns false if there is no body from which types can be inferred.
-  bool check_bodies(const std::string& where, const Node& node) {
+  bool check_bodies(NodeId id) {
     bool are_valid = true;
+    const Node& node = graph_.nodes[id];
     if (depth_ == kMaxControlDepth && !bodies_of(node).empty()) {
-      problem(too_deep(where));
+      problem(too_deep(node_text(graph_, id)));
       return false;
     }
     for (const Graph* body : bodies_of(node)) {
       if (body == nullptr) {
-        problem(fmt::format("{}: has no body; give it a graph", where));
+        problem_at(id, "has no body; give it a graph");
         return false;
       }
-      if (!body->is_body)
-        problem(fmt::format("{}: graph '{}' is not a body; set is_body", where, printable(body->name)));
-      const Status status = Verifier(*body, depth_ + 1).run();
-      if (!status.ok()) problem(fmt::format("{}: in '{}': {}", where, printable(body->name), status.message()));
+      if (!body->is_body) problem_at(id, "graph '{}' is not a body; set is_body", printable(body->name));
+      const Status status = Verifier(*body, is_built_, depth_ + 1).run();
+      if (!status.ok()) problem_at(id, "in '{}': {}", printable(body->name), status.message());
       are_valid &= status.ok();
     }
     return are_valid;
@@ -139,33 +142,32 @@ class Verifier {
   }
 
   /// Inputs, constants and variables.
-  void check_source(const std::string& where, const Node& node) {
-    if (!node.operands.empty()) {
-      problem(fmt::format("{}: has {} operands, expected none; remove them", where, node.operands.size()));
-    }
+  void check_source(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    if (!node.operands.empty()) problem_at(id, "has {} operands, expected none; remove them", node.operands.size());
     if (node.results.size() != 1) {
-      return problem(fmt::format("{}: has {} results, expected 1; keep one type", where, node.results.size()));
+      return problem_at(id, "has {} results, expected 1; keep one type", node.results.size());
     }
     if (const auto* variable = std::get_if<VariableNode>(&node.what)) {
       const std::string found = graph_.is_body ? state_problem(node.results[0], variable->initial.size())
                                                : variable_problem(node.results[0], variable->initial.size());
-      if (!found.empty()) problem(fmt::format("{}: {}", where, found));
+      if (!found.empty()) problem_at(id, "{}", found);
       return;
     }
     const std::string broken = broken_limit(node.results[0]);
-    if (!broken.empty()) return problem(fmt::format("{}: the type {}", where, broken));
-    if (const auto* constant = std::get_if<ConstantNode>(&node.what)) check_constant(where, node, *constant);
+    if (!broken.empty()) return problem_at(id, "the type {}", broken);
+    if (const auto* constant = std::get_if<ConstantNode>(&node.what)) check_constant(id, *constant);
   }
 
-  void check_constant(const std::string& where, const Node& node, const ConstantNode& constant) {
-    if (!node.results[0].shape.is_static()) {
-      return problem(fmt::format("{}: the type is {}, expected dims that are numbers; give numbers", where,
-                                 node.results[0].to_text()));
+  void check_constant(NodeId id, const ConstantNode& constant) {
+    const TensorType& type = graph_.nodes[id].results[0];
+    if (!type.shape.is_static()) {
+      return problem_at(id, "the type is {}, expected dims that are numbers; give numbers", type.to_text());
     }
-    const SizeExpr expected = constant.prepared ? SizeExpr(0) : size_bytes(node.results[0]);
+    const SizeExpr expected = constant.prepared ? SizeExpr(0) : size_bytes(type);
     if (!expected.is(static_cast<std::int64_t>(constant.data.size()))) {
-      problem(fmt::format("{}: holds {} bytes, expected {} for {}; give every element once", where,
-                          constant.data.size(), expected.to_text(), node.results[0].to_text()));
+      problem_at(id, "holds {} bytes, expected {} for {}; give every element once", constant.data.size(),
+                 expected.to_text(), type.to_text());
     }
   }
 
@@ -250,6 +252,7 @@ class Verifier {
   }
 
   const Graph& graph_;
+  bool is_built_;
   std::size_t depth_;                      // the number of bodies around the graph
   std::set<std::string> names_;            // of the inputs, and of the results so far
   std::map<std::string, NodeId> kernels_;  // kernel name -> first node
@@ -261,9 +264,13 @@ class Verifier {
 Status verify(const Graph& graph) try {
   const InsideGuard inside;
   VerificationCount::note(IrLevel::kGraph);
-  return Verifier(graph).run();
+  return Verifier(graph, /*is_built=*/false).run();
 } catch (const std::bad_alloc&) {
   return out_of_memory_outside_guards("graph");
+}
+
+Status verify_built(const Graph& graph) {
+  return kVerifiesSteps ? verify(graph) : Verifier(graph, /*is_built=*/true).run();
 }
 
 }  // namespace millrace

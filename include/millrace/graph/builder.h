@@ -237,7 +237,7 @@ class GraphBuilder {
   const Status& status() const { return status_; }
   /// Records a mistake of a function that uses this builder. Returns an invalid tensor.
   Tensor fail(Status status);
-  /// Returns the verified graph, after which the builder is empty, or the first mistake.
+  /// Returns the graph, which verify() accepts, or the first mistake. The builder is empty after that.
   Result<Graph> finish();
 
   const Graph& graph() const { return graph_; }

@@ -127,6 +127,20 @@ TEST_CASE("the prepared graph and the rest of the program can be read") {
         "}\n");
 }
 
+TEST_CASE("the last pass gives the work that it moves to the caller, and moves none without one") {
+  Graph moved = quantised(), whole = quantised();
+  PreparedConstants prepared;
+  const std::vector<PassReport> reports = run_passes(moved, kGraphPasses, {.verify_each = true}, &prepared).value();
+  CHECK(reports.back().name == "prepare_constants");
+  CHECK(reports.back().nodes_after < reports.back().nodes_before);
+  REQUIRE(prepared.setup.has_value());
+  CHECK(verify(*prepared.setup).message() == "");
+  CHECK(prepared.unprepared.empty());
+  const std::vector<PassReport> unmoved = run_passes(whole, kGraphPasses).value();
+  CHECK(unmoved.back().nodes_after == unmoved.back().nodes_before);
+  CHECK(to_text(whole).find("prepared()") == std::string::npos);
+}
+
 TEST_CASE("values that are cheaper to compute than to read, or that a run could refuse, are not prepared") {
   const auto is_prepared = [](auto&& build, std::int64_t n = 16) {
     GraphBuilder graph("g");
