@@ -84,7 +84,7 @@ Status schedule_sequences(std::span<LoweredGraph* const> all, ScheduleOrder orde
       MILLRACE_TRY_ASSIGN(lowered->schedule,
                           schedule_execution(lowered->dispatch, lowered->sequences, constants, scheduled));
       MILLRACE_TRY(arrange_steps(lowered->schedule, chosen));
-      return verify(lowered->schedule, Bodies::kAreVerified);
+      return verify(lowered->schedule, ScheduleBodies::kAreVerified);
     };
     const Status status = schedule_by(order);
     // With symbolic sizes, a schedule may fail to prove that steps keep apart. The graph's order, with all barriers,

@@ -14,7 +14,7 @@ namespace {
 /// Checks that the parts of each step exist and are consistent.
 class PartsCheck {
  public:
-  PartsCheck(const Schedule& schedule, Bodies bodies, ScheduleProblems& problems)
+  PartsCheck(const Schedule& schedule, ScheduleBodies bodies, ScheduleProblems& problems)
       : schedule_(schedule), bodies_(bodies), problems_(problems) {}
 
   void run() {
@@ -111,7 +111,7 @@ class PartsCheck {
       return;
     }
     for (const StepBody& body : step.control->bodies) {
-      const Status status = bodies_ == Bodies::kVerify ? verify(*body.schedule) : Status();
+      const Status status = bodies_ == ScheduleBodies::kVerify ? verify(*body.schedule) : Status();
       if (!status.ok()) problems_.add("step {}: its body: {}", step.name, status.message());
       const bool is_placed =
           body.places.size() == body.schedule->resources.size() &&
@@ -158,14 +158,14 @@ class PartsCheck {
   }
 
   const Schedule& schedule_;
-  Bodies bodies_;
+  ScheduleBodies bodies_;
   ScheduleProblems& problems_;
 };
 
 }  // namespace
 
 // A broken schedule is a bug in Millrace, never a mistake of its user.
-Status verify(const Schedule& schedule, Bodies bodies) try {
+Status verify(const Schedule& schedule, ScheduleBodies bodies) try {
   const InsideGuard inside;
   VerificationCount::note(IrLevel::kSchedule);
   ScheduleProblems problems;
@@ -179,6 +179,6 @@ Status verify(const Schedule& schedule, Bodies bodies) try {
   return out_of_memory_outside_guards("schedule");
 }
 
-Status verify(const Schedule& schedule) { return verify(schedule, Bodies::kVerify); }
+Status verify(const Schedule& schedule) { return verify(schedule, ScheduleBodies::kVerify); }
 
 }  // namespace millrace

@@ -23,8 +23,8 @@ class ScheduleProblems {
 };
 
 /// Whether a schedule's verification covers its bodies, or they are verified already.
-enum class Bodies : std::uint8_t { kVerify, kAreVerified };
-Status verify(const Schedule&, Bodies);
+enum class ScheduleBodies : std::uint8_t { kVerify, kAreVerified };
+Status verify(const Schedule&, ScheduleBodies);
 
 // Parts of verify(Schedule), which lists the rules. No check relies on the passes that made the schedule. Precondition:
 // the parts of each step exist and are consistent.
