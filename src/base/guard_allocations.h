@@ -4,7 +4,6 @@
 #include <concepts>
 #include <new>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -12,54 +11,53 @@
 
 namespace millrace {
 
-/// "compile: out of memory; free memory, or ask for less"; Status::out_of_memory() if the message cannot be allocated.
-Status out_of_memory(std::string_view where) noexcept;
+// Each public function that allocates runs its body in guard_allocations(). Internal functions let std::bad_alloc pass,
+// unless nobody could catch it: on a thread of the library, in a callback, in a destructor.
 
-/// Call it in the std::bad_alloc handler of a public function that the library also calls itself. Inside an outer
-/// guard, which knows more about the place, it rethrows; otherwise it returns out_of_memory(where). A function that
-/// calls others of this kind must first create its own InsideGuard.
-Status out_of_memory_outside_guards(std::string_view where);
-
-/// Marks this thread as inside a guard while it lives.
-class InsideGuard {
- public:
-  InsideGuard() { ++depth_; }
-  InsideGuard(const InsideGuard&) = delete;
-  InsideGuard& operator=(const InsideGuard&) = delete;
-  ~InsideGuard() { --depth_; }
-  static bool is_any() { return depth_ > 0; }
-
- private:
-  static thread_local int depth_;
-};
-
-/// `where` is text, or a function that returns text.
-template <class Where>
-Status out_of_memory_at(const Where& where) noexcept {
-  if constexpr (std::convertible_to<const Where&, std::string_view>) {
-    return out_of_memory(where);
-  } else {
-    try {
-      return out_of_memory(where());
-    } catch (const std::bad_alloc&) {
-      return Status::out_of_memory();
-    }
+/// Runs `body`, which returns a Status or a Result. Running out of memory, or asking a container for more elements than
+/// it can hold, returns Status::out_of_memory() instead of throwing.
+template <class Body>
+std::invoke_result_t<Body> guard_allocations(Body&& body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return Status::out_of_memory();
+  } catch (const std::length_error&) {
+    return Status::out_of_memory();
   }
 }
 
-/// Runs `body`, which returns a Status or a Result. Every public entry point uses it: running out of memory, or asking
-/// a container for more elements than it can hold, returns kResourceExhausted instead of throwing. `where` begins the
-/// message: text, or a function returning text that is called only on failure.
+/// "npy 'w.npy': out of memory; free memory, or ask for less"; Status::out_of_memory() if there is no memory for that.
+Status out_of_memory(std::string_view where) noexcept;
+
+/// Whether it is Status::out_of_memory(), which does not say where.
+bool is_plain_out_of_memory(const Status&);
+template <class T>
+bool is_plain_out_of_memory(const Result<T>& result) {
+  return !result.ok() && is_plain_out_of_memory(result.status());
+}
+
+/// Undoes the guard of a public function, for internal callers that take its other failures for something else: throws
+/// std::bad_alloc for Status::out_of_memory().
+template <class Returned>
+Returned unguarded(Returned returned) {
+  if (is_plain_out_of_memory(returned)) throw std::bad_alloc();
+  return returned;
+}
+
+/// Guards a body whose caller cannot tell what needed the memory, such as one of many files or kernels. `where`
+/// says it: text, or a function returning text that is called only on failure. The innermost `where` counts.
 template <class Where, class Body>
 std::invoke_result_t<Body> guard_allocations(const Where& where, Body&& body) {
-  try {
-    const InsideGuard inside;
-    return body();
-  } catch (const std::bad_alloc&) {
-    return out_of_memory_at(where);
-  } catch (const std::length_error&) {
-    return out_of_memory_at(where);
-  }
+  std::invoke_result_t<Body> returned = guard_allocations(body);
+  if (!is_plain_out_of_memory(returned)) return returned;
+  return guard_allocations([&]() -> Status {
+    if constexpr (std::convertible_to<const Where&, std::string_view>) {
+      return out_of_memory(where);
+    } else {
+      return out_of_memory(where());
+    }
+  });
 }
 
 }  // namespace millrace

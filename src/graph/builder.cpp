@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "graph/build_or_fail.h"
 #include "graph/infer.h"
 #include "graph/named_dims.h"
 #include "graph/variable_rules.h"
@@ -136,16 +137,14 @@ Tensor GraphBuilder::add_variable(std::string name, TensorType type, SharedBytes
   return append({VariableNode{std::move(name), std::move(initial)}, {}, {std::move(type)}})[0];
 }
 
-void GraphBuilder::add_update(Tensor variable, Tensor value) {
-  if (!status_.ok() || !accept(variable, "update: the variable") || !accept(value, "update: the value")) return;
-  if (!accept_outside("update of " + value_text(graph_, variable.value()))) return;
+Tensor GraphBuilder::add_update(Tensor variable, Tensor value) {
+  if (!status_.ok() || !accept(variable, "update: the variable") || !accept(value, "update: the value")) return {};
+  if (!accept_outside("update of " + value_text(graph_, variable.value()))) return {};
   const GraphUpdate update{variable.value().node, value.value()};
   const std::string problem = update_problem(graph_, update, graph_.updates);
-  if (problem.empty()) {
-    graph_.updates.push_back(update);
-  } else {
-    fail(invalid_argument(problem));
-  }
+  if (!problem.empty()) return fail(invalid_argument(problem));
+  graph_.updates.push_back(update);
+  return {};
 }
 
 Tensor GraphBuilder::add_fill(DType dtype, Shape shape, double value) {
@@ -202,18 +201,15 @@ Tensor GraphBuilder::add_custom(CustomKernel kernel, std::span<const Tensor> ope
   return append(std::move(node))[0];
 }
 
-void GraphBuilder::add_output(std::string name, Tensor tensor) {
+Tensor GraphBuilder::add_output(std::string name, Tensor tensor) {
   const std::string who = fmt::format("output '{}'", printable(name));
-  if (!status_.ok() || !accept(tensor, fmt::format("{}: the tensor", who)) || !accept_outside(who)) return;
-  if (name.empty()) {
-    fail(invalid_argument("output '': the name is empty; give every output a name"));
-    return;
-  }
+  if (!status_.ok() || !accept(tensor, fmt::format("{}: the tensor", who)) || !accept_outside(who)) return {};
+  if (name.empty()) return fail(invalid_argument("output '': the name is empty; give every output a name"));
   if (!output_names_.insert(name).second) {
-    fail(invalid_argument(fmt::format("{}: the name is taken; give every output its own", who)));
-    return;
+    return fail(invalid_argument(fmt::format("{}: the name is taken; give every output its own", who)));
   }
   graph_.outputs.push_back({std::move(name), tensor.value()});
+  return {};
 }
 
 Result<Graph> GraphBuilder::take_graph() {
@@ -235,91 +231,79 @@ Result<Graph> GraphBuilder::take_graph() {
   return graph;
 }
 
-// The public functions. Running out of memory becomes the builder's mistake, like any other.
+// The public functions.
 
-namespace {
-
-template <class Body>
-Tensor make_or_fail(GraphBuilder& builder, std::string_view what, Body&& body, std::size_t size_bytes = 0) {
-  const auto where = [&] {
-    const std::string size = size_bytes > 0 ? fmt::format(" of {} bytes", size_bytes) : "";
-    return builder.next_text(what) + size;
-  };
-  const Result<Tensor> made = guard_allocations(where, [&]() -> Result<Tensor> { return body(); });
-  return made.ok() ? *made : builder.fail(made.status());
+std::string_view plain_name(const std::source_location& function) {
+  const std::string_view whole = function.function_name();
+  const std::string_view front = whole.substr(0, whole.find('('));  // "millrace::Tensor millrace::softmax"
+  return front.substr(front.find_last_of(" :") + 1);
 }
 
-}  // namespace
+std::vector<Tensor> invalid_tensors(std::size_t count) {
+  using Tensors = Result<std::vector<Tensor>>;
+  Tensors made = guard_allocations([&]() -> Tensors { return std::vector<Tensor>(count); });
+  return made.ok() ? *std::move(made) : std::vector<Tensor>();
+}
 
 Tensor GraphBuilder::input(std::string name, DType dtype, Shape shape) {
-  return make_or_fail(*this, "input", [&] { return add_input(std::move(name), dtype, std::move(shape)); });
+  return build_or_fail(this, [&] { return add_input(std::move(name), dtype, std::move(shape)); });
 }
 
 Tensor GraphBuilder::constant_bytes(TensorType type, std::span<const std::byte> bytes) {
-  return make_or_fail(
-      *this, "constant", [&] { return add_constant(std::move(type), SharedBytes(bytes)); }, bytes.size());
+  return build_or_fail(this, [&] { return add_constant(std::move(type), SharedBytes(bytes)); }, bytes.size());
 }
 
 Tensor GraphBuilder::constant_shared(TensorType type, SharedBytes bytes) {
-  return make_or_fail(*this, "constant", [&] { return add_constant(std::move(type), std::move(bytes)); });
+  return build_or_fail(this, [&] { return add_constant(std::move(type), std::move(bytes)); });
 }
 
 Tensor GraphBuilder::variable(std::string name, TensorType type, double initial) {
-  return make_or_fail(*this, "variable", [&] {
+  return build_or_fail(this, [&] {
     const DType dtype = type.dtype;
     return add_variable(std::move(name), std::move(type), element_bytes(dtype, initial));
   });
 }
 
 Tensor GraphBuilder::variable_bytes(std::string name, TensorType type, std::span<const std::byte> initial) {
-  return make_or_fail(
-      *this, "variable", [&] { return add_variable(std::move(name), std::move(type), SharedBytes(initial)); },
-      initial.size());
+  const auto add = [&] { return add_variable(std::move(name), std::move(type), SharedBytes(initial)); };
+  return build_or_fail(this, add, initial.size());
 }
 
 Tensor GraphBuilder::variable_shared(std::string name, TensorType type, SharedBytes initial) {
-  return make_or_fail(*this, "variable",
-                      [&] { return add_variable(std::move(name), std::move(type), std::move(initial)); });
+  return build_or_fail(this, [&] { return add_variable(std::move(name), std::move(type), std::move(initial)); });
 }
 
 void GraphBuilder::update(Tensor variable, Tensor value) {
-  make_or_fail(*this, "update", [&] {
-    add_update(variable, value);
-    return Tensor();
-  });
+  build_or_fail(this, [&] { return add_update(variable, value); });
 }
 
 Tensor GraphBuilder::fill(DType dtype, Shape shape, double value) {
-  return make_or_fail(*this, "fill", [&] { return add_fill(dtype, std::move(shape), value); });
+  return build_or_fail(this, [&] { return add_fill(dtype, std::move(shape), value); });
 }
 
 std::vector<Tensor> GraphBuilder::op(Op op, std::span<const Tensor> operands, Attributes attributes) {
-  using Tensors = Result<std::vector<Tensor>>;
-  const std::string_view name = is_known(op) ? to_text(op) : "op";
-  const auto where = [&] { return next_text(name); };
-  Tensors made = guard_allocations(where, [&]() -> Tensors { return add_op(op, operands, std::move(attributes)); });
-  if (!made.ok()) {
-    fail(made.status());
-    const std::size_t num_results = is_known(op) ? static_cast<std::size_t>(info(op).num_results) : 1;
-    made = guard_allocations(where, [&]() -> Tensors { return std::vector<Tensor>(num_results); });
-  }
-  return made.ok() ? *std::move(made) : std::vector<Tensor>();
+  const std::size_t num_results = is_known(op) ? static_cast<std::size_t>(info(op).num_results) : 1;
+  std::vector<Tensor> results = build_or_fail(
+      this, [&] { return add_op(op, operands, std::move(attributes)); }, 0, is_known(op) ? to_text(op) : "op");
+  return results.size() == num_results ? results : invalid_tensors(num_results);
 }
 
 Tensor GraphBuilder::custom(CustomKernel kernel, std::initializer_list<Tensor> operands) {
-  return make_or_fail(*this, "kernel",
-                      [&] { return add_custom(std::move(kernel), std::span(operands.begin(), operands.size())); });
+  return build_or_fail(this,
+                       [&] { return add_custom(std::move(kernel), std::span(operands.begin(), operands.size())); });
+}
+
+Tensor GraphBuilder::custom(CustomKernel (*make)(std::string), std::string name,
+                            std::initializer_list<Tensor> operands) {
+  return build_or_fail(this, [&] { return custom(make(std::move(name)), operands); });
 }
 
 void GraphBuilder::output(std::string name, Tensor tensor) {
-  make_or_fail(*this, "output", [&] {
-    add_output(std::move(name), tensor);
-    return Tensor();
-  });
+  build_or_fail(this, [&] { return add_output(std::move(name), tensor); });
 }
 
 Result<Graph> GraphBuilder::finish() {
-  return guard_allocations("graph", [&] { return take_graph(); });
+  return guard_allocations([&] { return take_graph(); });
 }
 
 }  // namespace millrace

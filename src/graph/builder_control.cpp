@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "graph/build_or_fail.h"
 #include "graph/control_rules.h"
 #include "graph/infer.h"
 #include "millrace/graph/builder.h"
@@ -35,13 +36,10 @@ bool GraphBuilder::accept_outside(const std::string& who) {
 /// none if there is no memory even for these.
 template <class Make>
 static std::vector<Tensor> make_or_fail(GraphBuilder& graph, const char* what, std::size_t count, Make&& make) {
-  using Tensors = Result<std::vector<Tensor>>;
-  Tensors made = guard_allocations(what, [&]() -> Tensors { return make(); });
-  if (!made.ok()) {
-    graph.fail(made.status());
-    made = guard_allocations(what, [&]() -> Tensors { return std::vector<Tensor>(count); });
-  }
-  return made.ok() ? *std::move(made) : std::vector<Tensor>();
+  Result<std::vector<Tensor>> made = guard_allocations([&] { return graph.next_text(what); }, make);
+  if (made.ok()) return *std::move(made);
+  graph.fail(made.status());
+  return invalid_tensors(count);
 }
 
 std::vector<Tensor> GraphBuilder::open_body(const char* what, std::span<const Tensor> initial) {
@@ -172,7 +170,8 @@ GraphBuilder::Body GraphBuilder::take_body(std::string name, std::span<const Ten
 }
 
 void GraphBuilder::drop_bodies(std::size_t num_open, std::size_t num_branches) {
-  const Status dropped = guard_allocations("body", [&]() -> Status {
+  // A destructor calls this.
+  const Status dropped = guard_allocations([&]() -> Status {
     if (open_.size() > num_open) mark_taken(open_[num_open]);
     return {};
   });

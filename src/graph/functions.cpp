@@ -2,6 +2,7 @@
 // The functions on tensors in functions.h: each broadcasts its operands where the op does not, and adds the node.
 #include <algorithm>
 
+#include "graph/build_or_fail.h"
 #include "graph/composites/composite.h"
 #include "graph/infer.h"
 
@@ -15,8 +16,9 @@ Tensor apply(Op op, std::initializer_list<Tensor> operands, Attributes attribute
 
 }  // namespace
 
-Tensor like(std::string_view function, Tensor x, const Literal& literal) try {
-  if (!x.is_valid()) return {};
+namespace {
+
+Tensor spread_number(std::string_view function, Tensor x, const Literal& literal) {
   GraphBuilder& graph = *x.builder();
   const DType dtype = x.dtype();
   const Number& number = literal.value();
@@ -40,8 +42,13 @@ Tensor like(std::string_view function, Tensor x, const Literal& literal) try {
   const std::uint64_t bits = number.as_u64();  // a double cannot represent them all
   Tensor scalar = graph.constant_bytes({dtype, {}}, std::as_bytes(std::span(&bits, 1)));
   return x.shape().rank() == 0 ? scalar : broadcast(scalar, x.shape(), {});
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(x.builder(), "fill");
+}
+
+}  // namespace
+
+Tensor like(std::string_view function, Tensor x, const Literal& literal) {
+  if (!x.is_valid()) return {};
+  return build_or_fail(x.builder(), [&] { return spread_number(function, x, literal); }, 0, function);
 }
 
 namespace {
@@ -54,8 +61,7 @@ Tensor align_last(Tensor x, const Shape& shape) {
   return apply(Op::broadcast, {x}, BroadcastAttrs{shape.dims(), std::move(dims)});
 }
 
-/// Two operands, broadcast to one shape. The op itself refuses dtypes that differ.
-Tensor apply_broadcast(Op op, Tensor x, Tensor y) try {
+Tensor add_broadcast(Op op, Tensor x, Tensor y) {
   if (!x.is_valid() || !y.is_valid() || x.dtype() != y.dtype() || x.shape() == y.shape()) return apply(op, {x, y});
   const Shape shapes[] = {x.shape(), y.shape()};
   const std::optional<Shape> joint = joint_shape(shapes);
@@ -72,8 +78,11 @@ Tensor apply_broadcast(Op op, Tensor x, Tensor y) try {
   if (x.shape() != *joint) x = align_last(x, *joint);
   if (y.shape() != *joint) y = align_last(y, *joint);
   return apply(op, {x, y});
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, y}), to_text(op));
+}
+
+/// Two operands, broadcast to one shape. The op itself refuses dtypes that differ.
+Tensor apply_broadcast(Op op, Tensor x, Tensor y) {
+  return build_or_fail(builder_of({x, y}), [&] { return add_broadcast(op, x, y); }, 0, to_text(op));
 }
 
 ValuesAndIndices apply_order(Op op, Tensor x, Attributes attributes) {
@@ -128,33 +137,30 @@ Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes) {
 Tensor max_pool2d(Tensor x, Pool2dAttrs attributes) { return apply(Op::max_pool2d, {x}, std::move(attributes)); }
 Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes) { return apply(Op::avg_pool2d, {x}, std::move(attributes)); }
 
-Tensor reshape(Tensor x, Shape shape) try {
-  return apply(Op::reshape, {x}, ShapeAttrs{with_found_dim(std::move(shape), x.shape()).dims()});
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x}), "reshape");
+Tensor reshape(Tensor x, Shape shape) {
+  return build_or_fail(x.builder(), [&] {
+    return apply(Op::reshape, {x}, ShapeAttrs{with_found_dim(std::move(shape), x.shape()).dims()});
+  });
 }
 Tensor transpose(Tensor x, std::vector<std::int64_t> permutation) {
   return apply(Op::transpose, {x}, PermutationAttrs{std::move(permutation)});
 }
-Tensor broadcast_to(Tensor x, Shape shape) try {
-  const CompositeGuard guard("broadcast_to", {x});
-  if (!guard.is_open()) return {};
-  if (!guard.passes(expect_within_limits({x.dtype(), shape}))) return {};
-  const Shape shapes[] = {shape, x.shape()};
-  if (joint_shape(shapes) != shape) {
-    return refuse(*x.builder(), "broadcast_to",
-                  fmt::format("operand 0 is {}, expected dims that are 1 or those of shape {}, from the last one on; "
-                              "reshape it",
-                              x.type().to_text(), shape.to_text()));
-  }
-  return align_last(x, shape);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x}), "broadcast_to");
+Tensor broadcast_to(Tensor x, Shape shape) {
+  return build_composite({x}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(expect_within_limits({x.dtype(), shape}))) return {};
+    const Shape shapes[] = {shape, x.shape()};
+    if (joint_shape(shapes) != shape) {
+      return composite.refuse(
+          fmt::format("operand 0 is {}, expected dims that are 1 or those of shape {}, from the last one on; "
+                      "reshape it",
+                      x.type().to_text(), shape.to_text()));
+    }
+    return align_last(x, shape);
+  });
 }
-Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims) try {
-  return apply(Op::broadcast, {x}, BroadcastAttrs{shape.dims(), std::move(dims)});
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x}), "broadcast");
+Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims) {
+  return build_or_fail(x.builder(),
+                       [&] { return apply(Op::broadcast, {x}, BroadcastAttrs{shape.dims(), std::move(dims)}); });
 }
 namespace {
 
@@ -171,9 +177,7 @@ void reverse_slice(SizeExpr& start, SizeExpr& stop, std::int64_t& step) {
   stop = last + 1;
 }
 
-}  // namespace
-
-Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step) try {
+Tensor add_slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step) {
   if (step.empty()) step.assign(start.size(), 1);
   std::vector<std::int64_t> backwards;
   const std::size_t rank = x.is_valid() ? x.shape().rank() : 0;
@@ -198,8 +202,12 @@ Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, 
   }
   Tensor sliced = apply(Op::slice, {x}, SliceAttrs{std::move(start), std::move(stop), std::move(step)});
   return backwards.empty() ? sliced : flip(sliced, std::move(backwards));
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x}), "slice");
+}
+
+}  // namespace
+
+Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step) {
+  return build_or_fail(x.builder(), [&] { return add_slice(x, std::move(start), std::move(stop), std::move(step)); });
 }
 Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, Number value) {
   return apply(Op::pad, {x}, PadAttrs{std::move(low), std::move(high), value});
@@ -232,17 +240,15 @@ Tensor cumulative_sum(Tensor x, ScanAttrs attributes) { return apply(Op::cumulat
 Tensor cumulative_prod(Tensor x, ScanAttrs attributes) { return apply(Op::cumulative_prod, {x}, attributes); }
 Tensor cumulative_max(Tensor x, ScanAttrs attributes) { return apply(Op::cumulative_max, {x}, attributes); }
 Tensor cumulative_min(Tensor x, ScanAttrs attributes) { return apply(Op::cumulative_min, {x}, attributes); }
-Tensor size_of(GraphBuilder& graph, const SizeExpr& size) try {
-  if (!size.is_constant()) return graph.op1(Op::size, {}, SizeAttrs{size});
-  const std::int64_t value = size.constant();
-  return graph.constant<std::int64_t>({}, std::span(&value, 1));
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(&graph, "size_of");
+Tensor size_of(GraphBuilder& graph, const SizeExpr& size) {
+  return build_or_fail(&graph, [&] {
+    if (!size.is_constant()) return graph.op1(Op::size, {}, SizeAttrs{size});
+    const std::int64_t value = size.constant();
+    return graph.constant<std::int64_t>({}, std::span(&value, 1));
+  });
 }
-Tensor iota(GraphBuilder& graph, DType dtype, Shape shape, std::int64_t axis) try {
-  return graph.op1(Op::iota, {}, IotaAttrs{shape.dims(), dtype, axis});
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(&graph, "iota");
+Tensor iota(GraphBuilder& graph, DType dtype, Shape shape, std::int64_t axis) {
+  return build_or_fail(&graph, [&] { return graph.op1(Op::iota, {}, IotaAttrs{shape.dims(), dtype, axis}); });
 }
 ValuesAndIndices sort(Tensor x, std::int64_t axis, bool descending) {
   return apply_order(Op::sort, x, SortAttrs{axis, descending});

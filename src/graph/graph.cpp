@@ -101,15 +101,14 @@ std::vector<bool> live_nodes(const Graph& graph) {
   return live;
 }
 
-Result<std::map<std::string, Dim>> collect_symbols(const Graph& graph) try {
-  const InsideGuard inside;
-  std::map<std::string, Dim> symbols;
-  for (const Node& node : graph.nodes) {
-    for (const SizeExpr& size : sizes_of(node)) MILLRACE_TRY(size.collect_symbols(symbols));
-  }
-  return symbols;
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("graph");
+Result<std::map<std::string, Dim>> collect_symbols(const Graph& graph) {
+  return guard_allocations([&]() -> Result<std::map<std::string, Dim>> {
+    std::map<std::string, Dim> symbols;
+    for (const Node& node : graph.nodes) {
+      for (const SizeExpr& size : sizes_of(node)) MILLRACE_TRY(size.collect_symbols(symbols));
+    }
+    return symbols;
+  });
 }
 
 std::string kind_name(const Node& node) {

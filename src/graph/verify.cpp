@@ -243,7 +243,7 @@ class Verifier {
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[NodeId{i}];
       for (const SizeExpr& size : sizes_of(node)) {
-        const Status status = size.collect_symbols(known);
+        const Status status = unguarded(size.collect_symbols(known));
         if (status.ok()) continue;
         problem(fmt::format("{}: {}", node_text(graph_, NodeId{i}), status.message()));
         break;
@@ -261,12 +261,9 @@ class Verifier {
 
 }  // namespace
 
-Status verify(const Graph& graph) try {
-  const InsideGuard inside;
+Status verify(const Graph& graph) {
   VerificationCount::note(IrLevel::kGraph);
-  return Verifier(graph, /*is_built=*/false).run();
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("graph");
+  return guard_allocations([&] { return Verifier(graph, /*is_built=*/false).run(); });
 }
 
 Status verify_built(const Graph& graph) {

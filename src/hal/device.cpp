@@ -26,8 +26,7 @@ Device::~Device() { close_control(); }
 void Device::close_control() { control_gate_->close(); }
 
 Result<std::shared_ptr<Semaphore>> Device::create_semaphore(std::uint64_t initial_value) {
-  return guard_allocations("semaphore",
-                           [&]() -> Result<std::shared_ptr<Semaphore>> { return Semaphore::create(initial_value); });
+  return guard_allocations([&]() -> Result<std::shared_ptr<Semaphore>> { return Semaphore::create(initial_value); });
 }
 
 Status Device::read_back(const Buffer& buffer, std::size_t offset_bytes, std::span<std::byte> destination) {

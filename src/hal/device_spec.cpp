@@ -35,31 +35,30 @@ Status add_part(std::string_view text, std::string_view part, DeviceSpec& spec) 
 
 }  // namespace
 
-Result<DeviceSpec> DeviceSpec::parse(std::string_view text) try {
-  const InsideGuard inside;
-  constexpr std::size_t kMaxBytes = 8192;  // a path has 4096 at most
-  if (text.size() > kMaxBytes) {
-    return invalid_spec(text, fmt::format("it has {} bytes, expected at most {}", text.size(), kMaxBytes));
-  }
-  DeviceSpec spec;
-  const std::size_t end_of_name = std::min(text.find_first_of(":("), text.size());
-  spec.driver = text.substr(0, end_of_name);
-  if (spec.driver.empty()) return invalid_spec(text, "it has no driver");
-  if (end_of_name == text.size()) return spec;
-  if (text[end_of_name] == '(') {
-    if (text.back() != ')') return invalid_spec(text, "its '(' is not closed at the end");
-    spec.inner = text.substr(end_of_name + 1, text.size() - end_of_name - 2);
-    if (spec.inner.empty()) return invalid_spec(text, "nothing is between '(' and ')'");
-    return spec;
-  }
-  for (std::string_view rest = text.substr(end_of_name + 1);;) {
-    const std::size_t comma = rest.find(',');
-    MILLRACE_TRY(add_part(text, rest.substr(0, comma), spec));
-    if (comma == std::string_view::npos) return spec;
-    rest.remove_prefix(comma + 1);
-  }
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("device");
+Result<DeviceSpec> DeviceSpec::parse(std::string_view text) {
+  return guard_allocations([&]() -> Result<DeviceSpec> {
+    constexpr std::size_t kMaxBytes = 8192;  // a path has 4096 at most
+    if (text.size() > kMaxBytes) {
+      return invalid_spec(text, fmt::format("it has {} bytes, expected at most {}", text.size(), kMaxBytes));
+    }
+    DeviceSpec spec;
+    const std::size_t end_of_name = std::min(text.find_first_of(":("), text.size());
+    spec.driver = text.substr(0, end_of_name);
+    if (spec.driver.empty()) return invalid_spec(text, "it has no driver");
+    if (end_of_name == text.size()) return spec;
+    if (text[end_of_name] == '(') {
+      if (text.back() != ')') return invalid_spec(text, "its '(' is not closed at the end");
+      spec.inner = text.substr(end_of_name + 1, text.size() - end_of_name - 2);
+      if (spec.inner.empty()) return invalid_spec(text, "nothing is between '(' and ')'");
+      return spec;
+    }
+    for (std::string_view rest = text.substr(end_of_name + 1);;) {
+      const std::size_t comma = rest.find(',');
+      MILLRACE_TRY(add_part(text, rest.substr(0, comma), spec));
+      if (comma == std::string_view::npos) return spec;
+      rest.remove_prefix(comma + 1);
+    }
+  });
 }
 
 std::string DeviceSpec::to_text() const {

@@ -48,27 +48,27 @@ std::vector<Semaphore::Waiter> Semaphore::take_due(std::uint64_t value) {
   return due;
 }
 
-Status Semaphore::signal(std::uint64_t value) try {
-  std::vector<Waiter> due;
-  {
-    const std::lock_guard lock(mutex_);
-    const std::uint64_t present = value_.load(std::memory_order_relaxed);
-    if (present == kFailed) return failure_;
-    if (value <= present) {
-      return failed_precondition(fmt::format(
-          "semaphore: signalled {}, expected more than its value {}; a timeline only grows", value, present));
+Status Semaphore::signal(std::uint64_t value) {
+  return guard_allocations([&]() -> Status {
+    std::vector<Waiter> due;
+    {
+      const std::lock_guard lock(mutex_);
+      const std::uint64_t present = value_.load(std::memory_order_relaxed);
+      if (present == kFailed) return failure_;
+      if (value <= present) {
+        return failed_precondition(fmt::format(
+            "semaphore: signalled {}, expected more than its value {}; a timeline only grows", value, present));
+      }
+      if (value > kMaxValue) {
+        return invalid_argument(fmt::format("semaphore: signalled {}, expected at most {}", value, kMaxValue));
+      }
+      due = take_due(value);
+      value_.store(value, std::memory_order_release);
+      changed_.notify_all();
     }
-    if (value > kMaxValue) {
-      return invalid_argument(fmt::format("semaphore: signalled {}, expected at most {}", value, kMaxValue));
-    }
-    due = take_due(value);
-    value_.store(value, std::memory_order_release);
-    changed_.notify_all();
-  }
-  for (const Waiter& waiter : due) waiter.callback(Status());
-  return {};
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("semaphore");
+    for (const Waiter& waiter : due) waiter.callback(Status());
+    return {};
+  });
 }
 
 void Semaphore::fail(Status status) {
@@ -85,26 +85,26 @@ void Semaphore::fail(Status status) {
   for (const Waiter& waiter : due) waiter.callback(status);
 }
 
-Status Semaphore::wait(std::uint64_t value, std::chrono::nanoseconds timeout) const try {
-  const auto settled = [&] { return value_.load(std::memory_order_acquire) >= value; };  // true after a failure too
-  if (!settled()) {
-    std::unique_lock lock(mutex_);
-    const Clock::time_point now = Clock::now();
-    if (timeout > Clock::time_point::max() - now) {  // the clock cannot represent the deadline: wait forever
-      changed_.wait(lock, settled);
-    } else {
-      changed_.wait_until(lock, now + timeout, settled);
+Status Semaphore::wait(std::uint64_t value, std::chrono::nanoseconds timeout) const {
+  return guard_allocations([&]() -> Status {
+    const auto settled = [&] { return value_.load(std::memory_order_acquire) >= value; };  // true after a failure too
+    if (!settled()) {
+      std::unique_lock lock(mutex_);
+      const Clock::time_point now = Clock::now();
+      if (timeout > Clock::time_point::max() - now) {  // the clock cannot represent the deadline: wait forever
+        changed_.wait(lock, settled);
+      } else {
+        changed_.wait_until(lock, now + timeout, settled);
+      }
     }
-  }
-  const std::uint64_t present = value_.load(std::memory_order_acquire);
-  if (present == kFailed) return failure();
-  if (present >= value) return {};
-  return deadline_exceeded(
-      fmt::format("semaphore: value {} after {} ns, expected at least {}; wait longer, or find the missing "
-                  "signal",
-                  present, timeout.count(), value));
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("semaphore");
+    const std::uint64_t present = value_.load(std::memory_order_acquire);
+    if (present == kFailed) return failure();
+    if (present >= value) return {};
+    return deadline_exceeded(
+        fmt::format("semaphore: value {} after {} ns, expected at least {}; wait longer, or find the missing "
+                    "signal",
+                    present, timeout.count(), value));
+  });
 }
 
 void Semaphore::on_reached(std::uint64_t value, OnReached callback) {

@@ -189,19 +189,18 @@ std::vector<TargetSpec> with_feature_sets(const TargetSpec& spec) {
   return targets;
 }
 
-Result<TargetSpec> TargetSpec::parse(std::string_view text) try {
-  const InsideGuard inside;
-  const std::size_t colon = text.find(':');
-  const std::string_view name = text.substr(0, colon);
-  for (const Family& family : kFamilies) {
-    if (name != family.name) continue;
-    return colon == std::string_view::npos ? family.parse_alone(name)
-                                           : family.parse_variant(text, name, text.substr(colon + 1));
-  }
-  return not_found(fmt::format("target '{}': family '{}' is not known, expected one of: {}; say cpu for the host",
-                               printable(text), printable(name), known_families()));
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("target");
+Result<TargetSpec> TargetSpec::parse(std::string_view text) {
+  return guard_allocations([&]() -> Result<TargetSpec> {
+    const std::size_t colon = text.find(':');
+    const std::string_view name = text.substr(0, colon);
+    for (const Family& family : kFamilies) {
+      if (name != family.name) continue;
+      return colon == std::string_view::npos ? family.parse_alone(name)
+                                             : family.parse_variant(text, name, text.substr(colon + 1));
+    }
+    return not_found(fmt::format("target '{}': family '{}' is not known, expected one of: {}; say cpu for the host",
+                                 printable(text), printable(name), known_families()));
+  });
 }
 
 std::string TargetSpec::to_text() const {

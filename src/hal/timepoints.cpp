@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "base/guard_allocations.h"
-
 namespace millrace {
 namespace {
 
@@ -73,7 +71,7 @@ Status outcome_of(std::span<const Timepoint> wait) {
 Status settle(std::span<const Timepoint> signal, Status status) {
   for (const Timepoint& timepoint : signal) {
     if (timepoint.semaphore == nullptr) continue;
-    if (status.ok()) status = guard_allocations("submit", [&] { return timepoint.semaphore->signal(timepoint.value); });
+    if (status.ok()) status = timepoint.semaphore->signal(timepoint.value);
     if (!status.ok()) timepoint.semaphore->fail(status);
   }
   return status;

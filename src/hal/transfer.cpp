@@ -75,7 +75,7 @@ Status check_owner(std::string_view verb, const Device& device, const Buffer& bu
 }  // namespace
 
 Status upload(Device& device, const Buffer& destination, std::span<const UploadPart> parts) {
-  return guard_allocations("upload", [&]() -> Status {
+  return guard_allocations([&]() -> Status {
     MILLRACE_TRY(check_owner("upload", device, destination));
     for (const auto& [offset_bytes, source] : parts) {
       if (is_outside(offset_bytes, source.size(), destination)) {
@@ -101,7 +101,7 @@ Status upload(Device& device, const Buffer& destination, std::span<const std::by
 }
 
 Status download(Device& device, const Buffer& source, std::size_t offset_bytes, std::span<std::byte> destination) {
-  return guard_allocations("download", [&]() -> Status {
+  return guard_allocations([&]() -> Status {
     MILLRACE_TRY(check_owner("download", device, source));
     if (is_outside(offset_bytes, destination.size(), source)) {
       return out_of_buffer("download", offset_bytes, destination.size(), source);

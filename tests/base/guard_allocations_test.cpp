@@ -39,23 +39,41 @@ TEST_CASE("an error that finds no memory becomes an out-of-memory error") {
   CHECK(status.message() == "out of memory");
 }
 
-TEST_CASE("a guarded call says where memory ran out, with a text that is made only then") {
-  bool is_text_made = false;
-  const auto where = [&] {
-    is_text_made = true;
-    return std::string("test: tensor '%x' of 8 bytes");
-  };
-  CHECK(guard_allocations(where, [] { return Status(); }).ok());
-  CHECK_FALSE(is_text_made);
-  const auto body = []() -> Result<int> { throw std::bad_alloc(); };
-  CHECK(guard_allocations(where, body).status().code() == StatusCode::kResourceExhausted);
-  CHECK(guard_allocations(where, body).status().message() ==
-        "test: tensor '%x' of 8 bytes: out of memory; free memory, or ask for less");
-  const auto too_long = []() -> Status {
+Status run_out() { throw std::bad_alloc(); }
+std::string unused_text() { throw std::logic_error("asked for a text that nothing needs"); }
+
+TEST_CASE("a guarded call returns that memory ran out") {
+  CHECK(guard_allocations([] { return Status(); }).ok());
+  CHECK(guard_allocations([]() -> Result<int> { return 7; }).value() == 7);
+  CHECK(guard_allocations(run_out).code() == StatusCode::kResourceExhausted);
+  CHECK(guard_allocations(run_out).message() == "out of memory");
+  const auto too_long = []() -> Result<int> {
     std::vector<char>().reserve(SIZE_MAX);
-    return {};
+    return 7;
   };
-  CHECK(guard_allocations("test", too_long).message() == "test: out of memory; free memory, or ask for less");
+  CHECK(guard_allocations(too_long).status().message() == "out of memory");
+}
+
+TEST_CASE("a guarded call says what needed the memory, with a text that is made only then") {
+  const auto where = [] { return std::string("test: tensor '%x' of 8 bytes"); };
+  CHECK(guard_allocations(unused_text, [] { return Status(); }).ok());
+  CHECK(guard_allocations(unused_text, [] { return not_found("another failure"); }).message() == "another failure");
+  CHECK(guard_allocations(where, []() -> Result<int> { return run_out(); }).status().message() ==
+        "test: tensor '%x' of 8 bytes: out of memory; free memory, or ask for less");
+  CHECK(guard_allocations("test", run_out).message() == "test: out of memory; free memory, or ask for less");
+}
+
+TEST_CASE("of nested guarded calls, the innermost that says what needed the memory counts") {
+  const auto inner = [] { return guard_allocations(run_out); };
+  const auto middle = [&] { return guard_allocations("middle", inner); };
+  CHECK(guard_allocations(unused_text, middle).message() == "middle: out of memory; free memory, or ask for less");
+}
+
+TEST_CASE("an internal caller can undo the guard of a function") {
+  CHECK_THROWS_AS((void)unguarded(guard_allocations(run_out)), std::bad_alloc);
+  CHECK(unguarded(Status()).ok());
+  CHECK(unguarded(not_found("another failure")).message() == "another failure");
+  CHECK(unguarded(Result<int>(7)).value() == 7);
 }
 
 TEST_CASE("a guarded call that finds no memory for its text either says only 'out of memory'") {
@@ -63,8 +81,7 @@ TEST_CASE("a guarded call that finds no memory for its text either says only 'ou
     Status status;
     {
       const FailingAllocation failing(n, Failing::kAllFromThere);
-      status = guard_allocations([] { return std::string("a place whose name is long enough for the heap"); },
-                                 []() -> Status { throw std::bad_alloc(); });
+      status = guard_allocations([] { return std::string("a place whose name is long enough for the heap"); }, run_out);
     }
     CHECK(status.code() == StatusCode::kResourceExhausted);
     CHECK(status.message() == "out of memory");

@@ -51,7 +51,7 @@ std::string message_of(const Dispatch& failed) {
           "submit: command {} (dispatch 'k'): its kernel threw an exception: it is asked to; catch it there",
           failed.command);
     case Way::kIsOutOfMemory:
-      return "submit: out of memory; free memory, or ask for less";
+      return "out of memory";
     default:
       return "kernel 'k': index out of range; give indices within the axis that they select from";
   }

@@ -4,7 +4,6 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
-#include <new>
 #include <optional>
 #include <set>
 #include <span>
@@ -166,11 +165,7 @@ class GraphBuilder {
   /// An application's own elementwise kernel; see custom_kernel.h.
   template <class Body, class... Tensors>
   Tensor kernel(std::string name, Tensors... inputs) {
-    try {
-      return custom(make_custom_kernel<Body>(std::move(name)), {inputs...});
-    } catch (const std::bad_alloc&) {
-      return fail(Status::out_of_memory());
-    }
+    return custom(make_custom_kernel<Body>, std::move(name), {inputs...});
   }
   Tensor custom(CustomKernel kernel, std::initializer_list<Tensor> operands);
 
@@ -249,11 +244,12 @@ class GraphBuilder {
   Tensor add_input(std::string name, DType dtype, Shape shape);
   Tensor add_constant(TensorType type, SharedBytes bytes);
   Tensor add_variable(std::string name, TensorType type, SharedBytes initial);
-  void add_update(Tensor variable, Tensor value);
+  Tensor add_update(Tensor variable, Tensor value);  // invalid
   Tensor add_fill(DType dtype, Shape shape, double value);
   std::vector<Tensor> add_op(Op op, std::span<const Tensor> operands, Attributes attributes);
   Tensor add_custom(CustomKernel kernel, std::span<const Tensor> operands);
-  void add_output(std::string name, Tensor tensor);
+  Tensor custom(CustomKernel (*make)(std::string), std::string name, std::initializer_list<Tensor> operands);
+  Tensor add_output(std::string name, Tensor tensor);  // invalid
   Result<Graph> take_graph();
   std::vector<Tensor> append(Node node);
   friend class Tensor;

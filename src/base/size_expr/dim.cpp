@@ -112,10 +112,8 @@ bool Dim::allows(std::int64_t value) const {
   return min_ <= value && value <= max_ && value % symbol_multiple(*this) == 0;
 }
 
-Status SizeExpr::collect_symbols(std::map<std::string, Dim>& symbols) const try {
-  return collect(*this, symbols);
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("size");
+Status SizeExpr::collect_symbols(std::map<std::string, Dim>& symbols) const {
+  return guard_allocations([&] { return collect(*this, symbols); });
 }
 
 }  // namespace millrace

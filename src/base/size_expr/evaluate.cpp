@@ -109,10 +109,8 @@ struct Evaluation {
 
 }  // namespace
 
-Result<std::int64_t> SizeExpr::evaluate(const SymbolValues& values) const try {
-  return Evaluation{*this, values}.value();
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("size");
+Result<std::int64_t> SizeExpr::evaluate(const SymbolValues& values) const {
+  return guard_allocations([&] { return Evaluation{*this, values}.value(); });
 }
 
 }  // namespace millrace

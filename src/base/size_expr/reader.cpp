@@ -81,7 +81,7 @@ class SizeExprReader {
       symbol = symbol.multiple_of(multiple);
     }
     const SizeExpr size(symbol);
-    const Status status = size.collect_symbols(symbols_);
+    const Status status = unguarded(size.collect_symbols(symbols_));
     return status.ok() ? Result<SizeExpr>(size) : text_.error(begin, status.message());
   }
 
@@ -220,14 +220,13 @@ Result<SizeExpr> read_size_expr(TextReader& text, std::map<std::string, Dim>& sy
   return SizeExprReader(text, symbols).read_size();
 }
 
-Result<SizeExpr> parse_size_expr(std::string_view text, std::map<std::string, Dim>& symbols) try {
-  const InsideGuard inside;
-  TextReader reader("size", text);
-  MILLRACE_TRY_ASSIGN(SizeExpr size, read_size_expr(reader, symbols));
-  if (!reader.at_end()) return reader.unexpected("expected the end of the size; remove what follows");
-  return size;
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("size");
+Result<SizeExpr> parse_size_expr(std::string_view text, std::map<std::string, Dim>& symbols) {
+  return guard_allocations([&]() -> Result<SizeExpr> {
+    TextReader reader("size", text);
+    MILLRACE_TRY_ASSIGN(SizeExpr size, read_size_expr(reader, symbols));
+    if (!reader.at_end()) return reader.unexpected("expected the end of the size; remove what follows");
+    return size;
+  });
 }
 
 }  // namespace millrace

@@ -50,7 +50,7 @@ Status make_all_code(Graph graph, std::span<const Target> targets, const Context
 }  // namespace
 
 Result<CachedFiles> cache_kernels(Graph graph, const CompileOptions& options) {
-  return guard_allocations("cache_kernels", [&]() -> Result<CachedFiles> {
+  return guard_allocations([&]() -> Result<CachedFiles> {
     if (options.targets.empty()) {
       return invalid_argument(
           "cache_kernels: no target given, expected one or more; say {\"cpu:avx2\", \"cpu:avx512\"}");

@@ -38,7 +38,7 @@ Status require_gpu_kernels(const LoweredGraph& lowered, const TargetSpec& target
 }  // namespace
 
 Result<std::vector<std::byte>> make_code_object(const LoweredGraph& lowered, const Target& target) {
-  return guard_allocations("code object", [&]() -> Result<std::vector<std::byte>> {
+  return guard_allocations([&]() -> Result<std::vector<std::byte>> {
     MILLRACE_TRY(require_gpu_kernels(lowered, target.spec()));
     std::vector<ExecutableImage> images;
     for (const PlannedKernel& kernel : lowered.schedule.kernels) {
@@ -50,7 +50,7 @@ Result<std::vector<std::byte>> make_code_object(const LoweredGraph& lowered, con
 }
 
 Result<std::vector<std::byte>> make_code_object(const ProgramVariant& variant) {
-  return guard_allocations("code object", [&]() -> Result<std::vector<std::byte>> {
+  return guard_allocations([&]() -> Result<std::vector<std::byte>> {
     MILLRACE_TRY(require_gpu_kernels(*variant.lowered, variant.target));
     const SharedBytes& code = variant.images.front().bytes;
     return std::vector<std::byte>(code.begin(), code.end());

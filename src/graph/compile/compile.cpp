@@ -186,7 +186,7 @@ Status compile_into(Program::State& state, Graph graph, const CompileOptions& op
 }  // namespace
 
 Result<Program> compile(Graph graph, const CompileOptions& options) {
-  return guard_allocations("compile", [&]() -> Result<Program> {
+  return guard_allocations([&]() -> Result<Program> {
     auto state = std::make_shared<Program::State>();
     std::chrono::nanoseconds total{};
     {

@@ -56,7 +56,7 @@ Status no_driver(const Context& context, std::string_view spec, const TargetSpec
 Result<std::shared_ptr<Device>> open_device(const Context& context, const DeviceSpec& spec, std::string_view text) {
   const Result<const Driver*> driver = find_driver(context, spec.driver, text);
   if (driver.status().code() == StatusCode::kNotFound) {
-    const Result<TargetSpec> target = TargetSpec::parse(text);
+    const Result<TargetSpec> target = unguarded(TargetSpec::parse(text));
     if (target.ok() && context.target(text).ok()) return no_driver(context, text, *target);
     const bool is_family = target.status().code() != StatusCode::kNotFound;
     if (!target.ok() && is_family) return with_device(text, target.status());
@@ -83,14 +83,14 @@ void write_trace(std::string_view line) {
 Result<Target> Context::target(std::string_view spec) const {
   return guard_allocations([&] { return fmt::format("device '{}'", printable(spec)); },
                            [&]() -> Result<Target> {
-                             Result<TargetSpec> parsed = TargetSpec::parse(spec);
+                             Result<TargetSpec> parsed = unguarded(TargetSpec::parse(spec));
                              if (!parsed.ok()) {
                                const bool is_family = parsed.status().code() != StatusCode::kNotFound;
                                if (!is_family)
                                  MILLRACE_TRY(find_driver(*this, spec.substr(0, spec.find(':')), spec).status());
                                return with_device(spec, parsed.status());
                              }
-                             Result<Target> target = Target::create(*parsed, generators);
+                             Result<Target> target = unguarded(Target::create(*parsed, generators));
                              if (!target.ok()) {
                                return Status(target.status().code(),
                                              fmt::format("device '{}': {}; {}", printable(spec),

@@ -86,7 +86,7 @@ Status schedule_sequences(std::span<LoweredGraph* const> all, ScheduleOrder orde
       MILLRACE_TRY(arrange_steps(lowered->schedule, chosen));
       return verify(lowered->schedule, ScheduleBodies::kAreVerified);
     };
-    const Status status = schedule_by(order);
+    const Status status = unguarded(schedule_by(order));
     // With symbolic sizes, a schedule may fail to prove that steps keep apart. The graph's order, with all barriers,
     // needs no such proof.
     if (!status.ok() && order != ScheduleOrder::kStrict) {
@@ -176,7 +176,7 @@ Result<std::vector<LoweredGraph>> lower_alone(Graph graph, const Lowering& how, 
 
 Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Target> targets, const LowerOptions& options,
                                               const PassOptions& passes, ScheduleOrder order) {
-  return guard_allocations("lower", [&]() -> Result<std::vector<LoweredGraph>> {
+  return guard_allocations([&]() -> Result<std::vector<LoweredGraph>> {
     if (targets.empty()) return invalid_argument("lower: no target given, expected one or more");
     const Lowering how{targets, options, order};
     PreparedConstants prepared;
@@ -193,7 +193,7 @@ Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Targe
 
 Result<LoweredGraph> lower_graph(Graph graph, const Target& target, const LowerOptions& options,
                                  const PassOptions& passes, ScheduleOrder order) {
-  return guard_allocations("lower", [&]() -> Result<LoweredGraph> {
+  return guard_allocations([&]() -> Result<LoweredGraph> {
     MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> all,
                         lower_graph(std::move(graph), std::span(&target, 1), options, passes, order));
     return std::move(all.front());

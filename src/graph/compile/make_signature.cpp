@@ -58,7 +58,7 @@ Result<Signature::State> make_signature(const Graph& graph) {
 }
 
 Result<Signature> Signature::of(const Graph& graph) {
-  return guard_allocations("signature", [&]() -> Result<Signature> {
+  return guard_allocations([&]() -> Result<Signature> {
     MILLRACE_TRY_ASSIGN(State state, make_signature(graph));
     return Signature(std::make_shared<const State>(std::move(state)));
   });

@@ -112,77 +112,73 @@ Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optio
   return attention(query, key, value, AttentionOptions{.mask = mask, .scale = scale});
 }
 
-Tensor attention(Tensor query, Tensor key, Tensor value, AttentionOptions options) try {
-  std::vector<Tensor> operands = {query, key, value};
-  if (options.mask.builder() != nullptr) operands.push_back(options.mask);
-  const CompositeGuard guard("attention", operands);
-  if (!guard.is_open() || !guard.passes(check_attention(guard.types(), options.scale.has_value()))) return {};
-  GraphBuilder& graph = *query.builder();
-  const Shape shape = query.shape();
-  const std::size_t rank = shape.rank();
-  const SizeExpr depth = shape.dims().back();
-  const DType dtype = query.dtype();
-  query = widen(query, dtype);
-  key = widen(key, dtype);
-  value = widen(value, dtype);
-  for (Tensor* each : {&key, &value}) {
-    if (rank >= 3 && each->shape()[rank - 3] != shape[rank - 3]) *each = serve_groups(*each, shape[rank - 3]);
-  }
-  DotAttrs attributes;
-  for (std::size_t d = 0; d < rank - 2; ++d) attributes.x_batch.push_back(static_cast<std::int64_t>(d));
-  attributes.y_batch = attributes.x_batch;
-  attributes.x_contract = attributes.y_contract = {static_cast<std::int64_t>(rank) - 1};
-  Tensor scores = dot(query, key, std::move(attributes)) *
-                  (options.scale ? *options.scale : 1 / std::sqrt(static_cast<double>(depth.constant())));
-  if (options.mask.is_valid()) scores = masked(scores, widen(options.mask, dtype));
-  if (options.is_causal) scores = masked(scores, causal_mask(graph, shape[rank - 2], key.shape()[rank - 2]));
-  Tensor weights = softmax(scores);
-  return narrow(matmul(weights, value), dtype);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({query, key, value, options.mask}), "attention");
+Tensor attention(Tensor query, Tensor key, Tensor value, AttentionOptions options) {
+  const Tensor all[] = {query, key, value, options.mask};
+  const std::span operands(all, options.mask.builder() != nullptr ? 4 : 3);
+  return build_composite(operands, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(check_attention(composite.types(), options.scale.has_value()))) return {};
+    GraphBuilder& graph = *query.builder();
+    const Shape shape = query.shape();
+    const std::size_t rank = shape.rank();
+    const SizeExpr depth = shape.dims().back();
+    const DType dtype = query.dtype();
+    query = widen(query, dtype);
+    key = widen(key, dtype);
+    value = widen(value, dtype);
+    for (Tensor* each : {&key, &value}) {
+      if (rank >= 3 && each->shape()[rank - 3] != shape[rank - 3]) *each = serve_groups(*each, shape[rank - 3]);
+    }
+    DotAttrs attributes;
+    for (std::size_t d = 0; d < rank - 2; ++d) attributes.x_batch.push_back(static_cast<std::int64_t>(d));
+    attributes.y_batch = attributes.x_batch;
+    attributes.x_contract = attributes.y_contract = {static_cast<std::int64_t>(rank) - 1};
+    Tensor scores = dot(query, key, std::move(attributes)) *
+                    (options.scale ? *options.scale : 1 / std::sqrt(static_cast<double>(depth.constant())));
+    if (options.mask.is_valid()) scores = masked(scores, widen(options.mask, dtype));
+    if (options.is_causal) scores = masked(scores, causal_mask(graph, shape[rank - 2], key.shape()[rank - 2]));
+    Tensor weights = softmax(scores);
+    return narrow(matmul(weights, value), dtype);
+  });
 }
 
-Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved) try {
-  const CompositeGuard guard("rotary_embedding", {x, cosine, sine});
-  if (!guard.is_open()) return {};
-  const Shape shape = x.shape();
-  const std::size_t rank = shape.rank();
-  if (rank < 1 || shape[rank - 1].known_multiple() % 2 != 0) {
-    return refuse(*x.builder(), "rotary_embedding",
-                  fmt::format("operand is {}, expected a last dim that is even; pad it", x.type().to_text()));
-  }
-  if (!guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
-  std::vector<SizeExpr> pairs(shape.dims().begin(), shape.dims().end());
-  pairs.back() = floor_div(shape[rank - 1], 2);
-  for (const Tensor& angle : {cosine, sine}) {
-    const Shape shapes[] = {Shape(pairs), angle.shape()};
-    const bool has_dtype = angle.dtype() == x.dtype() || angle.dtype() == wide_dtype(x.dtype());
-    if (has_dtype && joint_shape(shapes) == Shape(pairs)) continue;
-    return refuse(
-        *x.builder(), "rotary_embedding",
-        fmt::format("operand is {} and an angle's cosine or sine {}, expected {} or a shape that broadcasts to it; "
-                    "reshape or cast it",
-                    x.type().to_text(), angle.type().to_text(), TensorType{x.dtype(), Shape(pairs)}.to_text()));
-  }
-  const DType dtype = x.dtype();
-  // Halves are [..., 2, d / 2], adjacent pairs [..., d / 2, 2].
-  const std::int64_t pair_axis = interleaved ? -1 : -2;
-  std::vector<SizeExpr> dims(shape.dims().begin(), shape.dims().end() - 1);
-  dims.push_back(floor_div(shape[rank - 1], 2));
-  dims.insert(interleaved ? dims.end() : dims.end() - 1, 2);
-  // a * cosine - b * sine, then b * cosine + a * sine: each number is read with the other of its pair, in one pass.
-  GraphBuilder& graph = *x.builder();
-  x = reshape(x, Shape(std::move(dims)));
-  const Tensor other = gather(x, graph.constant({2}, std::array<std::int64_t, 2>{1, 0}), pair_axis);
-  cosine = unsqueeze(widen(cosine, dtype), {pair_axis});
-  sine = unsqueeze(widen(sine, dtype), {pair_axis});
-  Tensor sign = cast(graph.constant({2}, std::array<float, 2>{-1, 1}), sine.dtype());
-  if (!interleaved) sign = unsqueeze(sign, {-1});
-  Tensor rotated = widen(x, dtype) * cosine;
-  rotated += widen(other, dtype) * (sine * sign);
-  return narrow(reshape(rotated, shape), dtype);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, cosine, sine}), "rotary_embedding");
+Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved) {
+  return build_composite({x, cosine, sine}, [&](Composite& composite) -> Tensor {
+    const Shape shape = x.shape();
+    const std::size_t rank = shape.rank();
+    if (rank < 1 || shape[rank - 1].known_multiple() % 2 != 0) {
+      return composite.refuse(
+          fmt::format("operand is {}, expected a last dim that is even; pad it", x.type().to_text()));
+    }
+    if (!composite.passes(ops::expect_dtype(composite.types(), 0, ops::kFloats))) return {};
+    std::vector<SizeExpr> pairs(shape.dims().begin(), shape.dims().end());
+    pairs.back() = floor_div(shape[rank - 1], 2);
+    for (const Tensor& angle : {cosine, sine}) {
+      const Shape shapes[] = {Shape(pairs), angle.shape()};
+      const bool has_dtype = angle.dtype() == x.dtype() || angle.dtype() == wide_dtype(x.dtype());
+      if (has_dtype && joint_shape(shapes) == Shape(pairs)) continue;
+      return composite.refuse(
+          fmt::format("operand is {} and an angle's cosine or sine {}, expected {} or a shape that broadcasts to it; "
+                      "reshape or cast it",
+                      x.type().to_text(), angle.type().to_text(), TensorType{x.dtype(), Shape(pairs)}.to_text()));
+    }
+    const DType dtype = x.dtype();
+    // Halves are [..., 2, d / 2], adjacent pairs [..., d / 2, 2].
+    const std::int64_t pair_axis = interleaved ? -1 : -2;
+    std::vector<SizeExpr> dims(shape.dims().begin(), shape.dims().end() - 1);
+    dims.push_back(floor_div(shape[rank - 1], 2));
+    dims.insert(interleaved ? dims.end() : dims.end() - 1, 2);
+    // a * cosine - b * sine, then b * cosine + a * sine: each number is read with the other of its pair, in one pass.
+    GraphBuilder& graph = *x.builder();
+    x = reshape(x, Shape(std::move(dims)));
+    const Tensor other = gather(x, graph.constant({2}, std::array<std::int64_t, 2>{1, 0}), pair_axis);
+    cosine = unsqueeze(widen(cosine, dtype), {pair_axis});
+    sine = unsqueeze(widen(sine, dtype), {pair_axis});
+    Tensor sign = cast(graph.constant({2}, std::array<float, 2>{-1, 1}), sine.dtype());
+    if (!interleaved) sign = unsqueeze(sign, {-1});
+    Tensor rotated = widen(x, dtype) * cosine;
+    rotated += widen(other, dtype) * (sine * sign);
+    return narrow(reshape(rotated, shape), dtype);
+  });
 }
 
 }  // namespace millrace

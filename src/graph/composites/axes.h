@@ -4,19 +4,17 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include "millrace/graph/builder.h"
+#include "graph/composites/composite.h"
 
 namespace millrace {
 
-/// The dim that a composite's axis names, which may count from the end. If there is no such dim, reports the mistake to
-/// the builder.
-std::optional<std::size_t> find_axis(std::string_view composite, Tensor x, std::int64_t axis);
+/// The dim that a composite's axis names, which may count from the end. If there is no such dim, reports the mistake.
+std::optional<std::size_t> find_axis(const Composite&, Tensor x, std::int64_t axis);
 
-/// Marks the dims that the axes name; each may be named once. Otherwise, reports the mistake to the builder of x.
-std::optional<std::vector<bool>> find_axes(std::string_view composite, Tensor x, std::span<const std::int64_t> axes,
+/// Marks the dims that the axes name; each may be named once. Otherwise, reports the mistake.
+std::optional<std::vector<bool>> find_axes(const Composite&, Tensor x, std::span<const std::int64_t> axes,
                                            std::size_t rank);
 
 }  // namespace millrace

@@ -45,17 +45,14 @@ struct PaddedDim {
   }
 };
 
-Tensor pad_border(const char* name, Tensor x, const std::vector<SizeExpr>& low, const std::vector<SizeExpr>& high,
-                  IndexMap map_index) try {
-  CompositeGuard guard(name, {x});
-  if (!guard.is_open()) return {};
+Tensor pad_border(Composite& composite, Tensor x, const std::vector<SizeExpr>& low, const std::vector<SizeExpr>& high,
+                  IndexMap map_index) {
   GraphBuilder& graph = *x.builder();
   const TensorType type = x.type();
   const std::size_t rank = type.shape.rank();
   if (low.size() != rank || high.size() != rank) {
-    return refuse(graph, name,
-                  fmt::format("{} low and {} high counts for {}, expected one per dim; correct them", low.size(),
-                              high.size(), type.to_text()));
+    return composite.refuse(fmt::format("{} low and {} high counts for {}, expected one per dim; correct them",
+                                        low.size(), high.size(), type.to_text()));
   }
   TensorType result = type;
   for (std::size_t d = 0; d < rank && x.is_valid(); ++d) {
@@ -63,8 +60,8 @@ Tensor pad_border(const char* name, Tensor x, const std::vector<SizeExpr>& low, 
     const PaddedDim padded{type, d, low[d], high[d]};
     const SizeExpr extent = type.shape[d];
     result.shape[d] = low[d] + extent + high[d];
-    if (!guard.passes(padded.check(map_index)) || !guard.passes(expect_within_limits(result))) return {};
-    guard.explain_wrong_index(padded.too_short(map_index));
+    if (!composite.passes(padded.check(map_index)) || !composite.passes(expect_within_limits(result))) return {};
+    composite.explain_wrong_index(padded.too_short(map_index));
     Tensor position = iota(graph, DType::kI64, {result.shape[d]}, 0);
     position -= size_of(graph, low[d]);
     Tensor index = map_index(position, size_of(graph, extent) - 1);
@@ -73,17 +70,15 @@ Tensor pad_border(const char* name, Tensor x, const std::vector<SizeExpr>& low, 
     x = gather(x, index, static_cast<std::int64_t>(d));
   }
   return x;
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x}), name);
 }
 
 }  // namespace
 
 Tensor pad_reflect(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high) {
-  return pad_border("pad_reflect", x, low, high, mirror_index);
+  return build_composite({x}, [&](Composite& c) { return pad_border(c, x, low, high, mirror_index); });
 }
 Tensor pad_edge(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high) {
-  return pad_border("pad_edge", x, low, high, clamp_index);
+  return build_composite({x}, [&](Composite& c) { return pad_border(c, x, low, high, clamp_index); });
 }
 
 }  // namespace millrace

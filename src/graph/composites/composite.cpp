@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "base/guard_allocations.h"
 #include "graph/infer.h"
 
 namespace millrace {
@@ -16,30 +15,21 @@ GraphBuilder* builder_of(std::span<const Tensor> tensors) {
   return it == tensors.end() ? nullptr : it->builder();
 }
 
-Tensor fail_without_memory(GraphBuilder* builder, std::string_view function) {
-  if (builder == nullptr) return {};
-  return builder->fail(out_of_memory_at([&] { return builder->next_text(function); }));
-}
-
 Tensor refuse(GraphBuilder& graph, std::string_view function, std::string_view what) {
   return graph.fail(invalid_argument(fmt::format("{}: {}", graph.next_text(function), what)));
 }
 
-CompositeGuard::CompositeGuard(std::string_view name, std::span<const Tensor> operands)
-    : name_(name), graph_(builder_of(operands)) {
-  if (graph_ == nullptr) return;
-  function_.emplace(*graph_, name);
-  if (!graph_->status().ok() || !graph_->accept(operands, graph_->next_text(name))) return;
+Composite::Composite(GraphBuilder& graph, std::string_view name, std::span<const Tensor> operands)
+    : graph_(graph), name_(name), function_(graph, name) {
+  if (!graph.status().ok() || !graph.accept(operands, graph.next_text(name))) return;
   for (const Tensor& operand : operands) types_.push_back(operand.type());
   is_open_ = true;
 }
 
-bool CompositeGuard::passes(const Status& check) const {
-  if (!check.ok()) refuse(*graph_, name_, check.message());
+bool Composite::passes(const Status& check) const {
+  if (!check.ok()) refuse(check.message());
   return check.ok();
 }
-
-void CompositeGuard::explain_wrong_index(std::string_view what) { function_->explain_wrong_index(what); }
 
 namespace {
 

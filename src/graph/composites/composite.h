@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <new>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "graph/build_or_fail.h"
 #include "millrace/graph/composites.h"
 
 namespace millrace {
@@ -21,37 +23,57 @@ inline GraphBuilder* builder_of(std::initializer_list<Tensor> tensors) {
   return builder_of(std::span(tensors.begin(), tensors.size()));
 }
 
-/// Reports to the builder, if there is one, that a function ran out of memory: "einsum: out of memory; ...".
-Tensor fail_without_memory(GraphBuilder* builder, std::string_view function);
-
 /// Rejects the arguments of an op or of the open composite: "einsum: found, expected; what to do".
 Tensor refuse(GraphBuilder& graph, std::string_view function, std::string_view what);
 
-/// The first line of a composite. While it lives, mistakes are reported under this composite's name, or under that of
-/// the composite around it. A message then never names an op that the caller did not write. A composite checks its
+/// A composite that is being built. While it lives, mistakes are reported under its name, or under that of the
+/// composite around it. A message then never names an op that the caller did not write. A composite checks its
 /// arguments first, so that no inner op complains about tensors that the caller does not know.
-class CompositeGuard {
+class Composite {
  public:
-  CompositeGuard(std::string_view name, std::span<const Tensor> operands);
-  CompositeGuard(std::string_view name, std::initializer_list<Tensor> operands)
-      : CompositeGuard(name, std::span(operands.begin(), operands.size())) {}
+  Composite(GraphBuilder& graph, std::string_view name, std::span<const Tensor> operands);
 
-  /// Whether to build: no mistake so far, and all operands are tensors of one graph.
+  /// Whether to build: no mistake so far, and all operands are tensors of this graph.
   bool is_open() const { return is_open_; }
+  std::string_view name() const { return name_; }
+  GraphBuilder& graph() const { return graph_; }
   /// The types of the operands.
   std::span<const TensorType> types() const { return types_; }
   /// Whether a check of the arguments passed. If not, its message is the composite's mistake.
   bool passes(const Status& check) const;
+  /// Rejects the arguments.
+  Tensor refuse(std::string_view what) const { return millrace::refuse(graph_, name_, what); }
   /// What a run reports when an index that the composite computes is out of range.
-  void explain_wrong_index(std::string_view what);
+  void explain_wrong_index(std::string_view what) { function_.explain_wrong_index(what); }
 
  private:
+  GraphBuilder& graph_;
   std::string_view name_;
-  std::optional<GraphBuilder::OpenFunction> function_;
-  GraphBuilder* graph_ = nullptr;
+  GraphBuilder::OpenFunction function_;
   std::vector<TensorType> types_;
   bool is_open_ = false;
 };
+
+/// The body of each composite: returns what `body` builds, which gets the Composite of the caller's name. The result is
+/// empty if there was a mistake before, if an operand is none of the graph's tensors, or if memory runs out.
+template <class Body>
+std::invoke_result_t<Body, Composite&> build_composite(
+    std::span<const Tensor> operands, Body&& body,
+    std::string_view name = plain_name(std::source_location::current())) {
+  using Built = std::invoke_result_t<Body, Composite&>;
+  GraphBuilder* graph = builder_of(operands);
+  const auto build = [&] {
+    Composite composite(*graph, name, operands);
+    return composite.is_open() ? body(composite) : Built();
+  };
+  return build_or_fail(graph, build, 0, name);
+}
+template <class Body>
+std::invoke_result_t<Body, Composite&> build_composite(
+    std::initializer_list<Tensor> operands, Body&& body,
+    std::string_view name = plain_name(std::source_location::current())) {
+  return build_composite(std::span(operands.begin(), operands.size()), body, name);
+}
 
 /// A tensor of the type of `x` with every element equal to the number: the other operand of the function.
 Tensor like(std::string_view function, Tensor x, const Literal&);

@@ -37,51 +37,45 @@ Status check_conv1d(std::span<const TensorType> types, const Conv1dAttributes& a
 }
 
 /// y[n, o, ...] + bias[o].
-Tensor add_bias(const char* name, Tensor y, Tensor bias) {
+Tensor add_bias(const Composite& composite, Tensor y, Tensor bias) {
   if (!y.is_valid()) return {};
   const TensorType expected{y.dtype(), {y.shape()[1]}};
   if (bias.type() != expected) {
-    return refuse(*y.builder(), name,
-                  fmt::format("bias is {}, expected {}, one element per filter; reshape or cast it",
-                              bias.type().to_text(), expected.to_text()));
+    return composite.refuse(fmt::format("bias is {}, expected {}, one element per filter; reshape or cast it",
+                                        bias.type().to_text(), expected.to_text()));
   }
   return y + broadcast(bias, y.shape(), {1});
 }
 
 }  // namespace
 
-Tensor conv2d(Tensor x, Tensor weights, Tensor bias, Conv2dAttrs attributes) try {
-  const CompositeGuard guard("conv2d", {x, weights, bias});
-  if (!guard.is_open()) return {};
-  return add_bias("conv2d", conv2d(x, weights, std::move(attributes)), bias);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, weights, bias}), "conv2d");
+Tensor conv2d(Tensor x, Tensor weights, Tensor bias, Conv2dAttrs attributes) {
+  return build_composite({x, weights, bias}, [&](Composite& composite) -> Tensor {
+    return add_bias(composite, conv2d(x, weights, std::move(attributes)), bias);
+  });
 }
 
-Tensor conv1d(Tensor x, Tensor weights, Conv1dAttributes attributes) try {
-  const CompositeGuard guard("conv1d", {x, weights});
-  if (!guard.is_open() || !guard.passes(check_conv1d(guard.types(), attributes))) return {};
-  const Shape from = x.shape();
-  const Shape window = weights.shape();
-  Tensor image = reshape(x, {from[0], from[1], 1, from[2]});
-  Tensor filters = reshape(weights, {window[0], window[1], 1, window[2]});
-  Tensor y = conv2d(image, filters,
-                    {.strides = {1, attributes.stride},
-                     .padding = {0, attributes.padding_low, 0, attributes.padding_high},
-                     .dilations = {1, attributes.dilation},
-                     .groups = attributes.groups});
-  if (!y.is_valid()) return {};
-  return reshape(y, {y.shape()[0], y.shape()[1], y.shape()[3]});
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, weights}), "conv1d");
+Tensor conv1d(Tensor x, Tensor weights, Conv1dAttributes attributes) {
+  return build_composite({x, weights}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(check_conv1d(composite.types(), attributes))) return {};
+    const Shape from = x.shape();
+    const Shape window = weights.shape();
+    Tensor image = reshape(x, {from[0], from[1], 1, from[2]});
+    Tensor filters = reshape(weights, {window[0], window[1], 1, window[2]});
+    Tensor y = conv2d(image, filters,
+                      {.strides = {1, attributes.stride},
+                       .padding = {0, attributes.padding_low, 0, attributes.padding_high},
+                       .dilations = {1, attributes.dilation},
+                       .groups = attributes.groups});
+    if (!y.is_valid()) return {};
+    return reshape(y, {y.shape()[0], y.shape()[1], y.shape()[3]});
+  });
 }
 
-Tensor conv1d(Tensor x, Tensor weights, Tensor bias, Conv1dAttributes attributes) try {
-  const CompositeGuard guard("conv1d", {x, weights, bias});
-  if (!guard.is_open()) return {};
-  return add_bias("conv1d", conv1d(x, weights, attributes), bias);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, weights, bias}), "conv1d");
+Tensor conv1d(Tensor x, Tensor weights, Tensor bias, Conv1dAttributes attributes) {
+  return build_composite({x, weights, bias}, [&](Composite& composite) -> Tensor {
+    return add_bias(composite, conv1d(x, weights, attributes), bias);
+  });
 }
 
 }  // namespace millrace

@@ -141,33 +141,31 @@ Status check_dtypes(std::span<const TensorType> types) {
 
 }  // namespace
 
-Tensor einsum(std::string_view text, std::span<const Tensor> operands) try {
-  const CompositeGuard guard("einsum", operands);
-  if (!guard.is_open()) return {};
-  const Result<EinsumEquation> equation = read_einsum(text, guard.types());
-  if (!guard.passes(equation.status()) || !guard.passes(check_dtypes(guard.types()))) return {};
-  std::vector<LabelledTensor> terms;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    terms.push_back(take_diagonals(drop_ones({operands[i], equation->operands[i]})));
-  }
-  LabelledTensor product = terms[0];
-  for (std::size_t i = 1; i < terms.size(); ++i) {
-    EinsumLabels later = equation->result;
-    for (std::size_t j = i + 1; j < terms.size(); ++j) {
-      later.insert(later.end(), terms[j].labels.begin(), terms[j].labels.end());
+Tensor einsum(std::string_view text, std::span<const Tensor> operands) {
+  return build_composite(operands, [&](Composite& composite) -> Tensor {
+    const Result<EinsumEquation> equation = read_einsum(text, composite.types());
+    if (!composite.passes(equation.status()) || !composite.passes(check_dtypes(composite.types()))) return {};
+    std::vector<LabelledTensor> terms;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      terms.push_back(take_diagonals(drop_ones({operands[i], equation->operands[i]})));
     }
-    const auto with_later = [&](const EinsumLabels& labels) {
-      EinsumLabels needed = later;
-      needed.insert(needed.end(), labels.begin(), labels.end());
-      return needed;
-    };
-    const LabelledTensor x = sum_out(product, with_later(terms[i].labels));
-    const LabelledTensor y = sum_out(terms[i], with_later(product.labels));
-    product = multiply(x, y, later);
-  }
-  return put_in_order(sum_out(product, equation->result), equation->result);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of(operands), "einsum");
+    LabelledTensor product = terms[0];
+    for (std::size_t i = 1; i < terms.size(); ++i) {
+      EinsumLabels later = equation->result;
+      for (std::size_t j = i + 1; j < terms.size(); ++j) {
+        later.insert(later.end(), terms[j].labels.begin(), terms[j].labels.end());
+      }
+      const auto with_later = [&](const EinsumLabels& labels) {
+        EinsumLabels needed = later;
+        needed.insert(needed.end(), labels.begin(), labels.end());
+        return needed;
+      };
+      const LabelledTensor x = sum_out(product, with_later(terms[i].labels));
+      const LabelledTensor y = sum_out(terms[i], with_later(product.labels));
+      product = multiply(x, y, later);
+    }
+    return put_in_order(sum_out(product, equation->result), equation->result);
+  });
 }
 
 }  // namespace millrace

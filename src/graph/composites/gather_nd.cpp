@@ -43,17 +43,16 @@ struct FlatAccess {
 
 /// An index outside its own axis stays outside the combined axis, so that gather or scatter reports it. Returns invalid
 /// tensors after a mistake.
-FlatAccess flatten(std::string_view composite, Tensor x, Tensor indices) {
-  GraphBuilder& graph = *x.builder();
+FlatAccess flatten(const Composite& composite, Tensor x, Tensor indices) {
   const Shape shape = x.shape();
   const std::size_t index_rank = indices.shape().rank();
   const SizeExpr parts = index_rank == 0 ? SizeExpr(0) : indices.shape()[index_rank - 1];
   const auto rank = static_cast<std::int64_t>(shape.rank());
   if (!parts.is_constant() || parts.constant() < 1 || parts.constant() > rank || !is_integer(indices.dtype())) {
-    refuse(graph, composite,
-           fmt::format("indices are {}, expected integers with 1 to {} parts in the last dim, for operand 0, {}; "
-                       "reshape or cast them",
-                       indices.type().to_text(), rank, x.type().to_text()));
+    composite.refuse(
+        fmt::format("indices are {}, expected integers with 1 to {} parts in the last dim, for operand 0, {}; "
+                    "reshape or cast them",
+                    indices.type().to_text(), rank, x.type().to_text()));
     return {};
   }
   FlatIndex flat;
@@ -64,7 +63,7 @@ FlatAccess flatten(std::string_view composite, Tensor x, Tensor indices) {
     if (!flat.index.is_valid()) return {};
     count = count * extent;
   }
-  Tensor outside = broadcast_to(size_of(graph, count), flat.index.shape());
+  Tensor outside = broadcast_to(size_of(composite.graph(), count), flat.index.shape());
   std::vector<SizeExpr> dims = {count};
   dims.insert(dims.end(), shape.dims().begin() + parts.constant(), shape.dims().end());
   Tensor index = select(flat.inside, flat.index, outside);
@@ -78,34 +77,30 @@ std::string outside_text(Tensor x, Tensor indices) {
 
 }  // namespace
 
-Tensor gather_nd(Tensor x, Tensor indices) try {
-  CompositeGuard guard("gather_nd", {x, indices});
-  if (!guard.is_open()) return {};
-  guard.explain_wrong_index(outside_text(x, indices));
-  const FlatAccess flat = flatten("gather_nd", x, indices);
-  return flat.x.is_valid() ? gather(flat.x, flat.index, 0) : Tensor();
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, indices}), "gather_nd");
+Tensor gather_nd(Tensor x, Tensor indices) {
+  return build_composite({x, indices}, [&](Composite& composite) -> Tensor {
+    composite.explain_wrong_index(outside_text(x, indices));
+    const FlatAccess flat = flatten(composite, x, indices);
+    return flat.x.is_valid() ? gather(flat.x, flat.index, 0) : Tensor();
+  });
 }
 
-Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates) try {
-  CompositeGuard guard("scatter_nd", {x, indices, updates});
-  if (!guard.is_open()) return {};
-  guard.explain_wrong_index(outside_text(x, indices));
-  const FlatAccess flat = flatten("scatter_nd", x, indices);
-  if (!flat.x.is_valid() || !flat.index.is_valid()) return {};
-  std::vector<SizeExpr> expected = flat.index.shape().dims();
-  const Shape shape = x.shape();
-  expected.insert(expected.end(), shape.dims().begin() + static_cast<std::ptrdiff_t>(flat.num_axes),
-                  shape.dims().end());
-  if (updates.type() != TensorType{x.dtype(), Shape(expected)}) {
-    return refuse(*x.builder(), "scatter_nd",
-                  fmt::format("updates are {}, expected {} like the result of gather_nd; reshape or cast them",
-                              updates.type().to_text(), TensorType{x.dtype(), Shape(expected)}.to_text()));
-  }
-  return reshape(scatter(flat.x, flat.index, updates, 0), shape);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, indices, updates}), "scatter_nd");
+Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates) {
+  return build_composite({x, indices, updates}, [&](Composite& composite) -> Tensor {
+    composite.explain_wrong_index(outside_text(x, indices));
+    const FlatAccess flat = flatten(composite, x, indices);
+    if (!flat.x.is_valid() || !flat.index.is_valid()) return {};
+    std::vector<SizeExpr> expected = flat.index.shape().dims();
+    const Shape shape = x.shape();
+    expected.insert(expected.end(), shape.dims().begin() + static_cast<std::ptrdiff_t>(flat.num_axes),
+                    shape.dims().end());
+    if (updates.type() != TensorType{x.dtype(), Shape(expected)}) {
+      return composite.refuse(
+          fmt::format("updates are {}, expected {} like the result of gather_nd; reshape or cast them",
+                      updates.type().to_text(), TensorType{x.dtype(), Shape(expected)}.to_text()));
+    }
+    return reshape(scatter(flat.x, flat.index, updates, 0), shape);
+  });
 }
 
 }  // namespace millrace

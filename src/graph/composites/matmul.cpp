@@ -22,55 +22,52 @@ Tensor spread_batch(Tensor x, const Shape& batch) {
 
 }  // namespace
 
-Tensor matmul(Tensor x, Tensor y) try {
-  const CompositeGuard guard("matmul", {x, y});
-  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kArithmetic))) return {};
-  if (x.dtype() != y.dtype()) {
-    return refuse(*x.builder(), "matmul",
-                  fmt::format("operand 1 is {}, expected {} like operand 0; insert a cast", y.type().to_text(),
-                              to_text(x.dtype())));
-  }
-  GraphBuilder* builder = x.builder();
-  const auto x_rank = static_cast<std::int64_t>(x.shape().rank()), y_rank = static_cast<std::int64_t>(y.shape().rank());
-  if (x_rank == 0 || y_rank == 0) {
-    return refuse(*builder, "matmul",
-                  fmt::format("operands are {} and {}, expected at least a vector on each side; multiply a scalar by *",
-                              x.type().to_text(), y.type().to_text()));
-  }
-  DotAttrs attributes;
-  attributes.x_contract = {x_rank - 1};
-  attributes.y_contract = {std::max<std::int64_t>(y_rank - 2, 0)};
-  // Without batch dims on the right, or rows on the left, a single product of matrices suffices.
-  if (y_rank <= 2 || x_rank == 1) return builder->op1(Op::dot, {x, y}, std::move(attributes));
-  const Shape batches[] = {batch_of(x.shape()), batch_of(y.shape())};
-  const std::optional<Shape> batch = joint_shape(batches);
-  if (!batch) {
-    return refuse(
-        *builder, "matmul",
-        fmt::format("operands are {} and {}, expected batch dims that are equal or 1, from the third last on; "
-                    "reshape or broadcast one",
-                    x.type().to_text(), y.type().to_text()));
-  }
-  const SizeExpr columns = x.shape().dims().back(), rows = y.shape()[static_cast<std::size_t>(y_rank - 2)];
-  if (columns != rows) {
-    return refuse(
-        *builder, "matmul",
-        fmt::format("operand 1 is {}, expected extent {} in dim {} like dim {} of operand 0, {}; transpose or "
-                    "reshape one of them",
-                    y.type().to_text(), columns.to_text(), y_rank - 2, x_rank - 1, x.type().to_text()));
-  }
-  x = spread_batch(x, *batch);
-  y = spread_batch(y, *batch);
-  if (!x.is_valid() || !y.is_valid()) return {};
-  const auto rank = static_cast<std::int64_t>(batch->rank());
-  attributes.x_batch.resize(batch->rank());
-  std::iota(attributes.x_batch.begin(), attributes.x_batch.end(), 0);
-  attributes.y_batch = attributes.x_batch;
-  attributes.x_contract = {rank + 1};
-  attributes.y_contract = {rank};
-  return builder->op1(Op::dot, {x, y}, std::move(attributes));
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, y}), "matmul");
+Tensor matmul(Tensor x, Tensor y) {
+  return build_composite({x, y}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(ops::expect_dtype(composite.types(), 0, ops::kArithmetic))) return {};
+    if (x.dtype() != y.dtype()) {
+      return composite.refuse(fmt::format("operand 1 is {}, expected {} like operand 0; insert a cast",
+                                          y.type().to_text(), to_text(x.dtype())));
+    }
+    GraphBuilder* builder = x.builder();
+    const auto x_rank = static_cast<std::int64_t>(x.shape().rank()),
+               y_rank = static_cast<std::int64_t>(y.shape().rank());
+    if (x_rank == 0 || y_rank == 0) {
+      return composite.refuse(
+          fmt::format("operands are {} and {}, expected at least a vector on each side; multiply a scalar by *",
+                      x.type().to_text(), y.type().to_text()));
+    }
+    DotAttrs attributes;
+    attributes.x_contract = {x_rank - 1};
+    attributes.y_contract = {std::max<std::int64_t>(y_rank - 2, 0)};
+    // Without batch dims on the right, or rows on the left, a single product of matrices suffices.
+    if (y_rank <= 2 || x_rank == 1) return builder->op1(Op::dot, {x, y}, std::move(attributes));
+    const Shape batches[] = {batch_of(x.shape()), batch_of(y.shape())};
+    const std::optional<Shape> batch = joint_shape(batches);
+    if (!batch) {
+      return composite.refuse(
+          fmt::format("operands are {} and {}, expected batch dims that are equal or 1, from the third last on; "
+                      "reshape or broadcast one",
+                      x.type().to_text(), y.type().to_text()));
+    }
+    const SizeExpr columns = x.shape().dims().back(), rows = y.shape()[static_cast<std::size_t>(y_rank - 2)];
+    if (columns != rows) {
+      return composite.refuse(
+          fmt::format("operand 1 is {}, expected extent {} in dim {} like dim {} of operand 0, {}; transpose or "
+                      "reshape one of them",
+                      y.type().to_text(), columns.to_text(), y_rank - 2, x_rank - 1, x.type().to_text()));
+    }
+    x = spread_batch(x, *batch);
+    y = spread_batch(y, *batch);
+    if (!x.is_valid() || !y.is_valid()) return {};
+    const auto rank = static_cast<std::int64_t>(batch->rank());
+    attributes.x_batch.resize(batch->rank());
+    std::iota(attributes.x_batch.begin(), attributes.x_batch.end(), 0);
+    attributes.y_batch = attributes.x_batch;
+    attributes.x_contract = {rank + 1};
+    attributes.y_contract = {rank};
+    return builder->op1(Op::dot, {x, y}, std::move(attributes));
+  });
 }
 
 }  // namespace millrace

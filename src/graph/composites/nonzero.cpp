@@ -24,24 +24,21 @@ Tensor split_places(const TruePlaces& found, const Shape& shape, const SizeExpr&
 
 }  // namespace
 
-IndicesAndCount nonzero(Tensor x, SizeExpr bound) try {
-  const CompositeGuard guard("nonzero", {x});
-  if (!guard.is_open() || !check_bound(*x.builder(), "nonzero", bound)) return {};
-  const auto rank = static_cast<std::int64_t>(x.shape().rank());
-  if (!guard.passes(expect_within_limits({DType::kI64, {bound, rank}}))) return {};
-  Tensor is_nonzero = x.dtype() == DType::kBool ? x : not_equal(x, 0);
-  const Shape shape = x.shape();
-  const TruePlaces found = find_true(reshape(is_nonzero, {shape.num_elements()}), bound);
-  if (!found.count.is_valid()) return {};
-  return {split_places(found, shape, bound), found.count};
-} catch (const std::bad_alloc&) {
-  fail_without_memory(builder_of({x}), "nonzero");
-  return {};
+IndicesAndCount nonzero(Tensor x, SizeExpr bound) {
+  return build_composite({x}, [&](Composite& composite) -> IndicesAndCount {
+    if (!check_bound(composite, bound)) return {};
+    const auto rank = static_cast<std::int64_t>(x.shape().rank());
+    if (!composite.passes(expect_within_limits({DType::kI64, {bound, rank}}))) return {};
+    Tensor is_nonzero = x.dtype() == DType::kBool ? x : not_equal(x, 0);
+    const Shape shape = x.shape();
+    const TruePlaces found = find_true(reshape(is_nonzero, {shape.num_elements()}), bound);
+    if (!found.count.is_valid()) return {};
+    return {split_places(found, shape, bound), found.count};
+  });
 }
 
-IndicesAndCount nonzero(Tensor x) try { return nonzero(x, x.shape().num_elements()); } catch (const std::bad_alloc&) {
-  fail_without_memory(builder_of({x}), "nonzero");
-  return {};
+IndicesAndCount nonzero(Tensor x) {
+  return build_composite({x}, [&](Composite&) { return nonzero(x, x.shape().num_elements()); });
 }
 
 }  // namespace millrace

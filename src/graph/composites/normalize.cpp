@@ -67,147 +67,137 @@ Status expect_channels(std::span<const TensorType> types) {
 
 }  // namespace
 
-Tensor softmax(Tensor x, std::int64_t axis) try {
-  const CompositeGuard guard("softmax", {x});
-  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
-  if (!find_axis("softmax", x, axis)) return {};
-  const DType dtype = x.dtype();
-  x = widen(x, dtype);
-  Tensor shifted = exp(x - spread(reduce_max(x, {axis}, true), x));
-  return narrow(shifted / spread(reduce_sum(shifted, {axis}, true), x), dtype);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x}), "softmax");
+Tensor softmax(Tensor x, std::int64_t axis) {
+  return build_composite({x}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(ops::expect_dtype(composite.types(), 0, ops::kFloats))) return {};
+    if (!find_axis(composite, x, axis)) return {};
+    const DType dtype = x.dtype();
+    x = widen(x, dtype);
+    Tensor shifted = exp(x - spread(reduce_max(x, {axis}, true), x));
+    return narrow(shifted / spread(reduce_sum(shifted, {axis}, true), x), dtype);
+  });
 }
 
-Tensor log_softmax(Tensor x, std::int64_t axis) try {
-  const CompositeGuard guard("log_softmax", {x});
-  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
-  if (!find_axis("log_softmax", x, axis)) return {};
-  const DType dtype = x.dtype();
-  x = widen(x, dtype);
-  Tensor shifted = x - spread(reduce_max(x, {axis}, true), x);
-  return narrow(shifted - spread(log(reduce_sum(exp(shifted), {axis}, true)), x), dtype);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x}), "log_softmax");
+Tensor log_softmax(Tensor x, std::int64_t axis) {
+  return build_composite({x}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(ops::expect_dtype(composite.types(), 0, ops::kFloats))) return {};
+    if (!find_axis(composite, x, axis)) return {};
+    const DType dtype = x.dtype();
+    x = widen(x, dtype);
+    Tensor shifted = x - spread(reduce_max(x, {axis}, true), x);
+    return narrow(shifted - spread(log(reduce_sum(exp(shifted), {axis}, true)), x), dtype);
+  });
 }
 
-Tensor rms_norm(Tensor x, Tensor scale, double epsilon) try {
-  const CompositeGuard guard("rms_norm", {x, scale});
-  if (!guard.is_open() || !guard.passes(expect_rows(guard.types()))) return {};
-  if (!guard.passes(expect_broadcast("scale", scale.type(), x.type()))) return {};
-  const DType dtype = x.dtype();
-  x = widen(x, dtype);
-  Tensor normal = x * spread(rsqrt(reduce_mean(x * x, {-1}, true) + epsilon), x);
-  return narrow(normal * spread(widen(scale, dtype), x), dtype);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, scale}), "rms_norm");
+Tensor rms_norm(Tensor x, Tensor scale, double epsilon) {
+  return build_composite({x, scale}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(expect_rows(composite.types()))) return {};
+    if (!composite.passes(expect_broadcast("scale", scale.type(), x.type()))) return {};
+    const DType dtype = x.dtype();
+    x = widen(x, dtype);
+    Tensor normal = x * spread(rsqrt(reduce_mean(x * x, {-1}, true) + epsilon), x);
+    return narrow(normal * spread(widen(scale, dtype), x), dtype);
+  });
 }
 
-Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon) try {
-  const CompositeGuard guard("group_norm", {x, scale, bias});
-  if (!guard.is_open() || !guard.passes(expect_channels(guard.types()))) return {};
-  const Shape shape = x.shape();
-  if (groups < 1 || (shape[1].is_constant() && shape[1].constant() % groups != 0)) {
-    return refuse(*x.builder(), "group_norm",
-                  fmt::format("groups is {}, expected 1 or more that divide the channels in dim 1 of operand 0, {}; "
-                              "correct it",
-                              groups, x.type().to_text()));
-  }
-  if (!guard.passes(expect_per_channel("scale", scale.type(), x.type()))) return {};
-  if (!guard.passes(expect_per_channel("bias", bias.type(), x.type()))) return {};
-  SizeExpr rest = floor_div(shape[1], groups);
-  for (std::size_t d = 2; d < shape.rank(); ++d) rest = rest * shape[d];
-  const DType dtype = x.dtype();
-  Tensor grouped = reshape(widen(x, dtype), {shape[0], groups, rest});
-  if (!grouped.is_valid()) return {};
-  const Centred centred = centre(grouped, 2);
-  Tensor normal = reshape(centred.x * spread(rsqrt(centred.variance + epsilon), grouped), shape);
-  Tensor scaled = normal * broadcast(widen(scale, dtype), shape, {1});
-  return narrow(scaled + broadcast(widen(bias, dtype), shape, {1}), dtype);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, scale, bias}), "group_norm");
+Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon) {
+  return build_composite({x, scale, bias}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(expect_channels(composite.types()))) return {};
+    const Shape shape = x.shape();
+    if (groups < 1 || (shape[1].is_constant() && shape[1].constant() % groups != 0)) {
+      return composite.refuse(
+          fmt::format("groups is {}, expected 1 or more that divide the channels in dim 1 of operand 0, {}; "
+                      "correct it",
+                      groups, x.type().to_text()));
+    }
+    if (!composite.passes(expect_per_channel("scale", scale.type(), x.type()))) return {};
+    if (!composite.passes(expect_per_channel("bias", bias.type(), x.type()))) return {};
+    SizeExpr rest = floor_div(shape[1], groups);
+    for (std::size_t d = 2; d < shape.rank(); ++d) rest = rest * shape[d];
+    const DType dtype = x.dtype();
+    Tensor grouped = reshape(widen(x, dtype), {shape[0], groups, rest});
+    if (!grouped.is_valid()) return {};
+    const Centred centred = centre(grouped, 2);
+    Tensor normal = reshape(centred.x * spread(rsqrt(centred.variance + epsilon), grouped), shape);
+    Tensor scaled = normal * broadcast(widen(scale, dtype), shape, {1});
+    return narrow(scaled + broadcast(widen(bias, dtype), shape, {1}), dtype);
+  });
 }
 
-Tensor instance_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) try {
-  const CompositeGuard guard("instance_norm", {x, scale, bias});
-  if (!guard.is_open() || !guard.passes(expect_channels(guard.types()))) return {};
-  const Shape& shape = x.shape();
-  if (!shape[1].is_constant()) {
-    return refuse(
-        *x.builder(), "instance_norm",
-        fmt::format("operand is {}, expected a constant number of channels in dim 1; reshape it", x.type().to_text()));
-  }
-  return group_norm(x, shape[1].constant(), scale, bias, epsilon);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, scale, bias}), "instance_norm");
+Tensor instance_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) {
+  return build_composite({x, scale, bias}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(expect_channels(composite.types()))) return {};
+    const Shape& shape = x.shape();
+    if (!shape[1].is_constant()) {
+      return composite.refuse(fmt::format("operand is {}, expected a constant number of channels in dim 1; reshape it",
+                                          x.type().to_text()));
+    }
+    return group_norm(x, shape[1].constant(), scale, bias, epsilon);
+  });
 }
 
-Tensor batch_norm(Tensor x, Tensor mean, Tensor variance, Tensor scale, Tensor bias, double epsilon) try {
-  const CompositeGuard guard("batch_norm", {x, mean, variance, scale, bias});
-  if (!guard.is_open() || !guard.passes(expect_channels(guard.types()))) return {};
-  constexpr std::string_view kWhat[] = {"mean", "variance", "scale", "bias"};
-  for (std::size_t i = 0; i < 4; ++i) {
-    if (!guard.passes(expect_per_channel(kWhat[i], guard.types()[1 + i], x.type()))) return {};
-  }
-  const Shape shape = x.shape();
-  const DType dtype = x.dtype();
-  const auto by_channel = [&](Tensor t) { return broadcast(widen(t, dtype), shape, {1}); };
-  x = widen(x, dtype);
-  Tensor centred = x - by_channel(mean);
-  Tensor factor = rsqrt(widen(variance, dtype) + epsilon);
-  factor *= widen(scale, dtype);
-  Tensor scaled = centred * broadcast(factor, shape, {1});
-  return narrow(scaled + by_channel(bias), dtype);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, mean, variance, scale, bias}), "batch_norm");
+Tensor batch_norm(Tensor x, Tensor mean, Tensor variance, Tensor scale, Tensor bias, double epsilon) {
+  return build_composite({x, mean, variance, scale, bias}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(expect_channels(composite.types()))) return {};
+    constexpr std::string_view kWhat[] = {"mean", "variance", "scale", "bias"};
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (!composite.passes(expect_per_channel(kWhat[i], composite.types()[1 + i], x.type()))) return {};
+    }
+    const Shape shape = x.shape();
+    const DType dtype = x.dtype();
+    const auto by_channel = [&](Tensor t) { return broadcast(widen(t, dtype), shape, {1}); };
+    x = widen(x, dtype);
+    Tensor centred = x - by_channel(mean);
+    Tensor factor = rsqrt(widen(variance, dtype) + epsilon);
+    factor *= widen(scale, dtype);
+    Tensor scaled = centred * broadcast(factor, shape, {1});
+    return narrow(scaled + by_channel(bias), dtype);
+  });
 }
 
-Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims) try {
-  const CompositeGuard guard("logsumexp", {x});
-  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
-  if (!find_axes("logsumexp", x, axes, x.shape().rank())) return {};
-  const DType dtype = x.dtype();
-  x = widen(x, dtype);
-  Tensor largest = reduce_max(x, axes, true);
-  // With an infinite maximum, x - max would be NaN; with 0 in its place, the sum gives the infinity.
-  if (!largest.is_valid()) return {};
-  Tensor zero = largest.builder()->fill(largest.dtype(), largest.shape(), 0);
-  largest = select(is_inf(largest), zero, largest);
-  Tensor sum = reduce_sum(exp(x - largest), axes, true);
-  Tensor result = log(sum) + largest;
-  if (!keep_dims) result = squeeze(result, axes);
-  return narrow(result, dtype);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x}), "logsumexp");
+Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims) {
+  return build_composite({x}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(ops::expect_dtype(composite.types(), 0, ops::kFloats))) return {};
+    if (!find_axes(composite, x, axes, x.shape().rank())) return {};
+    const DType dtype = x.dtype();
+    x = widen(x, dtype);
+    Tensor largest = reduce_max(x, axes, true);
+    // With an infinite maximum, x - max would be NaN; with 0 in its place, the sum gives the infinity.
+    if (!largest.is_valid()) return {};
+    Tensor zero = largest.builder()->fill(largest.dtype(), largest.shape(), 0);
+    largest = select(is_inf(largest), zero, largest);
+    Tensor sum = reduce_sum(exp(x - largest), axes, true);
+    Tensor result = log(sum) + largest;
+    if (!keep_dims) result = squeeze(result, axes);
+    return narrow(result, dtype);
+  });
 }
 
-Tensor l2_normalize(Tensor x, std::int64_t axis, double epsilon) try {
-  const CompositeGuard guard("l2_normalize", {x});
-  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
-  if (!find_axis("l2_normalize", x, axis)) return {};
-  const DType dtype = x.dtype();
-  x = widen(x, dtype);
-  Tensor length = max(sqrt(reduce_sum(x * x, {axis}, true)), epsilon);
-  return narrow(x / length, dtype);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x}), "l2_normalize");
+Tensor l2_normalize(Tensor x, std::int64_t axis, double epsilon) {
+  return build_composite({x}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(ops::expect_dtype(composite.types(), 0, ops::kFloats))) return {};
+    if (!find_axis(composite, x, axis)) return {};
+    const DType dtype = x.dtype();
+    x = widen(x, dtype);
+    Tensor length = max(sqrt(reduce_sum(x * x, {axis}, true)), epsilon);
+    return narrow(x / length, dtype);
+  });
 }
 
-Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) try {
-  const CompositeGuard guard("layer_norm", {x, scale, bias});
-  if (!guard.is_open() || !guard.passes(expect_rows(guard.types()))) return {};
-  if (!guard.passes(expect_broadcast("scale", scale.type(), x.type()))) return {};
-  if (!guard.passes(expect_broadcast("bias", bias.type(), x.type()))) return {};
-  const DType dtype = x.dtype();
-  x = widen(x, dtype);
-  const Centred centred = centre(x, x.shape().rank() - 1);
-  Tensor normal = centred.x * spread(rsqrt(centred.variance + epsilon), x);
-  if (!normal.is_valid()) return {};
-  // Two statements: the node order must not depend on the order in which the compiler evaluates operands.
-  Tensor scaled = normal * broadcast_to(widen(scale, dtype), x.shape());
-  return narrow(scaled + broadcast_to(widen(bias, dtype), x.shape()), dtype);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, scale, bias}), "layer_norm");
+Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) {
+  return build_composite({x, scale, bias}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(expect_rows(composite.types()))) return {};
+    if (!composite.passes(expect_broadcast("scale", scale.type(), x.type()))) return {};
+    if (!composite.passes(expect_broadcast("bias", bias.type(), x.type()))) return {};
+    const DType dtype = x.dtype();
+    x = widen(x, dtype);
+    const Centred centred = centre(x, x.shape().rank() - 1);
+    Tensor normal = centred.x * spread(rsqrt(centred.variance + epsilon), x);
+    if (!normal.is_valid()) return {};
+    // Two statements: the node order must not depend on the order in which the compiler evaluates operands.
+    Tensor scaled = normal * broadcast_to(widen(scale, dtype), x.shape());
+    return narrow(scaled + broadcast_to(widen(bias, dtype), x.shape()), dtype);
+  });
 }
 
 }  // namespace millrace

@@ -23,11 +23,10 @@ Status check_pool1d(std::span<const TensorType> types, const Pool1dAttributes& a
   return {};
 }
 
-Tensor pool1d(const char* name, Pool2d pool2d, const ops::DTypeSet& dtypes, Tensor x,
-              const Pool1dAttributes& attributes) try {
-  const CompositeGuard guard(name, {x});
-  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, dtypes))) return {};
-  if (!guard.passes(check_pool1d(guard.types(), attributes))) return {};
+Tensor pool1d(const Composite& composite, Pool2d pool2d, const ops::DTypeSet& dtypes, Tensor x,
+              const Pool1dAttributes& attributes) {
+  if (!composite.passes(ops::expect_dtype(composite.types(), 0, dtypes))) return {};
+  if (!composite.passes(check_pool1d(composite.types(), attributes))) return {};
   const Shape from = x.shape();
   Tensor y = pool2d(reshape(x, {from[0], from[1], 1, from[2]}),
                     {.window = {1, attributes.window},
@@ -36,33 +35,30 @@ Tensor pool1d(const char* name, Pool2d pool2d, const ops::DTypeSet& dtypes, Tens
                      .count_include_pad = attributes.count_include_pad,
                      .ceil_mode = attributes.ceil_mode});
   return y.is_valid() ? reshape(y, {y.shape()[0], y.shape()[1], y.shape()[3]}) : Tensor();
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x}), name);
 }
 
-Tensor global_pool(const char* name, Tensor (*reduce)(Tensor, std::vector<std::int64_t>, bool), Tensor x) try {
-  const CompositeGuard guard(name, {x});
-  if (!guard.is_open()) return {};
+Tensor global_pool(const Composite& composite, Tensor (*reduce)(Tensor, std::vector<std::int64_t>, bool), Tensor x) {
   if (x.shape().rank() < 3) {
-    return refuse(*x.builder(), name,
-                  fmt::format("operand is {}, expected dims after n and c; reshape it", x.type().to_text()));
+    return composite.refuse(fmt::format("operand is {}, expected dims after n and c; reshape it", x.type().to_text()));
   }
   std::vector<std::int64_t> axes(x.shape().rank() - 2);
   std::iota(axes.begin(), axes.end(), 2);
   return reduce(x, std::move(axes), true);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x}), name);
 }
 
 }  // namespace
 
 Tensor max_pool1d(Tensor x, Pool1dAttributes attributes) {
-  return pool1d("max_pool1d", max_pool2d, ops::kArithmetic, x, attributes);
+  return build_composite({x}, [&](Composite& c) { return pool1d(c, max_pool2d, ops::kArithmetic, x, attributes); });
 }
 Tensor avg_pool1d(Tensor x, Pool1dAttributes attributes) {
-  return pool1d("avg_pool1d", avg_pool2d, ops::kFloats, x, attributes);
+  return build_composite({x}, [&](Composite& c) { return pool1d(c, avg_pool2d, ops::kFloats, x, attributes); });
 }
-Tensor global_avg_pool(Tensor x) { return global_pool("global_avg_pool", reduce_mean, x); }
-Tensor global_max_pool(Tensor x) { return global_pool("global_max_pool", reduce_max, x); }
+Tensor global_avg_pool(Tensor x) {
+  return build_composite({x}, [&](Composite& c) { return global_pool(c, reduce_mean, x); });
+}
+Tensor global_max_pool(Tensor x) {
+  return build_composite({x}, [&](Composite& c) { return global_pool(c, reduce_max, x); });
+}
 
 }  // namespace millrace

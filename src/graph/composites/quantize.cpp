@@ -19,10 +19,10 @@ Status expect_per_axis(std::string_view what, const TensorType& parameter, const
                   what, parameter.to_text(), TensorType{parameter.dtype, {x.shape[dim]}}.to_text(), axis, x.to_text()));
 }
 
-bool pass_per_axis(const CompositeGuard& guard, std::int64_t axis) {
-  const std::span<const TensorType> types = guard.types();
-  return guard.passes(expect_per_axis("scale", types[1], types[0], axis)) &&
-         guard.passes(expect_per_axis("zero point", types[2], types[0], axis));
+bool pass_per_axis(const Composite& composite, std::int64_t axis) {
+  const std::span<const TensorType> types = composite.types();
+  return composite.passes(expect_per_axis("scale", types[1], types[0], axis)) &&
+         composite.passes(expect_per_axis("zero point", types[2], types[0], axis));
 }
 
 /// Broadcasts a scalar, or one value per index of the axis, to the shape of x.
@@ -34,41 +34,36 @@ Tensor per_axis(Tensor parameter, Tensor x, std::int64_t axis) {
 
 }  // namespace
 
-Tensor quantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis) try {
-  const CompositeGuard guard("quantize_linear", {x, scale, zero_point});
-  if (!guard.is_open()) return {};
-  if (!is_float(x.dtype()) || scale.dtype() != x.dtype() || !is_integer(zero_point.dtype())) {
-    return refuse(
-        *x.builder(), "quantize_linear",
-        fmt::format("x is {}, scale {} and zero point {}, expected floats of one dtype and an integer; insert "
-                    "a cast",
-                    x.type().to_text(), scale.type().to_text(), zero_point.type().to_text()));
-  }
-  if (!pass_per_axis(guard, axis)) return {};
-  const DType wide = wide_dtype(x.dtype());
-  Tensor wide_x = cast(x, wide);
-  Tensor steps = round(wide_x / per_axis(cast(scale, wide), x, axis));
-  return cast(steps + per_axis(cast(zero_point, wide), x, axis), zero_point.dtype());
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, scale, zero_point}), "quantize_linear");
+Tensor quantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis) {
+  return build_composite({x, scale, zero_point}, [&](Composite& composite) -> Tensor {
+    if (!is_float(x.dtype()) || scale.dtype() != x.dtype() || !is_integer(zero_point.dtype())) {
+      return composite.refuse(
+          fmt::format("x is {}, scale {} and zero point {}, expected floats of one dtype and an integer; insert "
+                      "a cast",
+                      x.type().to_text(), scale.type().to_text(), zero_point.type().to_text()));
+    }
+    if (!pass_per_axis(composite, axis)) return {};
+    const DType wide = wide_dtype(x.dtype());
+    Tensor wide_x = cast(x, wide);
+    Tensor steps = round(wide_x / per_axis(cast(scale, wide), x, axis));
+    return cast(steps + per_axis(cast(zero_point, wide), x, axis), zero_point.dtype());
+  });
 }
 
-Tensor dequantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis) try {
-  const CompositeGuard guard("dequantize_linear", {x, scale, zero_point});
-  if (!guard.is_open()) return {};
-  if (!is_integer(x.dtype()) || zero_point.dtype() != x.dtype() || !is_float(scale.dtype())) {
-    return refuse(*x.builder(), "dequantize_linear",
-                  fmt::format("x is {}, scale {} and zero point {}, expected integers of one dtype and a float; insert "
-                              "a cast",
-                              x.type().to_text(), scale.type().to_text(), zero_point.type().to_text()));
-  }
-  if (!pass_per_axis(guard, axis)) return {};
-  const DType wide = wide_dtype(scale.dtype());
-  Tensor wide_x = cast(x, wide);
-  Tensor steps = wide_x - per_axis(cast(zero_point, wide), x, axis);
-  return cast(steps * per_axis(cast(scale, wide), x, axis), scale.dtype());
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, scale, zero_point}), "dequantize_linear");
+Tensor dequantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis) {
+  return build_composite({x, scale, zero_point}, [&](Composite& composite) -> Tensor {
+    if (!is_integer(x.dtype()) || zero_point.dtype() != x.dtype() || !is_float(scale.dtype())) {
+      return composite.refuse(
+          fmt::format("x is {}, scale {} and zero point {}, expected integers of one dtype and a float; insert "
+                      "a cast",
+                      x.type().to_text(), scale.type().to_text(), zero_point.type().to_text()));
+    }
+    if (!pass_per_axis(composite, axis)) return {};
+    const DType wide = wide_dtype(scale.dtype());
+    Tensor wide_x = cast(x, wide);
+    Tensor steps = wide_x - per_axis(cast(zero_point, wide), x, axis);
+    return cast(steps * per_axis(cast(scale, wide), x, axis), scale.dtype());
+  });
 }
 
 }  // namespace millrace

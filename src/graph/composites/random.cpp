@@ -35,58 +35,51 @@ Words philox(Words counter, Tensor seed) {
 }  // namespace
 
 /// Element i is word i % 4 of the block whose counter is i / 4.
-Tensor random_bits(Tensor seed, Shape shape) try {
-  const CompositeGuard guard("random_bits", {seed});
-  if (!guard.is_open()) return {};
-  GraphBuilder& graph = *seed.builder();
-  if (seed.type() != TensorType{DType::kU64, {}}) {
-    return refuse(graph, "random_bits",
-                  fmt::format("seed is {}, expected u64[]; reshape or cast it", seed.type().to_text()));
-  }
-  if (!guard.passes(expect_within_limits({DType::kU32, shape}))) return {};
-  const SizeExpr count = shape.num_elements(), num_blocks = ceil_div(count, 4);
-  Tensor block = iota(graph, DType::kU64, {num_blocks}, 0);
-  Tensor zero = graph.fill(DType::kU64, {num_blocks}, 0);
-  Tensor key = broadcast(seed, {num_blocks}, {});
-  const Words words = philox({low_word(block), high_word(block), zero, zero}, key);
-  Tensor bits = cast(stack(words, 1), DType::kU32);
-  return reshape(slice(reshape(bits, {num_blocks * 4}), {0}, {count}), std::move(shape));
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({seed}), "random_bits");
+Tensor random_bits(Tensor seed, Shape shape) {
+  return build_composite({seed}, [&](Composite& composite) -> Tensor {
+    GraphBuilder& graph = *seed.builder();
+    if (seed.type() != TensorType{DType::kU64, {}}) {
+      return composite.refuse(fmt::format("seed is {}, expected u64[]; reshape or cast it", seed.type().to_text()));
+    }
+    if (!composite.passes(expect_within_limits({DType::kU32, shape}))) return {};
+    const SizeExpr count = shape.num_elements(), num_blocks = ceil_div(count, 4);
+    Tensor block = iota(graph, DType::kU64, {num_blocks}, 0);
+    Tensor zero = graph.fill(DType::kU64, {num_blocks}, 0);
+    Tensor key = broadcast(seed, {num_blocks}, {});
+    const Words words = philox({low_word(block), high_word(block), zero, zero}, key);
+    Tensor bits = cast(stack(words, 1), DType::kU32);
+    return reshape(slice(reshape(bits, {num_blocks * 4}), {0}, {count}), std::move(shape));
+  });
 }
 
-Tensor random_uniform(Tensor seed, Shape shape) try {
-  const CompositeGuard guard("random_uniform", {seed});
-  if (!guard.is_open()) return {};
-  // The upper 24 bits, which f32 holds exactly.
-  Tensor upper = random_bits(seed, std::move(shape)) / std::uint32_t{1 << 8};
-  return cast(upper, DType::kF32) * 0x1p-24;
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({seed}), "random_uniform");
+Tensor random_uniform(Tensor seed, Shape shape) {
+  return build_composite({seed}, [&](Composite&) -> Tensor {
+    // The upper 24 bits, which f32 holds exactly.
+    Tensor upper = random_bits(seed, std::move(shape)) / std::uint32_t{1 << 8};
+    return cast(upper, DType::kF32) * 0x1p-24;
+  });
 }
 
-Tensor multinomial(Tensor logits, Tensor seed, std::int64_t num_samples) try {
-  const CompositeGuard guard("multinomial", {logits, seed});
-  if (!guard.is_open()) return {};
-  const Shape shape = logits.shape();
-  if (shape.rank() < 1 || num_samples < 0 || !is_float(logits.dtype())) {
-    return refuse(*logits.builder(), "multinomial",
-                  fmt::format("logits are {} and num_samples is {}, expected floats of rank 1 or more and 0 or "
-                              "more samples; correct them",
-                              logits.type().to_text(), num_samples));
-  }
-  std::vector<SizeExpr> dims = shape.dims();
-  dims.insert(dims.end() - 1, num_samples);
-  if (!guard.passes(expect_within_limits({DType::kI64, Shape(dims)}))) return {};
-  // -log(-log(u)) has Gumbel's distribution for u in (0, 1). u = (i + 1/2) * 2^-23 is exact in f32, and never 0 or 1:
-  // the noise of 1 would be infinite, and draw an index of probability 0.
-  Tensor upper = random_bits(seed, Shape(dims)) / std::uint32_t{1 << 9};
-  Tensor uniform = cast(upper, DType::kF32) * 0x1p-23 + 0x1p-24;
-  Tensor noise = -log(-log(uniform));
-  Tensor spread = unsqueeze(cast(logits, DType::kF32), {-2});
-  return argmax(noise + spread, -1);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({logits, seed}), "multinomial");
+Tensor multinomial(Tensor logits, Tensor seed, std::int64_t num_samples) {
+  return build_composite({logits, seed}, [&](Composite& composite) -> Tensor {
+    const Shape shape = logits.shape();
+    if (shape.rank() < 1 || num_samples < 0 || !is_float(logits.dtype())) {
+      return composite.refuse(
+          fmt::format("logits are {} and num_samples is {}, expected floats of rank 1 or more and 0 or "
+                      "more samples; correct them",
+                      logits.type().to_text(), num_samples));
+    }
+    std::vector<SizeExpr> dims = shape.dims();
+    dims.insert(dims.end() - 1, num_samples);
+    if (!composite.passes(expect_within_limits({DType::kI64, Shape(dims)}))) return {};
+    // -log(-log(u)) has Gumbel's distribution for u in (0, 1). u = (i + 1/2) * 2^-23 is exact in f32, and never 0 or 1:
+    // the noise of 1 would be infinite, and draw an index of probability 0.
+    Tensor upper = random_bits(seed, Shape(dims)) / std::uint32_t{1 << 9};
+    Tensor uniform = cast(upper, DType::kF32) * 0x1p-23 + 0x1p-24;
+    Tensor noise = -log(-log(uniform));
+    Tensor spread = unsqueeze(cast(logits, DType::kF32), {-2});
+    return argmax(noise + spread, -1);
+  });
 }
 
 }  // namespace millrace

@@ -111,25 +111,24 @@ Status check_resize(const TensorType& x, std::span<const std::int64_t> axes, std
 }  // namespace
 
 Tensor resize(Tensor x, std::vector<std::int64_t> axes, std::vector<SizeExpr> sizes, ResizeMode mode,
-              ResizeCoordinates coordinates) try {
-  CompositeGuard guard("resize", {x});
-  if (!guard.is_open() || !guard.passes(check_resize(x.type(), axes, sizes, mode))) return {};
-  const TensorType type = x.type();
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t axis = axes[i] < 0 ? axes[i] + static_cast<std::int64_t>(type.shape.rank()) : axes[i];
-    const ResizedAxis resized{*x.builder(), type.shape[static_cast<std::size_t>(axis)], sizes[i]};
-    if (resized.from == resized.to) continue;
-    guard.explain_wrong_index(
-        fmt::format("axis {} of operand 0, {}, is empty, expected points to resize to {}; "
-                    "leave it as it is",
-                    axes[i], type.to_text(), sizes[i].to_text()));
-    x = mode == ResizeMode::kLinear ? resize_linear(x, axis, resized, coordinates)
-                                    : resize_nearest(x, axis, resized, coordinates);
-    if (!x.is_valid()) return {};
-  }
-  return x;
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x}), "resize");
+              ResizeCoordinates coordinates) {
+  return build_composite({x}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(check_resize(x.type(), axes, sizes, mode))) return {};
+    const TensorType type = x.type();
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const std::int64_t axis = axes[i] < 0 ? axes[i] + static_cast<std::int64_t>(type.shape.rank()) : axes[i];
+      const ResizedAxis resized{*x.builder(), type.shape[static_cast<std::size_t>(axis)], sizes[i]};
+      if (resized.from == resized.to) continue;
+      composite.explain_wrong_index(
+          fmt::format("axis {} of operand 0, {}, is empty, expected points to resize to {}; "
+                      "leave it as it is",
+                      axes[i], type.to_text(), sizes[i].to_text()));
+      x = mode == ResizeMode::kLinear ? resize_linear(x, axis, resized, coordinates)
+                                      : resize_nearest(x, axis, resized, coordinates);
+      if (!x.is_valid()) return {};
+    }
+    return x;
+  });
 }
 
 }  // namespace millrace

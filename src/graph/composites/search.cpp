@@ -56,46 +56,41 @@ Tensor search_before(Tensor sorted, Tensor values, bool right) {
         const Tensor middle = state[0] + moves;
         return std::vector{select(is_before_place(element, values, right), middle + to_values(half), middle), left};
       });
-  return last[0] + 1;  // without elements, the middle is base - 1
+  return last.empty() ? Tensor() : last[0] + 1;  // without elements, the middle is base - 1
 }
 
 }  // namespace
 
-Tensor searchsorted(Tensor sorted, Tensor values, bool right) try {
-  const CompositeGuard guard("searchsorted", {sorted, values});
-  if (!guard.is_open()) return {};
-  const Shape among = sorted.shape(), wanted = values.shape();
-  const std::size_t rank = among.rank();
-  bool fits = rank >= 1 && wanted.rank() == rank && sorted.dtype() == values.dtype();
-  for (std::size_t d = 0; fits && d + 1 < rank; ++d) fits = among[d] == wanted[d];
-  if (!fits) {
-    return refuse(
-        *sorted.builder(), "searchsorted",
-        fmt::format("operands are {} and {}, expected one dtype, and equal dims except the last; reshape or cast "
-                    "one",
-                    sorted.type().to_text(), values.type().to_text()));
-  }
-  const bool is_short = among[rank - 1].upper_bound() <= kMaxCounted;
-  return is_short ? count_before(sorted, values, right) : search_before(sorted, values, right);
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({sorted, values}), "searchsorted");
+Tensor searchsorted(Tensor sorted, Tensor values, bool right) {
+  return build_composite({sorted, values}, [&](Composite& composite) -> Tensor {
+    const Shape among = sorted.shape(), wanted = values.shape();
+    const std::size_t rank = among.rank();
+    bool fits = rank >= 1 && wanted.rank() == rank && sorted.dtype() == values.dtype();
+    for (std::size_t d = 0; fits && d + 1 < rank; ++d) fits = among[d] == wanted[d];
+    if (!fits) {
+      return composite.refuse(
+          fmt::format("operands are {} and {}, expected one dtype, and equal dims except the last; reshape or cast "
+                      "one",
+                      sorted.type().to_text(), values.type().to_text()));
+    }
+    const bool is_short = among[rank - 1].upper_bound() <= kMaxCounted;
+    return is_short ? count_before(sorted, values, right) : search_before(sorted, values, right);
+  });
 }
 
-Tensor cumulative_argmax(Tensor x, std::int64_t axis) try {
-  const CompositeGuard guard("cumulative_argmax", {x});
-  if (!guard.is_open()) return {};
-  const std::optional<std::size_t> dim = find_axis("cumulative_argmax", x, axis);
-  if (!dim) return {};
-  const auto along = static_cast<std::int64_t>(*dim);
-  // An element is a new maximum if it comes after all elements before it; the first one always is.
-  Tensor before = cumulative_max(x, {.axis = along, .exclusive = true});
-  Tensor place = positions(*x.builder(), x.shape(), *dim);
-  if (!before.is_valid() || !place.is_valid()) return {};
-  Tensor is_new = logical_or(comes_before(before, x), equal(place, 0));
-  Tensor first = select(is_new, place, x.builder()->fill(DType::kI64, x.shape(), 0));
-  return cumulative_max(first, {.axis = along});
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x}), "cumulative_argmax");
+Tensor cumulative_argmax(Tensor x, std::int64_t axis) {
+  return build_composite({x}, [&](Composite& composite) -> Tensor {
+    const std::optional<std::size_t> dim = find_axis(composite, x, axis);
+    if (!dim) return {};
+    const auto along = static_cast<std::int64_t>(*dim);
+    // An element is a new maximum if it comes after all elements before it; the first one always is.
+    Tensor before = cumulative_max(x, {.axis = along, .exclusive = true});
+    Tensor place = positions(*x.builder(), x.shape(), *dim);
+    if (!before.is_valid() || !place.is_valid()) return {};
+    Tensor is_new = logical_or(comes_before(before, x), equal(place, 0));
+    Tensor first = select(is_new, place, x.builder()->fill(DType::kI64, x.shape(), 0));
+    return cumulative_max(first, {.axis = along});
+  });
 }
 
 }  // namespace millrace

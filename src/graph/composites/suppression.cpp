@@ -47,48 +47,46 @@ std::string problem_of(Tensor boxes, Tensor scores) {
 
 }  // namespace
 
-IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound, double max_overlap,
-                                    double min_score) try {
-  const CompositeGuard guard("non_max_suppression", {boxes, scores});
-  if (!guard.is_open()) return {};
-  GraphBuilder& graph = *boxes.builder();
-  const std::string problem = problem_of(boxes, scores);
-  if (!problem.empty()) return {refuse(graph, "non_max_suppression", problem), {}};
-  if (!check_bound(graph, "non_max_suppression", bound)) return {};
-  if (!guard.passes(expect_within_limits({DType::kI64, {bound}}))) return {};
-  const DType dtype = boxes.dtype();
-  // A box that cannot be chosen, or no longer, has the lowest score; so has a NaN.
-  Tensor rows = rows_of(widen(boxes, dtype)), rated = widen(scores, dtype);
-  if (rated.shape()[0].lower_bound() < 1) {  // one more box, so that argmax has an element
-    rows = pad(rows, {0, 0}, {0, 1});
-    rated = pad(rated, {0}, {1}, kLowest);
-  }
-  const auto lowest = [&] { return graph.fill(rated.dtype(), rated.shape(), kLowest); };
-  const auto best_of = [](Tensor left) { return std::pair(argmax(left, 0), reduce_max(left, {0})); };
-  const Tensor start = select(greater(rated, min_score), rated, lowest());
-  const auto [first, first_score] = best_of(start);
-  const std::vector<Tensor> last = graph.while_loop(
-      {start, first, first_score, graph.fill(DType::kI64, {bound}, -1), graph.fill(DType::kI64, {}, 0)},
-      [&](std::span<const Tensor> state) {
-        return logical_and(greater(state[2], kLowest), less(state[4], size_of(graph, bound)));
-      },
-      [&](std::span<const Tensor> state) {
-        const Tensor i = state[1];
-        const Tensor is_itself = equal(iota(graph, DType::kI64, rated.shape(), 0), i);
-        const Tensor is_gone = logical_or(greater(overlap_with(rows, i), max_overlap), is_itself);
-        const Tensor left = select(is_gone, lowest(), state[0]);
-        const auto [next, score] = best_of(left);
-        const Tensor chosen = scatter(state[3], reshape(state[4], {1}), reshape(i, {1}), 0);
-        return std::vector{left, next, score, chosen, state[4] + 1};
-      });
-  return {last[3], last[4]};
-} catch (const std::bad_alloc&) {
-  return {fail_without_memory(builder_of({boxes, scores}), "non_max_suppression"), {}};
+IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound, double max_overlap, double min_score) {
+  return build_composite({boxes, scores}, [&](Composite& composite) -> IndicesAndCount {
+    GraphBuilder& graph = *boxes.builder();
+    const std::string problem = problem_of(boxes, scores);
+    if (!problem.empty()) return {composite.refuse(problem), {}};
+    if (!check_bound(composite, bound)) return {};
+    if (!composite.passes(expect_within_limits({DType::kI64, {bound}}))) return {};
+    const DType dtype = boxes.dtype();
+    // A box that cannot be chosen, or no longer, has the lowest score; so has a NaN.
+    Tensor rows = rows_of(widen(boxes, dtype)), rated = widen(scores, dtype);
+    if (rated.shape()[0].lower_bound() < 1) {  // one more box, so that argmax has an element
+      rows = pad(rows, {0, 0}, {0, 1});
+      rated = pad(rated, {0}, {1}, kLowest);
+    }
+    const auto lowest = [&] { return graph.fill(rated.dtype(), rated.shape(), kLowest); };
+    const auto best_of = [](Tensor left) { return std::pair(argmax(left, 0), reduce_max(left, {0})); };
+    const Tensor start = select(greater(rated, min_score), rated, lowest());
+    const auto [first, first_score] = best_of(start);
+    const std::vector<Tensor> last = graph.while_loop(
+        {start, first, first_score, graph.fill(DType::kI64, {bound}, -1), graph.fill(DType::kI64, {}, 0)},
+        [&](std::span<const Tensor> state) {
+          return logical_and(greater(state[2], kLowest), less(state[4], size_of(graph, bound)));
+        },
+        [&](std::span<const Tensor> state) {
+          const Tensor i = state[1];
+          const Tensor is_itself = equal(iota(graph, DType::kI64, rated.shape(), 0), i);
+          const Tensor is_gone = logical_or(greater(overlap_with(rows, i), max_overlap), is_itself);
+          const Tensor left = select(is_gone, lowest(), state[0]);
+          const auto [next, score] = best_of(left);
+          const Tensor chosen = scatter(state[3], reshape(state[4], {1}), reshape(i, {1}), 0);
+          return std::vector{left, next, score, chosen, state[4] + 1};
+        });
+    return last.empty() ? IndicesAndCount() : IndicesAndCount{last[3], last[4]};
+  });
 }
 
 IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores) {
-  if (!scores.is_valid()) return {};
-  return non_max_suppression(boxes, scores, scores.shape().rank() == 0 ? SizeExpr(1) : scores.shape()[0]);
+  return build_composite({boxes, scores}, [&](Composite&) {
+    return non_max_suppression(boxes, scores, scores.shape().rank() == 0 ? SizeExpr(1) : scores.shape()[0]);
+  });
 }
 
 }  // namespace millrace

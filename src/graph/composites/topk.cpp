@@ -4,23 +4,20 @@
 
 namespace millrace {
 
-ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes) try {
-  const CompositeGuard guard("topk", {x, indices});
-  if (!guard.is_open()) return {};
-  GraphBuilder& graph = *x.builder();
-  if (!is_integer(indices.dtype()) || indices.shape() != x.shape()) {
-    refuse(graph, "topk",
-           fmt::format("indices are {}, expected integers of the shape of operand 0, {}; reshape or cast them",
-                       indices.type().to_text(), x.type().to_text()));
-    return {};
-  }
-  const std::int64_t axis = attributes.axis;
-  ValuesAndIndices top = topk(x, std::move(k), std::move(attributes));
-  top.indices = graph.op1(Op::take_along_axis, {indices, top.indices}, GatherAttrs{axis});
-  return top;
-} catch (const std::bad_alloc&) {
-  fail_without_memory(builder_of({x, indices}), "topk");
-  return {};
+ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes) {
+  return build_composite({x, indices}, [&](Composite& composite) -> ValuesAndIndices {
+    GraphBuilder& graph = *x.builder();
+    if (!is_integer(indices.dtype()) || indices.shape() != x.shape()) {
+      composite.refuse(
+          fmt::format("indices are {}, expected integers of the shape of operand 0, {}; reshape or cast them",
+                      indices.type().to_text(), x.type().to_text()));
+      return {};
+    }
+    const std::int64_t axis = attributes.axis;
+    ValuesAndIndices top = topk(x, std::move(k), std::move(attributes));
+    top.indices = graph.op1(Op::take_along_axis, {indices, top.indices}, GatherAttrs{axis});
+    return top;
+  });
 }
 
 }  // namespace millrace

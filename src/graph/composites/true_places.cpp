@@ -29,9 +29,9 @@ TruePlaces find_true(Tensor is_true, const SizeExpr& bound) {
   return found;
 }
 
-bool check_bound(GraphBuilder& graph, std::string_view composite, const SizeExpr& bound) {
+bool check_bound(const Composite& composite, const SizeExpr& bound) {
   if (bound.upper_bound() >= 0) return true;
-  refuse(graph, composite, fmt::format("bound is {}, expected 0 or more; raise it", bound.to_text()));
+  composite.refuse(fmt::format("bound is {}, expected 0 or more; raise it", bound.to_text()));
   return false;
 }
 

@@ -20,6 +20,6 @@ struct TruePlaces {
 TruePlaces find_true(Tensor is_true, const SizeExpr& bound);
 
 /// Checks the bound of a composite's results. If it is below 0, reports that to the builder and returns false.
-bool check_bound(GraphBuilder& graph, std::string_view composite, const SizeExpr& bound);
+bool check_bound(const Composite&, const SizeExpr& bound);
 
 }  // namespace millrace

@@ -22,46 +22,42 @@ Tensor with_some(Tensor x) {
 
 }  // namespace
 
-UniqueResults unique(Tensor x, SizeExpr bound) try {
-  const CompositeGuard guard("unique", {x});
-  if (!guard.is_open()) return {};
-  GraphBuilder& graph = *x.builder();
-  if (!check_bound(graph, "unique", bound)) return {};
-  if (x.shape().rank() != 1) {
-    refuse(graph, "unique", fmt::format("operand is {}, expected rank 1; reshape it", x.type().to_text()));
-    return {};
-  }
-  if (!guard.passes(expect_within_limits({x.dtype(), {bound}}))) return {};
-  const SizeExpr n = x.shape()[0];
-  const auto [sorted, order] = sort(x, 0);
-  if (!sorted.is_valid()) return {};
-  // One more than the bound, so that each value's run of equals has an end.
-  const TruePlaces found = find_true(is_first_of_equals(sorted), bound + 1);
-  if (!found.count.is_valid()) return {};
-  Tensor end_of_all = broadcast_to(cast(size_of(graph, n), found.dtype), {bound + 1});
-  Tensor places = select(found.is_place, found.places, end_of_all);
-  Tensor begin = slice(places, {0}, {bound}), end = slice(places, {1}, {bound + 1});
-  Tensor last = cast(size_of(graph, max(n, 1) - 1), found.dtype);
-  Tensor place = min(begin, last);
-  const bool is_never_beyond = (bound - n).upper_bound() <= 0;  // if x is empty, nothing is looked up then
-  const auto at_place = [&](Tensor of) { return gather(is_never_beyond ? of : with_some(of), place, 0); };
-  Tensor is_value = slice(found.is_place, {0}, {bound});
-  Tensor first = select(is_value, at_place(order), graph.fill(DType::kI64, {bound}, -1));
-  // The order names each element of x once, so every 0 is overwritten.
-  Tensor value_of = scatter(graph.fill(found.dtype, {n}, 0), order, found.before + found.ones - 1, 0);
-  return {.values = at_place(sorted),
-          .inverse = cast(value_of, DType::kI64),
-          .counts = cast(end - begin, DType::kI64),
-          .first_indices = first,
-          .count = found.count};
-} catch (const std::bad_alloc&) {
-  fail_without_memory(builder_of({x}), "unique");
-  return {};
+UniqueResults unique(Tensor x, SizeExpr bound) {
+  return build_composite({x}, [&](Composite& composite) -> UniqueResults {
+    GraphBuilder& graph = *x.builder();
+    if (!check_bound(composite, bound)) return {};
+    if (x.shape().rank() != 1) {
+      composite.refuse(fmt::format("operand is {}, expected rank 1; reshape it", x.type().to_text()));
+      return {};
+    }
+    if (!composite.passes(expect_within_limits({x.dtype(), {bound}}))) return {};
+    const SizeExpr n = x.shape()[0];
+    const auto [sorted, order] = sort(x, 0);
+    if (!sorted.is_valid()) return {};
+    // One more than the bound, so that each value's run of equals has an end.
+    const TruePlaces found = find_true(is_first_of_equals(sorted), bound + 1);
+    if (!found.count.is_valid()) return {};
+    Tensor end_of_all = broadcast_to(cast(size_of(graph, n), found.dtype), {bound + 1});
+    Tensor places = select(found.is_place, found.places, end_of_all);
+    Tensor begin = slice(places, {0}, {bound}), end = slice(places, {1}, {bound + 1});
+    Tensor last = cast(size_of(graph, max(n, 1) - 1), found.dtype);
+    Tensor place = min(begin, last);
+    const bool is_never_beyond = (bound - n).upper_bound() <= 0;  // if x is empty, nothing is looked up then
+    const auto at_place = [&](Tensor of) { return gather(is_never_beyond ? of : with_some(of), place, 0); };
+    Tensor is_value = slice(found.is_place, {0}, {bound});
+    Tensor first = select(is_value, at_place(order), graph.fill(DType::kI64, {bound}, -1));
+    // The order names each element of x once, so every 0 is overwritten.
+    Tensor value_of = scatter(graph.fill(found.dtype, {n}, 0), order, found.before + found.ones - 1, 0);
+    return {.values = at_place(sorted),
+            .inverse = cast(value_of, DType::kI64),
+            .counts = cast(end - begin, DType::kI64),
+            .first_indices = first,
+            .count = found.count};
+  });
 }
 
-UniqueResults unique(Tensor x) try { return unique(x, x.shape().num_elements()); } catch (const std::bad_alloc&) {
-  fail_without_memory(builder_of({x}), "unique");
-  return {};
+UniqueResults unique(Tensor x) {
+  return build_composite({x}, [&](Composite&) { return unique(x, x.shape().num_elements()); });
 }
 
 }  // namespace millrace

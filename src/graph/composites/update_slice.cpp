@@ -7,22 +7,22 @@ namespace millrace {
 namespace {
 
 /// The axis, if the update fits x along it.
-std::optional<std::size_t> find_updated_axis(Tensor x, Tensor update, std::int64_t axis) {
-  const std::optional<std::size_t> dim = find_axis("update_slice", x, axis);
+std::optional<std::size_t> find_updated_axis(const Composite& composite, Tensor x, Tensor update, std::int64_t axis) {
+  const std::optional<std::size_t> dim = find_axis(composite, x, axis);
   if (!dim) return std::nullopt;
   TensorType expected = x.type();
   if (update.shape().rank() == expected.shape.rank()) expected.shape[*dim] = update.shape()[*dim];
   if (update.type() != expected) {
-    refuse(*x.builder(), "update_slice",
-           fmt::format("update is {}, expected the type of operand 0, {}, except along axis {}; reshape or cast it",
-                       update.type().to_text(), x.type().to_text(), *dim));
+    composite.refuse(
+        fmt::format("update is {}, expected the type of operand 0, {}, except along axis {}; reshape or cast it",
+                    update.type().to_text(), x.type().to_text(), *dim));
     return std::nullopt;
   }
   const SizeExpr extent = x.shape()[*dim];
   if ((update.shape()[*dim] - extent).lower_bound() > 0) {
-    refuse(*x.builder(), "update_slice",
-           fmt::format("update is {}, expected at most {} elements along axis {}, like operand 0, {}; slice it",
-                       update.type().to_text(), extent.to_text(), *dim, x.type().to_text()));
+    composite.refuse(
+        fmt::format("update is {}, expected at most {} elements along axis {}, like operand 0, {}; slice it",
+                    update.type().to_text(), extent.to_text(), *dim, x.type().to_text()));
     return std::nullopt;
   }
   return dim;
@@ -57,39 +57,35 @@ Tensor scatter_from(Tensor x, Tensor update, std::size_t dim, Tensor first) {
 
 }  // namespace
 
-Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, SizeExpr start) try {
-  CompositeGuard guard("update_slice", {x, update});
-  if (!guard.is_open()) return {};
-  GraphBuilder& graph = *x.builder();
-  const std::optional<std::size_t> dim = find_updated_axis(x, update, axis);
-  if (!dim) return {};
-  const SizeExpr extent = x.shape()[*dim], rest = extent - update.shape()[*dim];
-  const SizeExpr first = start.upper_bound() < 0 ? extent + start : start;
-  const std::string outside = outside_text("start is " + start.to_text(), x, update, *dim);
-  if (first.upper_bound() < 0 || (first - rest).lower_bound() > 0) return refuse(graph, "update_slice", outside);
-  guard.explain_wrong_index(outside);
-  const bool is_inside = first.lower_bound() >= 0;
-  Tensor index = spread(size_of(graph, is_inside ? first : start), update, *dim);
-  return scatter_from(x, update, *dim, is_inside ? index : from_beginning(index, extent));
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, update}), "update_slice");
+Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, SizeExpr start) {
+  return build_composite({x, update}, [&](Composite& composite) -> Tensor {
+    GraphBuilder& graph = *x.builder();
+    const std::optional<std::size_t> dim = find_updated_axis(composite, x, update, axis);
+    if (!dim) return {};
+    const SizeExpr extent = x.shape()[*dim], rest = extent - update.shape()[*dim];
+    const SizeExpr first = start.upper_bound() < 0 ? extent + start : start;
+    const std::string outside = outside_text("start is " + start.to_text(), x, update, *dim);
+    if (first.upper_bound() < 0 || (first - rest).lower_bound() > 0) return composite.refuse(outside);
+    composite.explain_wrong_index(outside);
+    const bool is_inside = first.lower_bound() >= 0;
+    Tensor index = spread(size_of(graph, is_inside ? first : start), update, *dim);
+    return scatter_from(x, update, *dim, is_inside ? index : from_beginning(index, extent));
+  });
 }
 
-Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, Tensor start) try {
-  CompositeGuard guard("update_slice", {x, update, start});
-  if (!guard.is_open()) return {};
-  const std::optional<std::size_t> dim = find_updated_axis(x, update, axis);
-  if (!dim) return {};
-  const bool is_index = start.dtype() == DType::kI32 || start.dtype() == DType::kI64;
-  if (!is_index || start.shape().rank() != 0) {
-    return refuse(*x.builder(), "update_slice",
-                  fmt::format("start is {}, expected i32[] or i64[]; reshape or cast it", start.type().to_text()));
-  }
-  guard.explain_wrong_index(outside_text("start, operand 2, is outside", x, update, *dim));
-  Tensor index = spread(cast(start, DType::kI64), update, *dim);
-  return scatter_from(x, update, *dim, from_beginning(index, x.shape()[*dim]));
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, update, start}), "update_slice");
+Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, Tensor start) {
+  return build_composite({x, update, start}, [&](Composite& composite) -> Tensor {
+    const std::optional<std::size_t> dim = find_updated_axis(composite, x, update, axis);
+    if (!dim) return {};
+    const bool is_index = start.dtype() == DType::kI32 || start.dtype() == DType::kI64;
+    if (!is_index || start.shape().rank() != 0) {
+      return composite.refuse(
+          fmt::format("start is {}, expected i32[] or i64[]; reshape or cast it", start.type().to_text()));
+    }
+    composite.explain_wrong_index(outside_text("start, operand 2, is outside", x, update, *dim));
+    Tensor index = spread(cast(start, DType::kI64), update, *dim);
+    return scatter_from(x, update, *dim, from_beginning(index, x.shape()[*dim]));
+  });
 }
 
 }  // namespace millrace

@@ -106,58 +106,58 @@ Layout DispatchGraph::layout_of(Value value) const {
   return layout;
 }
 
-Status verify(const DispatchGraph& dispatch) try {
-  const InsideGuard inside;
-  VerificationCount::note(IrLevel::kDispatchGraph);
-  std::string problems;
-  const auto problem = [&](const std::string& text) { problems += (problems.empty() ? "" : "\n") + text; };
-  StoredValues ready(dispatch);
-  const IdVector<NodeId, std::uint32_t> used = used_results(dispatch.graph);
-  std::set<Value> replaced;  // keyed by storage
-  for (const Region& region : dispatch.regions) {
-    if (region.outputs.empty()) problem(fmt::format("region {}: stores nothing", region.name));
-    for (const auto& body : region.bodies) {
-      const Status status = verify(*body);
-      if (!status.ok()) problem(fmt::format("region {}: {}", region.name, status.message()));
+Status verify(const DispatchGraph& dispatch) {
+  return guard_allocations([&]() -> Status {
+    VerificationCount::note(IrLevel::kDispatchGraph);
+    std::string problems;
+    const auto problem = [&](const std::string& text) { problems += (problems.empty() ? "" : "\n") + text; };
+    StoredValues ready(dispatch);
+    const IdVector<NodeId, std::uint32_t> used = used_results(dispatch.graph);
+    std::set<Value> replaced;  // keyed by storage
+    for (const Region& region : dispatch.regions) {
+      if (region.outputs.empty()) problem(fmt::format("region {}: stores nothing", region.name));
+      for (const auto& body : region.bodies) {
+        const Status status = unguarded(verify(*body));
+        if (!status.ok()) problem(fmt::format("region {}: {}", region.name, status.message()));
+      }
+      for (const Value& input : region.inputs) {
+        const auto part = dispatch.parts.find(dispatch.storage_of(input));
+        if (part != dispatch.parts.end() && !part->second.rows.empty()) {
+          problem(fmt::format("region {}: reads {}, which is in rows of {}", region.name,
+                              value_text(dispatch.graph, input), value_text(dispatch.graph, part->second.whole)));
+        }
+        if (!ready.contains(input)) {
+          problem(fmt::format("region {}: reads {}, which no earlier region stores", region.name,
+                              value_text(dispatch.graph, input)));
+        }
+        if (is_replaced(dispatch, replaced, input)) {
+          problem(fmt::format("region {}: reads {}, which an earlier region replaces", region.name,
+                              value_text(dispatch.graph, input)));
+        }
+      }
+      for (const Value& output : region.outputs) {
+        if ((used[output.node] >> output.result & 1) == 0 && region.bodies.empty()) {
+          problem(
+              fmt::format("region {}: stores {}, which is unused", region.name, value_text(dispatch.graph, output)));
+        }
+        if (!ready.add(output)) {
+          problem(fmt::format("region {}: stores {}, which is stored already", region.name,
+                              value_text(dispatch.graph, output)));
+        }
+        if (const auto old = dispatch.in_place.find(output); old != dispatch.in_place.end()) {
+          replaced.insert(dispatch.storage_of(old->second));
+        }
+      }
     }
-    for (const Value& input : region.inputs) {
-      const auto part = dispatch.parts.find(dispatch.storage_of(input));
-      if (part != dispatch.parts.end() && !part->second.rows.empty()) {
-        problem(fmt::format("region {}: reads {}, which is in rows of {}", region.name,
-                            value_text(dispatch.graph, input), value_text(dispatch.graph, part->second.whole)));
-      }
-      if (!ready.contains(input)) {
-        problem(fmt::format("region {}: reads {}, which no earlier region stores", region.name,
-                            value_text(dispatch.graph, input)));
-      }
-      if (is_replaced(dispatch, replaced, input)) {
-        problem(fmt::format("region {}: reads {}, which an earlier region replaces", region.name,
-                            value_text(dispatch.graph, input)));
+    for (const GraphUpdate& update : dispatch.graph.updates) check_update(dispatch, ready, update, problem);
+    for (const GraphOutput& output : dispatch.graph.outputs) {
+      if (!ready.contains(output.value)) {
+        problem(fmt::format("output '{}': no region stores {}", printable(output.name),
+                            value_text(dispatch.graph, output.value)));
       }
     }
-    for (const Value& output : region.outputs) {
-      if ((used[output.node] >> output.result & 1) == 0 && region.bodies.empty()) {
-        problem(fmt::format("region {}: stores {}, which is unused", region.name, value_text(dispatch.graph, output)));
-      }
-      if (!ready.add(output)) {
-        problem(fmt::format("region {}: stores {}, which is stored already", region.name,
-                            value_text(dispatch.graph, output)));
-      }
-      if (const auto old = dispatch.in_place.find(output); old != dispatch.in_place.end()) {
-        replaced.insert(dispatch.storage_of(old->second));
-      }
-    }
-  }
-  for (const GraphUpdate& update : dispatch.graph.updates) check_update(dispatch, ready, update, problem);
-  for (const GraphOutput& output : dispatch.graph.outputs) {
-    if (!ready.contains(output.value)) {
-      problem(fmt::format("output '{}': no region stores {}", printable(output.name),
-                          value_text(dispatch.graph, output.value)));
-    }
-  }
-  return problems.empty() ? Status() : internal_error(problems);
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("dispatches");
+    return problems.empty() ? Status() : internal_error(problems);
+  });
 }
 
 std::string label_of(const Graph& graph, std::span<const NodeId> nodes) {

@@ -146,14 +146,13 @@ DispatchGraph form(Graph graph) {
 
 }  // namespace
 
-Result<DispatchGraph> form_dispatches(Graph graph) try {
-  const InsideGuard inside;
-  MILLRACE_TRY(verify_step(graph));
-  DispatchGraph result = form(std::move(graph));
-  MILLRACE_TRY(verify(result));
-  return result;
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("dispatches");
+Result<DispatchGraph> form_dispatches(Graph graph) {
+  return guard_allocations([&]() -> Result<DispatchGraph> {
+    MILLRACE_TRY(verify_step(graph));
+    DispatchGraph result = form(std::move(graph));
+    MILLRACE_TRY(verify(result));
+    return result;
+  });
 }
 
 }  // namespace millrace

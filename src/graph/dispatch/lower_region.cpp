@@ -51,56 +51,54 @@ std::string kernel_problem(const SequenceKernel& entry, const Target& target) {
 }  // namespace
 
 Status verify(const DispatchGraph& dispatch, const std::vector<std::vector<KernelSequence>>& sequences,
-              const Target& target) try {
-  const InsideGuard inside;
-  std::string problems;
-  for (std::uint32_t i = 0; i < dispatch.regions.size(); ++i) {
-    const auto problem = [&](const std::string& text) {
-      const std::string where = region_text(dispatch, dispatch.regions[RegionId{i}]);
-      if (!text.empty()) problems += fmt::format("{}{}: {}", problems.empty() ? "" : "\n", where, text);
-    };
-    const bool is_control = !dispatch.regions[RegionId{i}].bodies.empty();
-    if (i >= sequences.size() || (sequences[i].empty() && !is_control)) {
-      problem("has no kernel for " + target.to_text());
-      continue;
+              const Target& target) {
+  return guard_allocations([&]() -> Status {
+    std::string problems;
+    for (std::uint32_t i = 0; i < dispatch.regions.size(); ++i) {
+      const auto problem = [&](const std::string& text) {
+        const std::string where = region_text(dispatch, dispatch.regions[RegionId{i}]);
+        if (!text.empty()) problems += fmt::format("{}{}: {}", problems.empty() ? "" : "\n", where, text);
+      };
+      const bool is_control = !dispatch.regions[RegionId{i}].bodies.empty();
+      if (i >= sequences.size() || (sequences[i].empty() && !is_control)) {
+        problem("has no kernel for " + target.to_text());
+        continue;
+      }
+      for (const KernelSequence& sequence : sequences[i]) {
+        problem(verify(sequence).message());
+        for (const SequenceKernel& entry : sequence.kernels) problem(kernel_problem(entry, target));
+      }
     }
-    for (const KernelSequence& sequence : sequences[i]) {
-      problem(verify(sequence).message());
-      for (const SequenceKernel& entry : sequence.kernels) problem(kernel_problem(entry, target));
-    }
-  }
-  return problems.empty() ? Status() : internal_error(problems);
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("kernels");
+    return problems.empty() ? Status() : internal_error(problems);
+  });
 }
 
 Result<std::vector<KernelSequence>> lower_region(const DispatchGraph& dispatch, RegionId id, const Target& target,
-                                                 const LowerOptions& options) try {
-  const InsideGuard inside;
-  const Region& region = dispatch.regions[id];
-  if (!region.bodies.empty()) return std::vector<KernelSequence>();
-  MILLRACE_TRY_ASSIGN(std::vector<ComposedRequest> requests, compose_region(dispatch, region));
-  const Positions inputs = positions_of(region.inputs), outputs = positions_of(region.outputs);
-  std::vector<KernelSequence> sequences;
-  for (ComposedRequest& composed : requests) {
-    Result<KernelSequence> sequence = lower_request(composed.request, target, options);
-    if (!sequence.ok()) {
-      return Status(sequence.status().code(), region_text(dispatch, region) + ": " + sequence.status().message());
-    }
-    for (SequenceKernel& kernel : sequence->kernels) {
-      for (SequenceOperand& buffer : kernel.buffers) {
-        if (buffer.kind == SequenceOperand::Kind::kOperand) {
-          MILLRACE_TRY_ASSIGN(buffer.index, find_position(region, inputs, composed.operands[buffer.index]));
-        } else if (buffer.kind == SequenceOperand::Kind::kResult) {
-          MILLRACE_TRY_ASSIGN(buffer.index, find_position(region, outputs, composed.results[buffer.index]));
+                                                 const LowerOptions& options) {
+  return guard_allocations([&]() -> Result<std::vector<KernelSequence>> {
+    const Region& region = dispatch.regions[id];
+    if (!region.bodies.empty()) return std::vector<KernelSequence>();
+    MILLRACE_TRY_ASSIGN(std::vector<ComposedRequest> requests, compose_region(dispatch, region));
+    const Positions inputs = positions_of(region.inputs), outputs = positions_of(region.outputs);
+    std::vector<KernelSequence> sequences;
+    for (ComposedRequest& composed : requests) {
+      Result<KernelSequence> sequence = lower_request(composed.request, target, options);
+      if (!sequence.ok()) {
+        return Status(sequence.status().code(), region_text(dispatch, region) + ": " + sequence.status().message());
+      }
+      for (SequenceKernel& kernel : sequence->kernels) {
+        for (SequenceOperand& buffer : kernel.buffers) {
+          if (buffer.kind == SequenceOperand::Kind::kOperand) {
+            MILLRACE_TRY_ASSIGN(buffer.index, find_position(region, inputs, composed.operands[buffer.index]));
+          } else if (buffer.kind == SequenceOperand::Kind::kResult) {
+            MILLRACE_TRY_ASSIGN(buffer.index, find_position(region, outputs, composed.results[buffer.index]));
+          }
         }
       }
+      sequences.push_back(*std::move(sequence));
     }
-    sequences.push_back(*std::move(sequence));
-  }
-  return sequences;
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("lower");
+    return sequences;
+  });
 }
 
 }  // namespace millrace

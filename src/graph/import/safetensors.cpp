@@ -207,16 +207,15 @@ Result<Safetensors> Safetensors::parse_file(const std::string& name, SharedBytes
   return result;
 }
 
-Result<Safetensors::Entry> Safetensors::get(const std::string& name) const try {
-  const InsideGuard inside;
-  const auto it = entries_.find(name);
-  if (it != entries_.end()) return it->second;
-  PrintableNames known;
-  for (const auto& [key, entry] : entries_) known.add(key);
-  return not_found(
-      fmt::format("safetensors '{}': has no '{}'; it has: {}", printable(name_), printable(name), known.text()));
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("safetensors");
+Result<Safetensors::Entry> Safetensors::get(const std::string& name) const {
+  return guard_allocations([&]() -> Result<Safetensors::Entry> {
+    const auto it = entries_.find(name);
+    if (it != entries_.end()) return it->second;
+    PrintableNames known;
+    for (const auto& [key, entry] : entries_) known.add(key);
+    return not_found(
+        fmt::format("safetensors '{}': has no '{}'; it has: {}", printable(name_), printable(name), known.text()));
+  });
 }
 
 /// A JSON string. Invalid UTF-8 becomes U+FFFD.

@@ -19,7 +19,7 @@ Status check_session(const Session& session, std::string_view who) {
 }  // namespace
 
 Status save_variables(Session& session, const std::string& path) {
-  return guard_allocations("save variables", [&]() -> Status {
+  return guard_allocations([&]() -> Status {
     MILLRACE_TRY(check_session(session, "save variables"));
     std::map<std::string, Safetensors::Entry> entries;
     for (const auto& [name, type] : session.variables()) {
@@ -32,7 +32,7 @@ Status save_variables(Session& session, const std::string& path) {
 }
 
 Status restore_variables(Session& session, const std::string& path) {
-  return guard_allocations("restore variables", [&]() -> Status {
+  return guard_allocations([&]() -> Status {
     MILLRACE_TRY(check_session(session, "restore variables"));
     MILLRACE_TRY_ASSIGN(const Safetensors file, Safetensors::read(path));
     std::map<std::string, Safetensors::Entry> entries;

@@ -6,17 +6,16 @@
 
 namespace millrace {
 
-Status eliminate_dead_nodes(Graph& graph) try {
-  const InsideGuard inside;
-  const std::vector<bool> live = live_nodes(graph);
-  GraphRewriter rewriter(graph);
-  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    if (live[i]) rewriter.copy(NodeId{i});
-  }
-  graph = rewriter.finish();
-  return {};
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("pass eliminate_dead_nodes");
+Status eliminate_dead_nodes(Graph& graph) {
+  return guard_allocations([&]() -> Status {
+    const std::vector<bool> live = live_nodes(graph);
+    GraphRewriter rewriter(graph);
+    for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+      if (live[i]) rewriter.copy(NodeId{i});
+    }
+    graph = rewriter.finish();
+    return {};
+  });
 }
 
 }  // namespace millrace

@@ -131,26 +131,25 @@ class Folder {
 
 }  // namespace
 
-Status fold_constants(Graph& graph) try {
-  const InsideGuard inside;
-  GraphRewriter rewriter(graph);
-  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    Node node = rewriter.mapped(NodeId{i});
-    Result<std::optional<SharedBytes>> folded = Folder(rewriter.graph()).fold(node);
-    if (!folded.ok()) {
-      return Status(folded.status().code(),
-                    fmt::format("{}: {}", node_text(graph, NodeId{i}), folded.status().message()));
+Status fold_constants(Graph& graph) {
+  return guard_allocations([&]() -> Status {
+    GraphRewriter rewriter(graph);
+    for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+      Node node = rewriter.mapped(NodeId{i});
+      Result<std::optional<SharedBytes>> folded = Folder(rewriter.graph()).fold(node);
+      if (!folded.ok()) {
+        return Status(folded.status().code(),
+                      fmt::format("{}: {}", node_text(graph, NodeId{i}), folded.status().message()));
+      }
+      if (*folded) {
+        rewriter.keep(NodeId{i}, rewriter.append({ConstantNode{**std::move(folded)}, {}, node.results}));
+      } else {
+        rewriter.keep(NodeId{i}, rewriter.append(std::move(node)));
+      }
     }
-    if (*folded) {
-      rewriter.keep(NodeId{i}, rewriter.append({ConstantNode{**std::move(folded)}, {}, node.results}));
-    } else {
-      rewriter.keep(NodeId{i}, rewriter.append(std::move(node)));
-    }
-  }
-  graph = rewriter.finish();
-  return {};
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("pass fold_constants");
+    graph = rewriter.finish();
+    return {};
+  });
 }
 
 }  // namespace millrace

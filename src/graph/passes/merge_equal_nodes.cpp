@@ -37,32 +37,31 @@ bool equal(const Node& a, const Node& b) {
 
 }  // namespace
 
-Status merge_equal_nodes(Graph& graph) try {
-  const InsideGuard inside;
-  GraphRewriter rewriter(graph);
-  std::multimap<std::string, NodeId> known;
-  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    Node node = rewriter.mapped(NodeId{i});
-    if (source_name(node) != nullptr) {  // inputs and variables are never equal
-      rewriter.keep(NodeId{i}, rewriter.append(std::move(node)));
-      continue;
+Status merge_equal_nodes(Graph& graph) {
+  return guard_allocations([&]() -> Status {
+    GraphRewriter rewriter(graph);
+    std::multimap<std::string, NodeId> known;
+    for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+      Node node = rewriter.mapped(NodeId{i});
+      if (source_name(node) != nullptr) {  // inputs and variables are never equal
+        rewriter.keep(NodeId{i}, rewriter.append(std::move(node)));
+        continue;
+      }
+      const std::string key = key_of(node);
+      const auto [begin, end] = known.equal_range(key);
+      auto found = begin;
+      while (found != end && !equal(rewriter.graph().nodes[found->second], node)) ++found;
+      if (found != end) {
+        rewriter.keep(NodeId{i}, found->second);
+        continue;
+      }
+      const NodeId added = rewriter.append(std::move(node));
+      known.emplace(key, added);
+      rewriter.keep(NodeId{i}, added);
     }
-    const std::string key = key_of(node);
-    const auto [begin, end] = known.equal_range(key);
-    auto found = begin;
-    while (found != end && !equal(rewriter.graph().nodes[found->second], node)) ++found;
-    if (found != end) {
-      rewriter.keep(NodeId{i}, found->second);
-      continue;
-    }
-    const NodeId added = rewriter.append(std::move(node));
-    known.emplace(key, added);
-    rewriter.keep(NodeId{i}, added);
-  }
-  graph = rewriter.finish();
-  return {};
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("pass merge_equal_nodes");
+    graph = rewriter.finish();
+    return {};
+  });
 }
 
 }  // namespace millrace

@@ -277,14 +277,13 @@ Result<std::optional<Graph>> take_setup(Graph& graph, std::uint64_t max_bytes,
 
 }  // namespace
 
-Result<PreparedConstants> prepare_constants(Graph& graph, std::uint64_t max_bytes) try {
-  const InsideGuard inside;
-  PreparedConstants prepared;
-  if (max_bytes == 0) return prepared;
-  MILLRACE_TRY_ASSIGN(prepared.setup, take_setup(graph, max_bytes, prepared.unprepared));
-  return prepared;
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("constants");
+Result<PreparedConstants> prepare_constants(Graph& graph, std::uint64_t max_bytes) {
+  return guard_allocations([&]() -> Result<PreparedConstants> {
+    PreparedConstants prepared;
+    if (max_bytes == 0) return prepared;
+    MILLRACE_TRY_ASSIGN(prepared.setup, take_setup(graph, max_bytes, prepared.unprepared));
+    return prepared;
+  });
 }
 
 }  // namespace millrace

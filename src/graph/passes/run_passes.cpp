@@ -43,7 +43,7 @@ Status verify_after(const GraphPass& pass, const Graph& graph, const PreparedCon
 
 Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const GraphPass> passes, const PassOptions& options,
                                            PreparedConstants* prepared) {
-  return guard_allocations("passes", [&]() -> Result<std::vector<PassReport>> {
+  return guard_allocations([&]() -> Result<std::vector<PassReport>> {
     std::vector<PassReport> reports;
     for (const GraphPass& pass : passes) {
       PassReport report{pass.name, {}, graph.nodes.size(), 0};

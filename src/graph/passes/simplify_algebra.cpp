@@ -79,12 +79,11 @@ class Simplifier {
 
 }  // namespace
 
-Status simplify_algebra(Graph& graph) try {
-  const InsideGuard inside;
-  graph = Simplifier(graph).run();
-  return {};
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("pass simplify_algebra");
+Status simplify_algebra(Graph& graph) {
+  return guard_allocations([&]() -> Status {
+    graph = Simplifier(graph).run();
+    return {};
+  });
 }
 
 }  // namespace millrace

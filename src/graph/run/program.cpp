@@ -16,7 +16,7 @@ const std::vector<Dim>& Program::named_dims() const { return state_->named_dims;
 
 Result<std::vector<TensorType>> Program::output_types(std::span<const Extents> inputs,
                                                       std::span<const DimBinding> dims) const {
-  return guard_allocations("output types", [&]() -> Result<std::vector<TensorType>> {
+  return guard_allocations([&]() -> Result<std::vector<TensorType>> {
     Result<std::vector<TensorType>> types = static_cast<const Signature::State&>(*state_).output_types(inputs, dims);
     const Status& status = types.status();
     return status.ok() ? std::move(types) : Status(status.code(), "output types: " + status.message());
@@ -29,7 +29,7 @@ const std::shared_ptr<Device>& Program::device() const { return state_->device; 
 std::span<const ProgramVariant> Program::variants() const { return *state_->variants; }
 
 Result<Program> Program::on(std::shared_ptr<Device> device) const {
-  return guard_allocations("program", [&]() -> Result<Program> {
+  return guard_allocations([&]() -> Result<Program> {
     if (state_ == nullptr) return invalid_argument("program: it is empty; give what compile() returned");
     if (device == nullptr) return invalid_argument("program: the device is null; give one");
     auto state = std::make_shared<State>();

@@ -223,7 +223,7 @@ Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
 Result<Session> Session::create(const Program& program) {
-  return guard_allocations("session", [&]() -> Result<Session> {
+  return guard_allocations([&]() -> Result<Session> {
     if (program.state() == nullptr)
       return invalid_argument("session: the program is empty; give what compile() returned");
     auto state = std::make_unique<State>(program.state());
@@ -283,7 +283,7 @@ Status moved_from(std::string_view who) {
 /// Calls the action with the session's variables once the runs in flight have ended.
 template <class State, class Action>
 Status between_runs(State* state, const char* who, Action&& action) {
-  return guard_allocations(who, [&]() -> Status {
+  return guard_allocations([&]() -> Status {
     if (state == nullptr) return moved_from(who);
     const OneThread one(state->is_busy);
     MILLRACE_TRY(one.check(who));
@@ -297,7 +297,7 @@ Status between_runs(State* state, const char* who, Action&& action) {
 
 Status Session::run(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs, ListView<DimBinding> dims,
                     const std::stop_token& stop) {
-  return guard_allocations("run", [&]() -> Status {
+  return guard_allocations([&]() -> Status {
     if (state_ == nullptr) return moved_from("run");
     const OneThread one(state_->is_busy);
     MILLRACE_TRY(one.check("run"));
@@ -314,7 +314,7 @@ Status Session::run(ListView<TensorBinding> inputs, ListView<TensorBinding> outp
 Result<Timepoint> Session::submit(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs,
                                   ListView<DimBinding> dims, std::span<const Timepoint> wait,
                                   const std::stop_token& stop) {
-  return guard_allocations("run", [&]() -> Result<Timepoint> {
+  return guard_allocations([&]() -> Result<Timepoint> {
     if (state_ == nullptr) return moved_from("run");
     const OneThread one(state_->is_busy);
     MILLRACE_TRY(one.check("run"));

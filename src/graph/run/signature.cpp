@@ -32,8 +32,7 @@ const std::vector<Dim>& Signature::named_dims() const { return state_->named_dim
 
 Result<std::vector<TensorType>> Signature::output_types(std::span<const Extents> inputs,
                                                         std::span<const DimBinding> dims) const {
-  return guard_allocations("output types",
-                           [&]() -> Result<std::vector<TensorType>> { return state_->output_types(inputs, dims); });
+  return guard_allocations([&]() -> Result<std::vector<TensorType>> { return state_->output_types(inputs, dims); });
 }
 
 }  // namespace millrace

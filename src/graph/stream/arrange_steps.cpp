@@ -44,23 +44,22 @@ Status take_min_peak(Schedule& schedule) {
 
 }  // namespace
 
-Status arrange_steps(Schedule& schedule, ScheduleOrder order) try {
-  const InsideGuard inside;
-  schedule.order = order;
-  switch (order) {
-    case ScheduleOrder::kStrict:
-      place_strictly(schedule);
-      break;
-    case ScheduleOrder::kMinPeak:
-      return take_min_peak(schedule);
-    case ScheduleOrder::kMaxConcurrency:
-      MILLRACE_TRY(place_barriers(schedule));
-      delay_steps(schedule, SampleSizes(schedule));
-      break;
-  }
-  return pack_transients(schedule);
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("schedule");
+Status arrange_steps(Schedule& schedule, ScheduleOrder order) {
+  return guard_allocations([&]() -> Status {
+    schedule.order = order;
+    switch (order) {
+      case ScheduleOrder::kStrict:
+        place_strictly(schedule);
+        break;
+      case ScheduleOrder::kMinPeak:
+        return take_min_peak(schedule);
+      case ScheduleOrder::kMaxConcurrency:
+        MILLRACE_TRY(place_barriers(schedule));
+        delay_steps(schedule, SampleSizes(schedule));
+        break;
+    }
+    return pack_transients(schedule);
+  });
 }
 
 }  // namespace millrace

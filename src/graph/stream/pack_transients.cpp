@@ -115,28 +115,27 @@ void place_fixed(Schedule& schedule, const std::vector<Resource*>& fixed) {
 
 }  // namespace
 
-Status pack_transients(Schedule& schedule) try {
-  const InsideGuard inside;
-  find_lives(schedule);
-  std::vector<Resource*> fixed, symbolic;
-  for (Resource& resource : schedule.resources) {
-    if (resource.lifetime == Lifetime::kConstant) {
-      resource.offset_bytes = schedule.constant_bytes;
-      schedule.constant_bytes += aligned(resource.size_bytes).constant();
+Status pack_transients(Schedule& schedule) {
+  return guard_allocations([&]() -> Status {
+    find_lives(schedule);
+    std::vector<Resource*> fixed, symbolic;
+    for (Resource& resource : schedule.resources) {
+      if (resource.lifetime == Lifetime::kConstant) {
+        resource.offset_bytes = schedule.constant_bytes;
+        schedule.constant_bytes += aligned(resource.size_bytes).constant();
+      }
+      if (resource.lifetime == Lifetime::kVariable && !schedule.is_body) {
+        resource.offset_bytes = schedule.variable_bytes;
+        schedule.variable_bytes += aligned(resource.size_bytes).constant();
+      }
+      if (resource.lifetime != Lifetime::kTransient) continue;
+      resource.reserved_bytes = resource.size_bytes;
+      (resource.size_bytes.is_constant() ? fixed : symbolic).push_back(&resource);
     }
-    if (resource.lifetime == Lifetime::kVariable && !schedule.is_body) {
-      resource.offset_bytes = schedule.variable_bytes;
-      schedule.variable_bytes += aligned(resource.size_bytes).constant();
-    }
-    if (resource.lifetime != Lifetime::kTransient) continue;
-    resource.reserved_bytes = resource.size_bytes;
-    (resource.size_bytes.is_constant() ? fixed : symbolic).push_back(&resource);
-  }
-  place_fixed(schedule, fixed);
-  place_symbolic(schedule, std::move(symbolic));
-  return {};
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("slab");
+    place_fixed(schedule, fixed);
+    place_symbolic(schedule, std::move(symbolic));
+    return {};
+  });
 }
 
 }  // namespace millrace

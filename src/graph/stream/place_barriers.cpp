@@ -12,26 +12,25 @@ namespace millrace {
 // A step's timepoint is one after the last step that must have finished: the last writer of the bytes that it reads,
 // and the last writer and readers of those that it writes. Steps are then sorted by timepoint; equal ones keep their
 // order.
-Status place_barriers(Schedule& schedule) try {
-  const InsideGuard inside;
-  IdVector<ResourceId, AccessTimes> times;
-  times.resize(schedule.resources.size());
-  const auto is_computed = [&](const ResourceUse& use) { return schedule.resources[use.resource].is_computed(); };
-  for (Step& step : schedule.steps) {
-    std::int64_t after = -1;
-    for (const ResourceUse& use : step.uses) {
-      if (!is_computed(use)) continue;
-      after = std::max(after, times[use.resource].last_conflict(schedule.touched_bytes(use), use.is_written));
+Status place_barriers(Schedule& schedule) {
+  return guard_allocations([&]() -> Status {
+    IdVector<ResourceId, AccessTimes> times;
+    times.resize(schedule.resources.size());
+    const auto is_computed = [&](const ResourceUse& use) { return schedule.resources[use.resource].is_computed(); };
+    for (Step& step : schedule.steps) {
+      std::int64_t after = -1;
+      for (const ResourceUse& use : step.uses) {
+        if (!is_computed(use)) continue;
+        after = std::max(after, times[use.resource].last_conflict(schedule.touched_bytes(use), use.is_written));
+      }
+      step.timepoint = static_cast<std::uint32_t>(after + 1);
+      for (const ResourceUse& use : step.uses) {
+        if (is_computed(use)) times[use.resource].add(schedule.touched_bytes(use), use.is_written, step.timepoint);
+      }
     }
-    step.timepoint = static_cast<std::uint32_t>(after + 1);
-    for (const ResourceUse& use : step.uses) {
-      if (is_computed(use)) times[use.resource].add(schedule.touched_bytes(use), use.is_written, step.timepoint);
-    }
-  }
-  order_by_timepoint(schedule);
-  return {};
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("barriers");
+    order_by_timepoint(schedule);
+    return {};
+  });
 }
 
 }  // namespace millrace

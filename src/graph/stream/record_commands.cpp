@@ -173,13 +173,12 @@ class Recorder {
 
 }  // namespace
 
-Result<CommandList> record_commands(const Schedule& schedule) try {
-  const InsideGuard inside;
-  CommandList list = Recorder(schedule).run();
-  if constexpr (kVerifiesSteps) MILLRACE_TRY(validate(list));
-  return list;
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("commands");
+Result<CommandList> record_commands(const Schedule& schedule) {
+  return guard_allocations([&]() -> Result<CommandList> {
+    CommandList list = Recorder(schedule).run();
+    if constexpr (kVerifiesSteps) MILLRACE_TRY(validate(list));
+    return list;
+  });
 }
 
 }  // namespace millrace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/guard_allocations.h"
 #include "graph/run/slab_plan.h"
 
 namespace millrace {
@@ -21,8 +22,8 @@ std::array<SymbolValues, kNumSamples> sample_bindings(const Schedule& schedule) 
   constexpr std::int64_t kSmall = 1, kMiddle = 64, kLarge = 4096;
   std::map<std::string, Dim> symbols;
   for (const Resource& resource : schedule.resources) {
-    // Cannot fail: a symbol with two sets of facts was refused when the graph was built.
-    if (resource.lifetime == Lifetime::kTransient) (void)resource.size_bytes.collect_symbols(symbols);
+    // Only memory can be missing: a symbol with two sets of facts was refused when the graph was built.
+    if (resource.lifetime == Lifetime::kTransient) (void)unguarded(resource.size_bytes.collect_symbols(symbols));
   }
   std::array<SymbolValues, kNumSamples> bindings;
   bool is_odd = false;
@@ -51,7 +52,7 @@ SampleSizes::SampleSizes(const Schedule& schedule) {
     const Resource& resource = schedule.resources[ResourceId{i}];
     if (resource.lifetime != Lifetime::kTransient) continue;
     for (std::size_t sample = 0; sample < kNumSamples; ++sample) {
-      const Result<std::int64_t> bytes = resource.size_bytes.evaluate(bindings[sample]);
+      const Result<std::int64_t> bytes = unguarded(resource.size_bytes.evaluate(bindings[sample]));
       // A size that no run can have, such as one with a divisor of 0, counts as nothing.
       if (bytes.ok()) bytes_[ResourceId{i}][sample] = align_slab_bytes(*bytes);
     }

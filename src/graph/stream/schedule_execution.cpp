@@ -420,11 +420,8 @@ std::set<Value> find_read_constants(const DispatchGraph& dispatch,
 
 Result<Schedule> schedule_execution(const DispatchGraph& dispatch,
                                     const std::vector<std::vector<KernelSequence>>& sequences,
-                                    const std::set<Value>& constants, const ScheduledBodies& bodies) try {
-  const InsideGuard inside;
-  return Scheduler(dispatch, bodies).run(sequences, constants);
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("schedule");
+                                    const std::set<Value>& constants, const ScheduledBodies& bodies) {
+  return guard_allocations([&] { return Scheduler(dispatch, bodies).run(sequences, constants); });
 }
 
 }  // namespace millrace

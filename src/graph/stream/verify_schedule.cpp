@@ -111,7 +111,7 @@ class PartsCheck {
       return;
     }
     for (const StepBody& body : step.control->bodies) {
-      const Status status = bodies_ == ScheduleBodies::kVerify ? verify(*body.schedule) : Status();
+      const Status status = bodies_ == ScheduleBodies::kVerify ? unguarded(verify(*body.schedule)) : Status();
       if (!status.ok()) problems_.add("step {}: its body: {}", step.name, status.message());
       const bool is_placed =
           body.places.size() == body.schedule->resources.size() &&
@@ -165,18 +165,17 @@ class PartsCheck {
 }  // namespace
 
 // A broken schedule is a bug in Millrace, never a mistake of its user.
-Status verify(const Schedule& schedule, ScheduleBodies bodies) try {
-  const InsideGuard inside;
-  VerificationCount::note(IrLevel::kSchedule);
-  ScheduleProblems problems;
-  PartsCheck(schedule, bodies, problems).run();
-  if (problems.text().empty()) {  // the other checks follow the indices that this one has checked
-    check_step_order(schedule, problems);
-    check_slab(schedule, problems);
-  }
-  return problems.text().empty() ? Status() : internal_error(problems.text());
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("schedule");
+Status verify(const Schedule& schedule, ScheduleBodies bodies) {
+  return guard_allocations([&]() -> Status {
+    VerificationCount::note(IrLevel::kSchedule);
+    ScheduleProblems problems;
+    PartsCheck(schedule, bodies, problems).run();
+    if (problems.text().empty()) {  // the other checks follow the indices that this one has checked
+      check_step_order(schedule, problems);
+      check_slab(schedule, problems);
+    }
+    return problems.text().empty() ? Status() : internal_error(problems.text());
+  });
 }
 
 Status verify(const Schedule& schedule) { return verify(schedule, ScheduleBodies::kVerify); }

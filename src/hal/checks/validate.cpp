@@ -258,14 +258,13 @@ class Validator {
 
 }  // namespace
 
-Status validate(const CommandList& list) try {
-  const InsideGuard inside;
-  VerificationCount::note(IrLevel::kCommandList);
-  const std::vector<std::string> lines = Validator(list).run();
-  if (lines.empty()) return {};
-  return invalid_argument(fmt::format("{}", fmt::join(lines, "\n")));
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("commands");
+Status validate(const CommandList& list) {
+  return guard_allocations([&]() -> Status {
+    VerificationCount::note(IrLevel::kCommandList);
+    const std::vector<std::string> lines = Validator(list).run();
+    if (lines.empty()) return {};
+    return invalid_argument(fmt::format("{}", fmt::join(lines, "\n")));
+  });
 }
 
 }  // namespace millrace

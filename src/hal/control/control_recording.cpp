@@ -96,12 +96,14 @@ Result<std::shared_ptr<Recording>> Device::record(const CommandList& list, std::
   const auto has_block = [](const Command& command) {
     return std::holds_alternative<LoopCommand>(command) || std::holds_alternative<CondCommand>(command);
   };
-  if (std::ranges::none_of(list.commands, has_block)) return record_straight(list, std::move(executable));
-  return guard_allocations("record", [&] { return ControlRecording::create(*this, list, std::move(executable)); });
+  return guard_allocations([&] {
+    return std::ranges::any_of(list.commands, has_block) ? ControlRecording::create(*this, list, std::move(executable))
+                                                         : record_straight(list, std::move(executable));
+  });
 }
 
 Status Device::submit_control(Recording& recording, const Submission& submission) {
-  const Status status = guard_allocations("submit", [&]() -> Status {
+  const Status status = guard_allocations([&]() -> Status {
     if (recording.device() != id()) return foreign_recording(name());
     const auto& control = static_cast<const ControlRecording&>(recording);
     MILLRACE_TRY(control.check(submission));

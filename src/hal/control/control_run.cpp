@@ -34,13 +34,14 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     if (times_ != nullptr) times_->commands.clear();
   }
 
-  /// Continues until the host has to wait, or everything is submitted. Only one thread at a time is in here.
+  /// Continues until the host has to wait, or everything is submitted. Only one thread at a time is in here. Semaphores
+  /// call this and end(), which therefore must not throw.
   void advance() {
     if (!gate_->enter()) return end(cancelled("submit: the device was closed"));
-    Status status = guard_allocations("submit", [&] { return go_on(); });
+    Status status = guard_allocations([&] { return go_on(); });
     gate_->leave();
     // From here on, whoever waits for the end may close the device.
-    if (status.ok()) status = guard_allocations("submit", [&] { return sleep(); });
+    if (status.ok()) status = guard_allocations([&] { return sleep(); });
     if (!status.ok()) end(std::move(status));
   }
 
@@ -152,7 +153,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     while (!pending_.empty() && is_reached(pending_.back())) pending_.pop_back();
     if (pending_.empty()) return settle_all(status);
     const Timepoint part = pending_.back();
-    const Status enqueued = guard_allocations("submit", [&]() -> Status {
+    const Status enqueued = guard_allocations([&]() -> Status {
       part.semaphore->on_reached(part.value, [self = shared_from_this(), status](const Status&) { self->end(status); });
       return {};
     });

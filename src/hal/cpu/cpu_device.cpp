@@ -57,7 +57,7 @@ class CpuDevice final : public InlineDevice<Device> {
       : InlineDevice(std::move(info)), options_(options), symbols_(symbols) {}
 
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
-    return guard_allocations("load", [&]() -> Result<std::shared_ptr<Executable>> {
+    return guard_allocations([&]() -> Result<std::shared_ptr<Executable>> {
       MILLRACE_TRY_ASSIGN(std::shared_ptr<Executable> executable,
                           CpuExecutable::load(id(), targets().front(), images, symbols_));
       return executable;
@@ -153,7 +153,7 @@ Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const 
 
 Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions& options,
                                                   const CodeSymbols& symbols, bool is_usual) {
-  return guard_allocations("device 'cpu'", [&]() -> Result<std::shared_ptr<Device>> {
+  return guard_allocations([&]() -> Result<std::shared_ptr<Device>> {
     MILLRACE_TRY(check_host_executes(best, host_isa_levels(), host_cpu_features()));
     if (options.max_groups_per_call == 0) {
       return invalid_argument("device 'cpu': max_groups_per_call is 0, expected at least 1");

@@ -75,12 +75,12 @@ class Context {
 /// counts as lost from now on, and keeps everything that the work may use.
 void lose_track(Context&, const Status& why);
 /// The status of a call whose failure would leave unknown when queued work ends. If the call fails, it is repeated
-/// once, because one failure says nothing about the work.
+/// once, because one failure, such as a lack of memory, says nothing about the work.
 template <class Call>
-Status insist(Context& context, std::string_view where, Call&& call) {
-  const Status status = guard_allocations(where, call);
+Status insist(Context& context, Call&& call) {
+  const Status status = guard_allocations(call);
   if (status.ok() || context.is_lost()) return status;
-  if (const Status again = guard_allocations(where, call); !again.ok()) lose_track(context, again);
+  if (const Status again = guard_allocations(call); !again.ok()) lose_track(context, again);
   return status;
 }
 

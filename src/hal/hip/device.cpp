@@ -45,7 +45,7 @@ class DrivenDevice final : public HipDevice {
   }
 
   Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) override {
-    return guard_allocations("buffer", [&]() -> Result<std::shared_ptr<Buffer>> {
+    return guard_allocations([&]() -> Result<std::shared_ptr<Buffer>> {
       MILLRACE_TRY(context_->lost());
       MILLRACE_TRY_ASSIGN(std::unique_ptr<DeviceBlock> block, DeviceBlock::allocate(memory_, size_bytes));
       return std::shared_ptr<Buffer>(std::make_shared<HipBuffer>(id(), std::move(block), size_bytes));
@@ -59,7 +59,7 @@ class DrivenDevice final : public HipDevice {
 
   Result<std::shared_ptr<Buffer>> import_memory(void* address, std::size_t size_bytes,
                                                 Buffer::Deleter deleter) override {
-    return guard_allocations("import", [&]() -> Result<std::shared_ptr<Buffer>> {
+    return guard_allocations([&]() -> Result<std::shared_ptr<Buffer>> {
       MILLRACE_TRY(context_->lost());
       if (reinterpret_cast<std::uintptr_t>(address) % Buffer::kAlignment != 0 ||
           (address == nullptr && size_bytes > 0)) {
@@ -71,11 +71,11 @@ class DrivenDevice final : public HipDevice {
   }
 
   Result<std::shared_ptr<void>> pin_host(std::span<std::byte> memory) override {
-    return guard_allocations("pin", [&] { return queue_->channels().pins->pin(memory); });
+    return guard_allocations([&] { return queue_->channels().pins->pin(memory); });
   }
 
   Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial_value) override {
-    return guard_allocations("semaphore", [&]() -> Result<std::shared_ptr<Semaphore>> {
+    return guard_allocations([&]() -> Result<std::shared_ptr<Semaphore>> {
       MILLRACE_TRY(context_->lost());
       return std::shared_ptr<Semaphore>(
           std::make_shared<HipSemaphore>(context_, std::min(initial_value, Semaphore::kMaxValue)));
@@ -83,7 +83,7 @@ class DrivenDevice final : public HipDevice {
   }
 
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
-    return guard_allocations("load", [&]() -> Result<std::shared_ptr<Executable>> {
+    return guard_allocations([&]() -> Result<std::shared_ptr<Executable>> {
       MILLRACE_TRY_ASSIGN(std::shared_ptr<Executable> executable,
                           HipExecutable::load(context_, targets().front(), images));
       return executable;
@@ -92,25 +92,23 @@ class DrivenDevice final : public HipDevice {
 
   Result<std::shared_ptr<Recording>> record_straight(const CommandList& list,
                                                      std::shared_ptr<Executable> executable) override {
-    return guard_allocations("record", [&]() -> Result<std::shared_ptr<Recording>> {
-      if (executable != nullptr && executable->device() != id()) return foreign_executable(*this);
-      MILLRACE_TRY(check_record(list, executable.get()));
-      MILLRACE_TRY(context_->lost());
-      MILLRACE_TRY(queue_->channels().events->reserve(EventPool::Kind::kOrder));
-      MILLRACE_TRY_ASSIGN(std::shared_ptr<Recording> recording,
-                          HipRecording::create(*this, {context_, memory_, queue_->channels().pinned}, list,
-                                               std::static_pointer_cast<const HipExecutable>(std::move(executable))));
-      return recording;
-    });
+    if (executable != nullptr && executable->device() != id()) return foreign_executable(*this);
+    MILLRACE_TRY(check_record(list, executable.get()));
+    MILLRACE_TRY(context_->lost());
+    MILLRACE_TRY(queue_->channels().events->reserve(EventPool::Kind::kOrder));
+    MILLRACE_TRY_ASSIGN(std::shared_ptr<Recording> recording,
+                        HipRecording::create(*this, {context_, memory_, queue_->channels().pinned}, list,
+                                             std::static_pointer_cast<const HipExecutable>(std::move(executable))));
+    return recording;
   }
 
   Status submit_straight(Recording& recording, const Submission& submission) override {
     if (recording.device() == id()) return queue_->submit(static_cast<HipRecording&>(recording), submission);
-    return settle(submission.signal, guard_allocations("submit", [&] { return foreign_recording(name()); }));
+    return settle(submission.signal, guard_allocations([&] { return foreign_recording(name()); }));
   }
 
   Status read_back(const Buffer& buffer, std::size_t offset_bytes, std::span<std::byte> destination) override {
-    return guard_allocations("read back", [&]() -> Status {
+    return guard_allocations([&]() -> Status {
       MILLRACE_TRY(check_read_back(*this, buffer, offset_bytes, destination.size()));
       const CurrentDevice current(*context_);
       MILLRACE_TRY(current.status());
@@ -144,13 +142,12 @@ class DrivenDevice final : public HipDevice {
       MILLRACE_TRY(context_->check("read back", "hipMemcpyAsync", error));
       // From here on, the copy may write to the block at any time, so nothing else may use the block before the copy
       // ends.
-      recorded = insist(*context_, "read back", [&] {
+      recorded = insist(*context_, [&] {
         return context_->check("read back", "hipEventRecord", hip.hipEventRecord(end.get(), read_stream_->get()));
       });
     }
     MILLRACE_TRY(context_->lost());
-    MILLRACE_TRY(
-        insist(*context_, "read back", [&] { return wait_for_event(*context_, "read back", end.get(), time_limit_); }));
+    MILLRACE_TRY(insist(*context_, [&] { return wait_for_event(*context_, "read back", end.get(), time_limit_); }));
     MILLRACE_TRY(recorded);
     std::memcpy(destination.data(), block.get(), destination.size());
     return {};
@@ -196,7 +193,7 @@ Result<std::shared_ptr<HipDevice>> open_device(std::shared_ptr<const Runtime> ru
 }  // namespace hip
 
 Result<std::shared_ptr<HipDevice>> create_hip_device(const HipDeviceOptions& options) {
-  return guard_allocations("device 'hip'", [&]() -> Result<std::shared_ptr<HipDevice>> {
+  return guard_allocations([&]() -> Result<std::shared_ptr<HipDevice>> {
     MILLRACE_TRY(hip::check_options(options));
     MILLRACE_TRY_ASSIGN(std::shared_ptr<const hip::Runtime> runtime, hip::Runtime::open(options.library));
     const auto num_devices = static_cast<std::uint32_t>(runtime->num_devices());
@@ -210,7 +207,7 @@ Result<std::shared_ptr<HipDevice>> create_hip_device(const HipDeviceOptions& opt
 }
 
 Result<std::vector<DeviceInfo>> enumerate_hip_devices(std::string_view library) {
-  return guard_allocations("device 'hip'", [&]() -> Result<std::vector<DeviceInfo>> {
+  return guard_allocations([&]() -> Result<std::vector<DeviceInfo>> {
     MILLRACE_TRY_ASSIGN(const std::shared_ptr<const hip::Runtime> runtime, hip::Runtime::open(library));
     std::vector<DeviceInfo> devices;
     for (int ordinal = 0; ordinal < runtime->num_devices(); ++ordinal) {

@@ -87,7 +87,7 @@ Result<std::vector<DeviceInfo>> enumerate() { return enumerate_hip_devices(); }
 }  // namespace
 
 Result<std::shared_ptr<HipDevice>> open_hip_device(const DeviceSpec& spec) {
-  return guard_allocations("device 'hip'", [&]() -> Result<std::shared_ptr<HipDevice>> {
+  return guard_allocations([&]() -> Result<std::shared_ptr<HipDevice>> {
     HipDeviceOptions options;
     std::string architecture;
     for (const std::string& word : spec.words) MILLRACE_TRY(add_word(spec, word, options));

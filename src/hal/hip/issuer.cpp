@@ -80,8 +80,10 @@ Status Issuer::prepare(Job& job) {
   return {};
 }
 
+// A job that has begun ends with a status, so a lack of memory must become one from here on.
+
 void Issuer::begin(Job& job, std::span<const PendingPoint> waits) {
-  job.status = guard_allocations("submit", [&] { return try_begin(job, waits); });
+  job.status = guard_allocations([&] { return try_begin(job, waits); });
 }
 
 Status Issuer::try_begin(Job& job, std::span<const PendingPoint> waits) {
@@ -110,12 +112,12 @@ bool Issuer::advance(Job& job) {
   const std::vector<Step>& steps = job.recording->steps();
   while (job.status.ok() && job.next_step < steps.size()) {
     if (job.stop.stop_requested()) {
-      job.status = guard_allocations("submit", [] { return stopped_on_request("submit"); });
+      job.status = guard_allocations([] { return stopped_on_request("submit"); });
       break;
     }
     std::size_t end_step = job.next_step;
     while (end_step < steps.size() && steps[end_step].segment == steps[job.next_step].segment) ++end_step;
-    job.status = guard_allocations("submit", [&] { return issue_segment(job, end_step); });
+    job.status = guard_allocations([&] { return issue_segment(job, end_step); });
     if (job.status.ok() && job.next_step < end_step) return false;
   }
   // Pieces of a failed job that are under way keep their blocks.
@@ -129,7 +131,7 @@ Status Issuer::issue_segment(Job& job, std::size_t end_step) {
   const std::vector<std::size_t> sides = find_sides(job, end_step);
   if (sides.empty()) return issue_steps(job, end_step, {});
   MILLRACE_TRY(fork(job, sides));
-  const Status status = guard_allocations("submit", [&] { return issue_steps(job, end_step, sides); });
+  const Status status = guard_allocations([&] { return issue_steps(job, end_step, sides); });
   const Status joined = join(job, sides);  // even after a failure: the end's event is on the job's own stream
   return status.ok() ? joined : status;
 }
@@ -186,13 +188,12 @@ void Issuer::end(Job& job) {
   if (job.status.ok() && num_launches > 0) {
     const Error error = hip().hipMemcpyAsync(job.run->read_back.get(), job.run->status->address(),
                                              num_launches * sizeof(std::uint32_t), CopyKind::kDeviceToHost, stream);
-    job.status =
-        guard_allocations("submit", [&] { return context_.check("submit: status words", "hipMemcpyAsync", error); });
+    job.status = guard_allocations([&] { return context_.check("submit: status words", "hipMemcpyAsync", error); });
   }
   for (int attempt = 0; attempt < 2; ++attempt) {
     const Error error = hip().hipEventRecord(job.end.get(), stream);
     const Status recorded =
-        guard_allocations("submit", [&] { return context_.check("submit: the end", "hipEventRecord", error); });
+        guard_allocations([&] { return context_.check("submit: the end", "hipEventRecord", error); });
     if (recorded.ok()) return;
     if (job.status.ok()) job.status = recorded;
   }

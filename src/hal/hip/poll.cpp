@@ -210,7 +210,8 @@ bool Queue::fails_again(Job& job, Error error) {
 
 void Queue::end(const SharedJob& shared) {
   Job& job = *shared;
-  const Status status = guard_allocations("submit", [&] { return outcome(job); });
+  // Guarded, because the semaphores must learn of the end in any case.
+  const Status status = guard_allocations([&] { return outcome(job); });
   {
     const std::lock_guard lock(mutex_);
     std::erase(on_their_way_, shared);  // touches_what_is_downloaded() reads what the job loses next
@@ -299,7 +300,7 @@ void Queue::cancel_waiting() {
     for (const SharedJob& job : waiting_for_memory) job->is_started = true;
   }
   const auto cancel = [](const SharedJob& job) {
-    (void)settle(job->signal, guard_allocations("submit", [] { return cancelled("submit: the device was closed"); }));
+    (void)settle(job->signal, guard_allocations([] { return cancelled("submit: the device was closed"); }));
   };
   for (const auto& [key, job] : waiting) cancel(job);
   for (const SharedJob& job : waiting_for_memory) cancel(job);

@@ -33,7 +33,7 @@ Queue::Queue(std::unique_ptr<Channels> channels, std::chrono::nanoseconds time_l
 Status Queue::submit(HipRecording& recording, const Submission& submission) {
   std::vector<Refused> refused;
   SharedJob job;
-  const Status status = guard_allocations("submit", [&]() -> Status {
+  const Status status = guard_allocations([&]() -> Status {
     MILLRACE_TRY(recording.check(submission));
     MILLRACE_TRY(context_.lost());
     job = std::make_shared<Job>(recording, submission);
@@ -59,7 +59,8 @@ void Queue::start_all(std::vector<SharedJob> candidates, std::vector<Refused>& r
     const SharedJob job = candidates[i];
     if (job->is_started) continue;
     forget_wait(job);
-    Status status = guard_allocations("submit", [&]() -> Status {
+    // Guarded, so that a lack of memory fails this job alone.
+    Status status = guard_allocations([&]() -> Status {
       refused.reserve(refused.size() + 1);
       MILLRACE_TRY(current.status());
       return try_start(job, candidates);

@@ -28,26 +28,24 @@ class InlineDevice : public Interface {
   }
 
   Result<std::shared_ptr<Buffer>> import_host(void* data, std::size_t size_bytes, Buffer::Deleter deleter) override {
-    return guard_allocations("buffer", [&]() -> Result<std::shared_ptr<Buffer>> {
+    return guard_allocations([&]() -> Result<std::shared_ptr<Buffer>> {
       return import_host_buffer(data, size_bytes, std::move(deleter), this->id());
     });
   }
 
   Result<std::shared_ptr<Recording>> record_straight(const CommandList& list,
                                                      std::shared_ptr<Executable> executable) override {
-    return guard_allocations("record", [&]() -> Result<std::shared_ptr<Recording>> {
-      if (executable != nullptr && executable->device() != this->id()) return foreign_executable(*this);
-      MILLRACE_TRY(check_record(list, executable.get()));
-      MILLRACE_TRY_ASSIGN(std::shared_ptr<Recording> recording, make_recording(list, std::move(executable)));
-      return recording;
-    });
+    if (executable != nullptr && executable->device() != this->id()) return foreign_executable(*this);
+    MILLRACE_TRY(check_record(list, executable.get()));
+    MILLRACE_TRY_ASSIGN(std::shared_ptr<Recording> recording, make_recording(list, std::move(executable)));
+    return recording;
   }
 
   Status submit_straight(Recording& recording, const Submission& submission) override {
     if (recording.device() == this->id()) {
       return queue_->submit(static_cast<const InlineRecording&>(recording), submission);
     }
-    return settle(submission.signal, guard_allocations("submit", [&] { return foreign_recording(this->name()); }));
+    return settle(submission.signal, guard_allocations([&] { return foreign_recording(this->name()); }));
   }
 
  protected:

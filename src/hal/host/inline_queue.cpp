@@ -28,10 +28,10 @@ struct InlineQueue::Deferred {
         stop(submission.stop),
         num_open_waits(wait.size()) {}
 
-  // Only the thread that has set `is_taken` calls these two.
+  // Only the thread that has set `is_taken` calls these two. It may be in a semaphore's or a stop's callback, which
+  // must not throw.
   void run() {
-    end(guard_allocations("submit",
-                          [&] { return recording->run({bindings, sizes, wait, signal, explainer, times, stop}); }));
+    end(guard_allocations([&] { return recording->run({bindings, sizes, wait, signal, explainer, times, stop}); }));
   }
   /// Semaphores keep this object in their lists until they are signalled or destroyed, so it releases its own
   /// references, to them and to everything else, as soon as it has run.
@@ -57,7 +57,7 @@ struct InlineQueue::Deferred {
 
 Status InlineQueue::submit(const InlineRecording& recording, const Submission& submission) {
   bool is_deferred = false;
-  Status status = guard_allocations("submit", [&]() -> Status {
+  Status status = guard_allocations([&]() -> Status {
     MILLRACE_TRY(recording.check(submission));
     if (submission.wait.empty() || are_settled(submission.wait)) return recording.run(submission);
     defer(recording, submission);
@@ -76,7 +76,7 @@ void InlineQueue::defer(const InlineRecording& recording, const Submission& subm
     deferred->on_stop.emplace(submission.stop, [weak = std::weak_ptr(deferred)] {
       const std::shared_ptr<Deferred> alive = weak.lock();
       if (alive == nullptr || alive->is_taken.exchange(true)) return;
-      alive->end(guard_allocations("submit", [] { return stopped_on_request("submit"); }));
+      alive->end(guard_allocations([] { return stopped_on_request("submit"); }));
     });
   }
   try {

@@ -301,7 +301,7 @@ void ThreadPool::parallel_for(std::size_t count, std::size_t chunk, RangeBody bo
 }
 
 Result<std::shared_ptr<Executor>> create_thread_pool(const ThreadPoolOptions& options) {
-  return guard_allocations("thread pool", [&]() -> Result<std::shared_ptr<Executor>> {
+  return guard_allocations([&]() -> Result<std::shared_ptr<Executor>> {
     MILLRACE_TRY_ASSIGN(std::shared_ptr<Executor> pool, ThreadPool::create(options));
     return pool;
   });

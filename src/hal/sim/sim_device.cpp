@@ -26,7 +26,7 @@ class InterpretingSimDevice final : public InlineDevice<SimDevice> {
   std::vector<SimDispatch> dispatches() const override { return state_->dispatches(); }
 
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
-    return guard_allocations("load", [&]() -> Result<std::shared_ptr<Executable>> {
+    return guard_allocations([&]() -> Result<std::shared_ptr<Executable>> {
       MILLRACE_TRY_ASSIGN(std::shared_ptr<Executable> executable, SimExecutable::load(id(), state_->target(), images));
       return executable;
     });
@@ -63,7 +63,7 @@ Result<std::shared_ptr<Device>> open_any(const DeviceSpec& spec) {
 }  // namespace
 
 Result<std::shared_ptr<SimDevice>> create_sim_device(const TargetSpec& spec, const SimDeviceOptions& options) {
-  return guard_allocations("device 'sim'", [&]() -> Result<std::shared_ptr<SimDevice>> {
+  return guard_allocations([&]() -> Result<std::shared_ptr<SimDevice>> {
     if (spec.is_simulated() && spec.is_gpu()) {
       return std::shared_ptr<SimDevice>(std::make_shared<InterpretingSimDevice>(spec, options));
     }

@@ -51,24 +51,22 @@ class TraceDevice final : public Device {
 
   Result<std::shared_ptr<Recording>> record_straight(const CommandList& list,
                                                      std::shared_ptr<Executable> executable) override {
-    return guard_allocations("record", [&]() -> Result<std::shared_ptr<Recording>> {
-      append_commands("record", list, {});
-      Result<std::shared_ptr<Recording>> recording = inner_->record(list, std::move(executable));
-      append_failure("record", recording.status());
-      if (!recording.ok()) return recording.status();
-      return std::shared_ptr<Recording>(std::make_shared<TraceRecording>(tracer_, list, *std::move(recording)));
-    });
+    append_commands("record", list, {});
+    Result<std::shared_ptr<Recording>> recording = inner_->record(list, std::move(executable));
+    append_failure("record", recording.status());
+    if (!recording.ok()) return recording.status();
+    return std::shared_ptr<Recording>(std::make_shared<TraceRecording>(tracer_, list, *std::move(recording)));
   }
 
   Status submit_straight(Recording& recording, const Submission& submission) override {
-    const Status traced = guard_allocations("submit", [&]() -> Status {
+    const Status traced = guard_allocations([&]() -> Status {
       if (recording.device() != tracer_) return foreign_recording(name());
       append_commands("submit", static_cast<TraceRecording&>(recording).list, submission.sizes);
       return {};
     });
     if (!traced.ok()) return settle(submission.signal, traced);
     const Status status = inner_->submit(*static_cast<TraceRecording&>(recording).inner, submission);
-    return guard_allocations("submit", [&] {
+    return guard_allocations([&] {
       append_failure("submit", status);
       return status;
     });

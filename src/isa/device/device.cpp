@@ -25,7 +25,7 @@ class ExecutingIsaDevice final : public InlineDevice<IsaDevice> {
   std::vector<IsaDispatch> dispatches() const override { return state_->dispatches(); }
 
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
-    return guard_allocations("load", [&]() -> Result<std::shared_ptr<Executable>> {
+    return guard_allocations([&]() -> Result<std::shared_ptr<Executable>> {
       MILLRACE_TRY_ASSIGN(std::shared_ptr<Executable> executable,
                           IsaExecutable::load(id(), targets().front(), decoder_, images));
       return executable;
@@ -51,7 +51,7 @@ class ExecutingIsaDevice final : public InlineDevice<IsaDevice> {
 
 Result<std::shared_ptr<IsaDevice>> create_isa_device(const TargetSpec& target, MachineCodeDecoder decoder,
                                                      const IsaDeviceOptions& options) {
-  return guard_allocations("device 'isa'", [&]() -> Result<std::shared_ptr<IsaDevice>> {
+  return guard_allocations([&]() -> Result<std::shared_ptr<IsaDevice>> {
     if (target.is_gpu() && !target.is_simulated()) {
       return std::shared_ptr<IsaDevice>(std::make_shared<ExecutingIsaDevice>(target, decoder, options));
     }

@@ -210,7 +210,7 @@ Result<Image> KernelCache::get(const PlannedKernel& kernel, const TargetSpec& sp
 
 Result<SharedBytes> KernelCache::get_code_object(std::span<const PlannedKernel> kernels, const Target& target,
                                                  const std::function<Result<std::vector<std::byte>>()>& link) {
-  return guard_allocations("code object", [&]() -> Result<SharedBytes> {
+  return guard_allocations([&]() -> Result<SharedBytes> {
     std::string identity = "code object";
     for (const PlannedKernel& kernel : kernels) {
       const KernelCompiler* compiler = target.find_generator(kernel.generator);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "base/text/reader.h"
 #include "jit/ir/affine.h"
 #include "jit/ir/operation_text.h"
@@ -84,7 +85,7 @@ Status collect_symbols(const LoopKernel& kernel, std::map<std::string, Dim>& sym
 
 std::string symbols_text(const LoopKernel& kernel) {
   std::map<std::string, Dim> symbols;
-  const Status status = collect_symbols(kernel, symbols);
+  const Status status = unguarded(collect_symbols(kernel, symbols));
   return status.ok() ? symbol_lines(symbols, "  ") : fmt::format("  symbols: {}\n", status.message());
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "base/text/reader.h"
 #include "jit/ir/instruction_lines.h"
 #include "jit/ir/operation_text.h"
@@ -75,9 +76,9 @@ class Printer {
   /// Facts select remainder code, so the text includes them.
   void print_symbols() {
     std::map<std::string, Dim> symbols;
-    Status status = kernel_.num_groups.collect_symbols(symbols);
+    Status status = unguarded(kernel_.num_groups.collect_symbols(symbols));
     for (const SizeArgument& size : kernel_.sizes) {
-      if (status.ok() && size.value) status = size.value->collect_symbols(symbols);
+      if (status.ok() && size.value) status = unguarded(size.value->collect_symbols(symbols));
     }
     if (!status.ok()) write("symbols: {}\n", status.message());
     text_ += symbol_lines(symbols, "");

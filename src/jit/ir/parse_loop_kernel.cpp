@@ -226,7 +226,7 @@ class LoopKernelParser {
 }  // namespace
 
 Result<LoopKernel> parse_loop_kernel(std::string_view text, std::string_view name) {
-  return guard_allocations("loop kernel's text", [&] { return LoopKernelParser(name, text).parse(); });
+  return guard_allocations([&] { return LoopKernelParser(name, text).parse(); });
 }
 
 }  // namespace millrace

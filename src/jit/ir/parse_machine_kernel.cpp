@@ -216,7 +216,7 @@ class MachineKernelParser {
 }  // namespace
 
 Result<MachineKernel> parse_machine_kernel(std::string_view text, std::string_view name) {
-  return guard_allocations("machine kernel's text", [&] { return MachineKernelParser(name, text).parse(); });
+  return guard_allocations([&] { return MachineKernelParser(name, text).parse(); });
 }
 
 }  // namespace millrace

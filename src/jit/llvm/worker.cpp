@@ -54,8 +54,10 @@ State& state() {
 
 thread_local Job* current_job = nullptr;
 
+// LLVM calls these on a failure, and no exception may reach its frames.
+
 Status failure_of(const Job& job, StatusCode code, std::string_view text) {
-  return guard_allocations("llvm", [&] { return Status(code, fmt::format("llvm: {}: {}", job.work->name(), text)); });
+  return guard_allocations([&] { return Status(code, fmt::format("llvm: {}: {}", job.work->name(), text)); });
 }
 
 void end(Job& job, Status failure = {}) {
@@ -80,7 +82,7 @@ void fail(Job& job, bool is_ending, const Status& failure) {
 }
 
 Status no_room(const Job& job) {
-  return guard_allocations("llvm", [&] {
+  return guard_allocations([&] {
     return failure_of(job, StatusCode::kResourceExhausted,
                       fmt::format("less than {} MiB of memory are left, which LLVM needs; free memory, or allow this "
                                   "process more",
@@ -89,7 +91,7 @@ Status no_room(const Job& job) {
 }
 
 Status fatal_error(const Job& job, std::string_view reason) {
-  return guard_allocations("llvm", [&] {
+  return guard_allocations([&] {
     return failure_of(job, StatusCode::kInternal,
                       fmt::format("LLVM ERROR: {}; restart the process to compile more, and please report it", reason));
   });

@@ -86,7 +86,7 @@ Status check_code_object(const CodeObjectInfo& info, const PlannedKernel& planne
 }
 
 Result<std::vector<std::byte>> link_images(std::span<const ExecutableImage> images) {
-  return guard_allocations("link", [&]() -> Result<std::vector<std::byte>> {
+  return guard_allocations([&]() -> Result<std::vector<std::byte>> {
     if (images.empty()) return invalid_argument("link: no image, expected one or more");
     std::vector<std::span<const std::byte>> objects;
     std::set<std::string> symbols;

@@ -69,7 +69,7 @@ class LlvmGenerator final : public KernelCompiler {
                                   .want_asm = kind == ListingKind::kAssembly,
                                   .want_object = kind == ListingKind::kObject};
     MILLRACE_TRY_ASSIGN(const LlvmEmitOutput output, emit_with_llvm(kernel, spec, options));
-    return guard_allocations("llvm", [&]() -> Result<std::string> {
+    return guard_allocations([&]() -> Result<std::string> {
       return output.ir + output.assembly + output.object;  // one of them is set
     });
   }

@@ -146,11 +146,11 @@ Result<LlvmModule> llvm_module() {
 std::string_view llvm_version() { return MILLRACE_LLVM_VERSION; }
 
 Status check_llvm_module() {
-  return guard_allocations("llvm", [] { return llvm_module().status(); });
+  return guard_allocations([] { return llvm_module().status(); });
 }
 
 Result<std::string> find_llvm_module() {
-  return guard_allocations("llvm", []() -> Result<std::string> {
+  return guard_allocations([]() -> Result<std::string> {
     MILLRACE_TRY_ASSIGN(std::vector<std::string> candidates, module_candidates());
     if (!is_path(candidates.front())) MILLRACE_TRY(check_llvm_module());  // only dlopen knows whether the file exists
     return std::move(candidates.front());
@@ -169,7 +169,7 @@ Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetS
 }
 
 Result<std::string> disassemble_with_llvm(std::span<const std::byte> code, const TargetSpec& spec) {
-  return guard_allocations("disassemble", [&]() -> Result<std::string> {
+  return guard_allocations([&]() -> Result<std::string> {
     MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
     Result<std::string> text = std::string();
     module.disassemble(code, spec, text);
@@ -178,7 +178,7 @@ Result<std::string> disassemble_with_llvm(std::span<const std::byte> code, const
 }
 
 Result<std::vector<std::byte>> link_with_llvm(std::span<const std::span<const std::byte>> objects) {
-  return guard_allocations("link", [&]() -> Result<std::vector<std::byte>> {
+  return guard_allocations([&]() -> Result<std::vector<std::byte>> {
     MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
     Result<std::vector<std::byte>> linked = std::vector<std::byte>();
     module.link(objects, linked);
@@ -187,7 +187,7 @@ Result<std::vector<std::byte>> link_with_llvm(std::span<const std::span<const st
 }
 
 Result<CodeObjectInfo> read_code_object(std::span<const std::byte> bytes) {
-  return guard_allocations("code object", [&]() -> Result<CodeObjectInfo> {
+  return guard_allocations([&]() -> Result<CodeObjectInfo> {
     MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
     Result<CodeObjectInfo> info = CodeObjectInfo();
     module.read_code_object(bytes, info);
@@ -196,7 +196,7 @@ Result<CodeObjectInfo> read_code_object(std::span<const std::byte> bytes) {
 }
 
 Result<MachineCode> decode_code_object(std::span<const std::byte> bytes) {
-  return guard_allocations("code object", [&]() -> Result<MachineCode> {
+  return guard_allocations([&]() -> Result<MachineCode> {
     MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
     Result<MachineCode> code = MachineCode();
     module.decode_code_object(bytes, code);

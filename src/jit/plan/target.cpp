@@ -23,33 +23,32 @@ std::string reasons_of_refusal(const TargetSpec& spec, const KernelCompilerList&
 
 }  // namespace
 
-Result<Target> Target::create(TargetSpec spec, const KernelCompilerList& generators) try {
-  const InsideGuard inside;
-  if (generators.empty()) {
-    return failed_precondition(
-        fmt::format("target '{}' has no code generator; built in: none; give one that makes code "
-                    "for it",
-                    spec.to_text()));
-  }
-  const auto null = std::find(generators.begin(), generators.end(), nullptr);
-  if (null != generators.end()) {
-    return invalid_argument(
-        fmt::format("target '{}': code generator {} of {} is null; give a generator or leave it out", spec.to_text(),
-                    null - generators.begin(), generators.size()));
-  }
-  KernelCompilerList serving;
-  for (const auto& generator : generators) {
-    if (generator->supports(spec).ok()) serving.push_back(generator);
-  }
-  if (serving.empty()) {
-    return unimplemented(
-        fmt::format("target '{}' has no code generator; built in: {}; give one that makes code for it, "
-                    "or choose another target",
-                    spec.to_text(), reasons_of_refusal(spec, generators)));
-  }
-  return Target(std::move(spec), std::move(serving));
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("target");
+Result<Target> Target::create(TargetSpec spec, const KernelCompilerList& generators) {
+  return guard_allocations([&]() -> Result<Target> {
+    if (generators.empty()) {
+      return failed_precondition(
+          fmt::format("target '{}' has no code generator; built in: none; give one that makes code "
+                      "for it",
+                      spec.to_text()));
+    }
+    const auto null = std::find(generators.begin(), generators.end(), nullptr);
+    if (null != generators.end()) {
+      return invalid_argument(
+          fmt::format("target '{}': code generator {} of {} is null; give a generator or leave it out", spec.to_text(),
+                      null - generators.begin(), generators.size()));
+    }
+    KernelCompilerList serving;
+    for (const auto& generator : generators) {
+      if (generator->supports(spec).ok()) serving.push_back(generator);
+    }
+    if (serving.empty()) {
+      return unimplemented(
+          fmt::format("target '{}' has no code generator; built in: {}; give one that makes code for it, "
+                      "or choose another target",
+                      spec.to_text(), reasons_of_refusal(spec, generators)));
+    }
+    return Target(std::move(spec), std::move(serving));
+  });
 }
 
 const KernelCompiler* Target::find_generator(std::string_view name) const {

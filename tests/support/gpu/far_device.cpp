@@ -193,7 +193,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
       const std::chrono::microseconds delay{max_delay_.count() == 0 ? 0 : random_() % max_delay_.count()};
       lock.unlock();
       std::this_thread::sleep_for(delay);
-      (void)settle(job->signal, guard_allocations("submit", [&] { return job->run(*inner_); }));
+      (void)settle(job->signal, guard_allocations([&] { return job->run(*inner_); }));
       job.reset();  // without the lock, which a request to stop it may be waiting for
       lock.lock();
     }
@@ -241,15 +241,13 @@ class FarDevice final : public Device {
 
   Result<std::shared_ptr<Recording>> record_straight(const CommandList& list,
                                                      std::shared_ptr<Executable> executable) override {
-    return guard_allocations("record", [&]() -> Result<std::shared_ptr<Recording>> {
-      if (executable != nullptr && executable->device() != inner_->id()) return foreign_executable(*this);
-      MILLRACE_TRY_ASSIGN(std::shared_ptr<Recording> recording, inner_->record(list, std::move(executable)));
-      return std::shared_ptr<Recording>(std::make_shared<FarRecording>(*this, list, std::move(recording)));
-    });
+    if (executable != nullptr && executable->device() != inner_->id()) return foreign_executable(*this);
+    MILLRACE_TRY_ASSIGN(std::shared_ptr<Recording> recording, inner_->record(list, std::move(executable)));
+    return std::shared_ptr<Recording>(std::make_shared<FarRecording>(*this, list, std::move(recording)));
   }
 
   Status submit_straight(Recording& recording, const Submission& submission) override {
-    const Status status = guard_allocations("submit", [&]() -> Status {
+    const Status status = guard_allocations([&]() -> Status {
       if (recording.device() != id()) return foreign_recording(name());
       auto& ours = static_cast<FarRecording&>(recording);
       MILLRACE_TRY(ours.check.check(submission));

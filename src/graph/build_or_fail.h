@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/guard_allocations.h"
+#include "millrace/graph/builder.h"
+
+namespace millrace {
+
+/// "softmax" in millrace::softmax(Tensor, std::int64_t).
+std::string_view plain_name(const std::source_location&);
+
+/// Returns what `body` builds. If memory runs out, that is a mistake of the graph, reported under the caller's name,
+/// and the result is empty; as it is if there is no graph. `size_bytes` is what the body copies, for the message.
+template <class Body>
+std::invoke_result_t<Body> build_or_fail(GraphBuilder* graph, Body&& body, std::size_t size_bytes = 0,
+                                         std::string_view name = plain_name(std::source_location::current())) {
+  using Built = std::invoke_result_t<Body>;
+  if (graph == nullptr) return Built();
+  const auto where = [&] {
+    return graph->next_text(name) + (size_bytes > 0 ? fmt::format(" of {} bytes", size_bytes) : "");
+  };
+  Result<Built> built = guard_allocations(where, [&]() -> Result<Built> { return body(); });
+  if (built.ok()) return *std::move(built);
+  graph->fail(built.status());
+  return Built();
+}
+
+/// Invalid tensors, as many as the caller will use; none if there is no memory even for that.
+std::vector<Tensor> invalid_tensors(std::size_t count);
+
+}  // namespace millrace
