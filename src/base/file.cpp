@@ -96,31 +96,35 @@ Result<std::vector<std::byte>> read_all(const std::string& where, FileReader& fi
 }  // namespace
 
 Result<FileReader> FileReader::open(std::string where, const std::string& path) {
-  struct stat info{};
-  // Checked before opening, because opening some devices has side effects.
-  if (stat(path.c_str(), &info) == 0) MILLRACE_TRY(check_kind(where, info.st_mode));
-  // Without O_NONBLOCK, open() waits forever for the writer of a named pipe. Regular files ignore the flag.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  std::FILE* file = descriptor < 0 ? nullptr : fdopen(descriptor, "rb");
-  if (file == nullptr) {
-    const int error = errno;
-    if (descriptor >= 0) close(descriptor);
-    return not_found(fmt::format("{}: the file cannot be opened: {}; check the path", where, reason_of(error)));
-  }
-  FileReader reader(std::move(where), file);
-  if (fstat(descriptor, &info) != 0) return reader.cannot_read();
-  MILLRACE_TRY(check_kind(reader.where_, info.st_mode));  // the path may name another file by now
-  if (S_ISFIFO(info.st_mode)) MILLRACE_TRY(wait_for_writer(reader.where_, file));
-  return reader;
+  return guard_allocations([&]() -> Result<FileReader> {
+    struct stat info{};
+    // Checked before opening, because opening some devices has side effects.
+    if (stat(path.c_str(), &info) == 0) MILLRACE_TRY(check_kind(where, info.st_mode));
+    // Without O_NONBLOCK, open() waits forever for the writer of a named pipe. Regular files ignore the flag.
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    std::FILE* file = descriptor < 0 ? nullptr : fdopen(descriptor, "rb");
+    if (file == nullptr) {
+      const int error = errno;
+      if (descriptor >= 0) close(descriptor);
+      return not_found(fmt::format("{}: the file cannot be opened: {}; check the path", where, reason_of(error)));
+    }
+    FileReader reader(std::move(where), file);
+    if (fstat(descriptor, &info) != 0) return reader.cannot_read();
+    MILLRACE_TRY(check_kind(reader.where_, info.st_mode));  // the path may name another file by now
+    if (S_ISFIFO(info.st_mode)) MILLRACE_TRY(wait_for_writer(reader.where_, file));
+    return reader;
+  });
 }
 
 Result<FileReader> FileReader::open_standard_input(std::string where) {
-  const int descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-  std::FILE* file = descriptor < 0 ? nullptr : fdopen(descriptor, "rb");
-  if (file != nullptr) return FileReader(std::move(where), file);
-  const int error = errno;
-  if (descriptor >= 0) close(descriptor);
-  return not_found(fmt::format("{}: cannot be opened: {}; check where it comes from", where, reason_of(error)));
+  return guard_allocations([&]() -> Result<FileReader> {
+    const int descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+    std::FILE* file = descriptor < 0 ? nullptr : fdopen(descriptor, "rb");
+    if (file != nullptr) return FileReader(std::move(where), file);
+    const int error = errno;
+    if (descriptor >= 0) close(descriptor);
+    return not_found(fmt::format("{}: cannot be opened: {}; check where it comes from", where, reason_of(error)));
+  });
 }
 
 Status FileReader::cannot_read() const {
@@ -180,30 +184,39 @@ std::optional<std::uint64_t> FileReader::size_left() const {
 }
 
 Result<std::vector<std::byte>> read_file(const std::string& where, const std::string& path) {
-  MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open(where, path));
-  return read_all(where, file);
+  return guard_allocations([&]() -> Result<std::vector<std::byte>> {
+    MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open(where, path));
+    return read_all(where, file);
+  });
 }
 
 Result<std::vector<std::byte>> read_standard_input(const std::string& where) {
-  MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open_standard_input(where));
-  return read_all(where, file);
+  return guard_allocations([&]() -> Result<std::vector<std::byte>> {
+    MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open_standard_input(where));
+    return read_all(where, file);
+  });
 }
 
 Status write_file(const std::string& where, const std::string& path,
                   std::span<const std::span<const std::byte>> parts) {
-  const int failed = write_or_replace(path, parts);
-  if (failed == 0) return {};
-  return unavailable(
-      fmt::format("{}: the file cannot be written: {}; check the path and the space", where, reason_of(failed)));
+  return guard_allocations([&]() -> Status {
+    const int failed = write_or_replace(path, parts);
+    if (failed == 0) return {};
+    return unavailable(
+        fmt::format("{}: the file cannot be written: {}; check the path and the space", where, reason_of(failed)));
+  });
 }
 
 Status write_file(const std::string& where, const std::string& path, std::string_view text) {
-  return write_file(where, path, std::array{std::as_bytes(std::span<const char>(text))});
+  return guard_allocations(
+      [&] { return write_file(where, path, std::array{std::as_bytes(std::span<const char>(text))}); });
 }
 
 Status write_standard_output(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return {};
-  return unavailable(fmt::format("standard output: cannot be written: {}; check where it leads", reason_of(errno)));
+  return guard_allocations([&]() -> Status {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return {};
+    return unavailable(fmt::format("standard output: cannot be written: {}; check where it leads", reason_of(errno)));
+  });
 }
 
 }  // namespace millrace

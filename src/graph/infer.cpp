@@ -6,14 +6,16 @@
 #include <map>
 #include <string>
 
+#include "base/guard_allocations.h"
 #include "graph/control_rules.h"
 
 namespace millrace {
 
 namespace {
 Result<Inference> infer_kind(const Node& node, std::span<const TensorType> operands) {
-  if (const auto* op = std::get_if<OpNode>(&node.what)) return infer_types(op->op, operands, op->attributes);
-  if (const auto* kernel = std::get_if<KernelNode>(&node.what)) return infer_custom(kernel->kernel, operands);
+  if (const auto* op = std::get_if<OpNode>(&node.what)) return unguarded(infer_types(op->op, operands, op->attributes));
+  if (const auto* kernel = std::get_if<KernelNode>(&node.what))
+    return unguarded(infer_custom(kernel->kernel, operands));
   if (const auto* loop = std::get_if<LoopNode>(&node.what)) return infer_loop(*loop, operands);
   if (const auto* cond = std::get_if<CondNode>(&node.what)) return infer_cond(*cond, operands);
   return node.results;

@@ -30,13 +30,15 @@ Result<std::shared_ptr<Semaphore>> Device::create_semaphore(std::uint64_t initia
 }
 
 Status Device::read_back(const Buffer& buffer, std::size_t offset_bytes, std::span<std::byte> destination) {
-  MILLRACE_TRY(check_read_back(*this, buffer, offset_bytes, destination.size()));
-  if (destination.empty()) return {};
-  if (buffer.host_address() == nullptr) {
-    return unimplemented(fmt::format("read back: device '{}' cannot read back its memory", name()));
-  }
-  std::memcpy(destination.data(), buffer.bytes().data() + offset_bytes, destination.size());
-  return {};
+  return guard_allocations([&]() -> Status {
+    MILLRACE_TRY(check_read_back(*this, buffer, offset_bytes, destination.size()));
+    if (destination.empty()) return {};
+    if (buffer.host_address() == nullptr) {
+      return unimplemented(fmt::format("read back: device '{}' cannot read back its memory", name()));
+    }
+    std::memcpy(destination.data(), buffer.bytes().data() + offset_bytes, destination.size());
+    return {};
+  });
 }
 
 }  // namespace millrace

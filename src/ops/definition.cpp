@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "millrace/base/printable.h"
 #include "millrace/ops/op_def.h"
 #include "ops/call_example.h"
@@ -131,22 +132,24 @@ std::string broken_limit(const TensorType& type) {
 }
 
 Result<Inference> infer_types(Op op, std::span<const TensorType> operands, const Attributes& attributes) {
-  if (!is_known(op)) {
-    return invalid_argument(fmt::format("op number {}, expected less than {}; use a name of Op",
-                                        static_cast<unsigned>(op), std::size(kAllOps)));
-  }
-  MILLRACE_TRY(check_operand_count(op, operands.size()));
-  if (!holds_attributes_of(op, attributes)) {
-    return invalid_argument(fmt::format("attributes are {}, expected {}; pass what {} takes",
-                                        attributes_name(attributes), info(op).attributes, to_text(op)));
-  }
-  for (std::size_t i = 0; i < operands.size(); ++i) MILLRACE_TRY(check_limits("operand", i, operands[i]));
-  MILLRACE_TRY(check_divisors(attributes));
-  MILLRACE_TRY_ASSIGN(Inference inferred, definition(op).infer(operands, attributes));
-  const std::vector<TensorType>& results = inferred.results;
-  MILLRACE_CHECK(results.size() == static_cast<std::size_t>(info(op).num_results));
-  for (std::size_t i = 0; i < results.size(); ++i) MILLRACE_TRY(check_limits("result", i, results[i]));
-  return inferred;
+  return guard_allocations([&]() -> Result<Inference> {
+    if (!is_known(op)) {
+      return invalid_argument(fmt::format("op number {}, expected less than {}; use a name of Op",
+                                          static_cast<unsigned>(op), std::size(kAllOps)));
+    }
+    MILLRACE_TRY(check_operand_count(op, operands.size()));
+    if (!holds_attributes_of(op, attributes)) {
+      return invalid_argument(fmt::format("attributes are {}, expected {}; pass what {} takes",
+                                          attributes_name(attributes), info(op).attributes, to_text(op)));
+    }
+    for (std::size_t i = 0; i < operands.size(); ++i) MILLRACE_TRY(check_limits("operand", i, operands[i]));
+    MILLRACE_TRY(check_divisors(attributes));
+    MILLRACE_TRY_ASSIGN(Inference inferred, definition(op).infer(operands, attributes));
+    const std::vector<TensorType>& results = inferred.results;
+    MILLRACE_CHECK(results.size() == static_cast<std::size_t>(info(op).num_results));
+    for (std::size_t i = 0; i < results.size(); ++i) MILLRACE_TRY(check_limits("result", i, results[i]));
+    return inferred;
+  });
 }
 
 }  // namespace millrace

@@ -62,29 +62,31 @@ Dim Dim::multiple_of(std::int64_t value) const {
 }
 
 Status Dim::check() const {
-  if (!is_plain_name(name_)) {
+  return guard_allocations([&]() -> Status {
+    if (!is_plain_name(name_)) {
+      return invalid_argument(fmt::format(
+          "dim '{}': found this name, expected a letter or '_', then letters, digits, '_' or '.'; rename it",
+          printable(name_)));
+    }
+    constexpr std::size_t kMaxBytes = 256;  // messages show sizes whole
+    if (name_.size() > kMaxBytes) {
+      return invalid_argument(fmt::format("dim '{}': found a name of {} bytes, expected at most {}; shorten it",
+                                          printable(name_), name_.size(), kMaxBytes));
+    }
+    constexpr std::string_view kWords[] = {"true", "false", "inf", "nan"};
+    if (std::ranges::find(kWords, name_) != std::end(kWords)) {
+      return invalid_argument(fmt::format(
+          "dim '{}': found this name, expected none that text reads as a number or a bool; rename it", name_));
+    }
+    if (multiple_ == 0) {
+      return invalid_argument(fmt::format(
+          "dim '{}': its multiple_of facts have no common multiple from 1 to 2^63 - 2; correct or drop one", name_));
+    }
+    // A max_ of 2^63 - 1 means "no maximum", but here it is a valid value too.
+    if (min_ <= max_ && min_ <= max_ - max_ % multiple_) return {};
     return invalid_argument(
-        fmt::format("dim '{}': found this name, expected a letter or '_', then letters, digits, '_' or '.'; rename it",
-                    printable(name_)));
-  }
-  constexpr std::size_t kMaxBytes = 256;  // messages show sizes whole
-  if (name_.size() > kMaxBytes) {
-    return invalid_argument(fmt::format("dim '{}': found a name of {} bytes, expected at most {}; shorten it",
-                                        printable(name_), name_.size(), kMaxBytes));
-  }
-  constexpr std::string_view kWords[] = {"true", "false", "inf", "nan"};
-  if (std::ranges::find(kWords, name_) != std::end(kWords)) {
-    return invalid_argument(fmt::format(
-        "dim '{}': found this name, expected none that text reads as a number or a bool; rename it", name_));
-  }
-  if (multiple_ == 0) {
-    return invalid_argument(fmt::format(
-        "dim '{}': its multiple_of facts have no common multiple from 1 to 2^63 - 2; correct or drop one", name_));
-  }
-  // A max_ of 2^63 - 1 means "no maximum", but here it is a valid value too.
-  if (min_ <= max_ && min_ <= max_ - max_ % multiple_) return {};
-  return invalid_argument(
-      fmt::format("dim '{}': no value keeps {}, expected at least one; loosen a fact", name_, promise_text(*this)));
+        fmt::format("dim '{}': no value keeps {}, expected at least one; loosen a fact", name_, promise_text(*this)));
+  });
 }
 
 std::string promise_text(const Dim& dim) { return dim == Dim(dim.name()) ? dim.name() + " in 0.." : dim.to_text(); }

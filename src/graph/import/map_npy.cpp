@@ -12,13 +12,12 @@
 namespace millrace {
 
 Result<NpyView> NpyReader::map() {
-  const std::optional<std::uint64_t> left = file_.size_left();
-  if (is_fortran_order_ || !left) {
-    MILLRACE_TRY_ASSIGN(NpyArray array, read());
-    return guard_allocations(
-        where_, [&]() -> Result<NpyView> { return NpyView{std::move(array.type), std::move(array.bytes)}; });
-  }
   return guard_allocations(where_, [&]() -> Result<NpyView> {
+    const std::optional<std::uint64_t> left = file_.size_left();
+    if (is_fortran_order_ || !left) {
+      MILLRACE_TRY_ASSIGN(NpyArray array, read());
+      return NpyView{std::move(array.type), std::move(array.bytes)};
+    }
     MILLRACE_TRY(check_file_size(where_, type_, *left));  // it may have changed since open()
     MILLRACE_TRY_ASSIGN(SharedBytes elements, file_.map(static_cast<std::size_t>(size_bytes(type_).constant())));
     if (type_.dtype == DType::kBool && !are_bools(elements)) {

@@ -218,15 +218,17 @@ static Result<NpyArray> parse_file(const std::string& name, std::span<const std:
 }
 
 Result<NpyReader> NpyReader::open(const std::string& path) {
-  std::string where = fmt::format("npy '{}'", printable(path));
-  MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open(where, path));
-  NpyReader reader(std::move(where), std::move(file));
-  const auto take = [&](std::size_t size) { return reader.file_.read(size); };
-  MILLRACE_TRY_ASSIGN(Described described, read_front(reader.where_, take));
-  reader.type_ = std::move(described.type);
-  reader.is_fortran_order_ = described.is_fortran_order;
-  if (const auto left = reader.file_.size_left()) MILLRACE_TRY(check_file_size(reader.where_, reader.type_, *left));
-  return reader;
+  return guard_allocations([&]() -> Result<NpyReader> {
+    std::string where = fmt::format("npy '{}'", printable(path));
+    MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open(where, path));
+    NpyReader reader(std::move(where), std::move(file));
+    const auto take = [&](std::size_t size) { return reader.file_.read(size); };
+    MILLRACE_TRY_ASSIGN(Described described, read_front(reader.where_, take));
+    reader.type_ = std::move(described.type);
+    reader.is_fortran_order_ = described.is_fortran_order;
+    if (const auto left = reader.file_.size_left()) MILLRACE_TRY(check_file_size(reader.where_, reader.type_, *left));
+    return reader;
+  });
 }
 
 Result<NpyArray> NpyReader::read() {

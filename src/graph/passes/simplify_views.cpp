@@ -2,6 +2,7 @@
 // Rules that drop views and casts without effect, and join two views into one; simplify_algebra applies them.
 #include "graph/passes/simplify_views.h"
 
+#include "base/guard_allocations.h"
 #include "millrace/ops/op_def.h"
 
 namespace millrace {
@@ -44,7 +45,8 @@ Rewrite join_reshapes(const Graph& graph, NodeId id) {
   Node joined = node;
   joined.operands = graph.nodes[node.operands[0].node].operands;
   // The inner reshape may prove sizes equal whose equality cannot be proven without it.
-  if (!infer_types(Op::reshape, std::array{graph.type(joined.operands[0])}, op_at(graph, id, Op::reshape)->attributes)
+  if (!unguarded(infer_types(Op::reshape, std::array{graph.type(joined.operands[0])},
+                             op_at(graph, id, Op::reshape)->attributes))
            .ok()) {
     return std::nullopt;
   }

@@ -283,14 +283,12 @@ Status moved_from(std::string_view who) {
 /// Calls the action with the session's variables once the runs in flight have ended.
 template <class State, class Action>
 Status between_runs(State* state, const char* who, Action&& action) {
-  return guard_allocations([&]() -> Status {
-    if (state == nullptr) return moved_from(who);
-    const OneThread one(state->is_busy);
-    MILLRACE_TRY(one.check(who));
-    for (const auto& run : state->in_flight) run->wait();
-    state->forget_ended();
-    return action(*state->variables);
-  });
+  if (state == nullptr) return moved_from(who);
+  const OneThread one(state->is_busy);
+  MILLRACE_TRY(one.check(who));
+  for (const auto& run : state->in_flight) run->wait();
+  state->forget_ended();
+  return action(*state->variables);
 }
 
 }  // namespace
@@ -329,15 +327,19 @@ std::span<const Argument> Session::variables() const {
 }
 
 Status Session::get(std::string_view variable, TensorBinding to) {
-  return between_runs(state_.get(), "get", [&](SessionVariables& all) { return all.get(variable, to); });
+  return guard_allocations(
+      [&] { return between_runs(state_.get(), "get", [&](SessionVariables& all) { return all.get(variable, to); }); });
 }
 
 Status Session::set(std::string_view variable, TensorBinding from) {
-  return between_runs(state_.get(), "set", [&](SessionVariables& all) { return all.set(variable, from); });
+  return guard_allocations([&] {
+    return between_runs(state_.get(), "set", [&](SessionVariables& all) { return all.set(variable, from); });
+  });
 }
 
 Status Session::reset() {
-  return between_runs(state_.get(), "reset", [](SessionVariables& all) { return all.reset(); });
+  return guard_allocations(
+      [&] { return between_runs(state_.get(), "reset", [](SessionVariables& all) { return all.reset(); }); });
 }
 
 void Session::measure(SubmissionTimes* times) {

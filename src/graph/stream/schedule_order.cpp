@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "millrace/base/printable.h"
 
 namespace millrace {
@@ -19,11 +20,13 @@ std::string_view to_text(ScheduleOrder order) {
 }
 
 Result<ScheduleOrder> parse_schedule_order(std::string_view text) {
-  for (const ScheduleOrder order : kOrders) {
-    if (to_text(order) == text) return order;
-  }
-  return invalid_argument(
-      fmt::format("found '{}', expected strict, min-peak or max-concurrency; say one of these", printable(text)));
+  return guard_allocations([&]() -> Result<ScheduleOrder> {
+    for (const ScheduleOrder order : kOrders) {
+      if (to_text(order) == text) return order;
+    }
+    return invalid_argument(
+        fmt::format("found '{}', expected strict, min-peak or max-concurrency; say one of these", printable(text)));
+  });
 }
 
 }  // namespace millrace

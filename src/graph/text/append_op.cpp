@@ -6,6 +6,7 @@
 #include <concepts>
 #include <utility>
 
+#include "base/guard_allocations.h"
 #include "base/text/number.h"
 #include "graph/infer.h"
 #include "ops/call_example.h"
@@ -99,7 +100,7 @@ Result<std::vector<Value>> append_function(Graph& graph, Op op, const CallOperan
                                            const OperationPlace& place) {
   const std::size_t count = operands.count();
   if (!operand_count(op).contains(count) || operands.values.empty()) {  // the op's own message
-    return place.refuse(infer_types(op, std::vector<TensorType>(count), NoAttrs{}).status().message());
+    return place.refuse(unguarded(infer_types(op, std::vector<TensorType>(count), NoAttrs{})).status().message());
   }
   return append_built(graph, operands, place,
                       [&](std::span<const TensorOrNumber> x) { return std::vector<Tensor>{function_of(op).call(x)}; });

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "base/text/near_name.h"
 #include "graph/text/composites.h"
 #include "millrace/base/printable.h"
@@ -102,13 +103,15 @@ std::vector<OperationForm> operation_forms() {
 }
 
 Result<std::vector<OperationForm>> operation_forms(std::string_view name) {
-  std::vector<OperationForm> forms = operation_forms();
-  NearName near(name);
-  for (const OperationForm& form : forms) near.consider(form.name);
-  std::erase_if(forms, [&](const OperationForm& form) { return form.name != name; });
-  if (!forms.empty()) return forms;
-  return not_found(
-      fmt::format("unknown op '{}'; {}", printable(name.substr(0, 64)), near.remedy("'millrace ops' lists all")));
+  return guard_allocations([&]() -> Result<std::vector<OperationForm>> {
+    std::vector<OperationForm> forms = operation_forms();
+    NearName near(name);
+    for (const OperationForm& form : forms) near.consider(form.name);
+    std::erase_if(forms, [&](const OperationForm& form) { return form.name != name; });
+    if (!forms.empty()) return forms;
+    return not_found(
+        fmt::format("unknown op '{}'; {}", printable(name.substr(0, 64)), near.remedy("'millrace ops' lists all")));
+  });
 }
 
 }  // namespace millrace

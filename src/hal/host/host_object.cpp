@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "hal/host/memory_pages.h"
 
 namespace millrace {
@@ -102,21 +103,23 @@ std::vector<std::byte> make_elf_object(const HostObject& object) {
 }
 
 Result<std::vector<std::byte>> link_host_images(std::span<const ExecutableImage> images) {
-  std::vector<std::byte> code;
-  std::vector<ObjectFunction> functions;
-  for (const ExecutableImage& image : images) {
-    if (image.format != ImageFormat::kHostCode) {
-      return invalid_argument(fmt::format(
-          "host object: the image of kernel '{}' is not host code; compile it for a cpu target", image.info.name));
+  return guard_allocations([&]() -> Result<std::vector<std::byte>> {
+    std::vector<std::byte> code;
+    std::vector<ObjectFunction> functions;
+    for (const ExecutableImage& image : images) {
+      if (image.format != ImageFormat::kHostCode) {
+        return invalid_argument(fmt::format(
+            "host object: the image of kernel '{}' is not host code; compile it for a cpu target", image.info.name));
+      }
+      // Code finds its constants by their distance. Aligning both to 64 bytes gives what the loader gives; whole pages
+      // need page alignment.
+      const std::size_t alignment = image.code_bytes == image.bytes.size() ? 64 : kPageBytes;
+      code.resize((code.size() + alignment - 1) / alignment * alignment, std::byte{0xcc});  // int3
+      functions.push_back({image.info.name, code.size() + image.entry_offset, image.code_bytes - image.entry_offset});
+      code.insert(code.end(), image.bytes.data(), image.bytes.data() + image.bytes.size());
     }
-    // Code finds its constants by their distance. Aligning both to 64 bytes gives what the loader gives; whole pages
-    // need page alignment.
-    const std::size_t alignment = image.code_bytes == image.bytes.size() ? 64 : kPageBytes;
-    code.resize((code.size() + alignment - 1) / alignment * alignment, std::byte{0xcc});  // int3
-    functions.push_back({image.info.name, code.size() + image.entry_offset, image.code_bytes - image.entry_offset});
-    code.insert(code.end(), image.bytes.data(), image.bytes.data() + image.bytes.size());
-  }
-  return make_elf_object({.code = code, .size_bytes = code.size(), .functions = functions});
+    return make_elf_object({.code = code, .size_bytes = code.size(), .functions = functions});
+  });
 }
 
 }  // namespace millrace

@@ -73,18 +73,20 @@ Result<std::shared_ptr<SimDevice>> create_sim_device(const TargetSpec& spec, con
 }
 
 Result<std::shared_ptr<SimDevice>> open_sim_device(const DeviceSpec& spec) {
-  SimDeviceOptions options;
-  for (const DeviceSpec::Option& option : spec.options) {
-    if (option.key != "seed") {
-      return invalid_argument(
-          fmt::format("device '{}': option '{}' is not known; sim takes seed", spec.to_text(), option.key));
+  return guard_allocations([&]() -> Result<std::shared_ptr<SimDevice>> {
+    SimDeviceOptions options;
+    for (const DeviceSpec::Option& option : spec.options) {
+      if (option.key != "seed") {
+        return invalid_argument(
+            fmt::format("device '{}': option '{}' is not known; sim takes seed", spec.to_text(), option.key));
+      }
+      MILLRACE_TRY_ASSIGN(options.order_seed, parse_seed(spec, option));
     }
-    MILLRACE_TRY_ASSIGN(options.order_seed, parse_seed(spec, option));
-  }
-  const DeviceSpec target_alone{.driver = spec.driver, .words = spec.words};
-  const Result<TargetSpec> target = TargetSpec::parse(target_alone.to_text());
-  if (!target.ok()) return about_device(spec.to_text(), target.status());
-  return create_sim_device(*target, options);
+    const DeviceSpec target_alone{.driver = spec.driver, .words = spec.words};
+    const Result<TargetSpec> target = TargetSpec::parse(target_alone.to_text());
+    if (!target.ok()) return about_device(spec.to_text(), target.status());
+    return create_sim_device(*target, options);
+  });
 }
 
 Driver sim_driver() {

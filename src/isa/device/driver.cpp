@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/guard_allocations.h"
 #include "hal/device_errors.h"
 #include "hal/device_options.h"
 #include "jit/llvm_client/open_module.h"
@@ -64,12 +65,14 @@ Result<std::shared_ptr<Device>> open_any(const DeviceSpec& spec) {
 }  // namespace
 
 Result<std::shared_ptr<IsaDevice>> open_isa_device(const DeviceSpec& spec) {
-  MILLRACE_TRY_ASSIGN(const IsaDeviceOptions options, parse_options(spec));
-  if (spec.words.empty()) return which_gpu(spec);
-  const DeviceSpec as_target{.driver = "amdgpu", .words = spec.words};
-  const Result<TargetSpec> target = TargetSpec::parse(as_target.to_text());
-  if (!target.ok()) return about_device(spec.to_text(), target.status());
-  return create(*target, options);
+  return guard_allocations([&]() -> Result<std::shared_ptr<IsaDevice>> {
+    MILLRACE_TRY_ASSIGN(const IsaDeviceOptions options, parse_options(spec));
+    if (spec.words.empty()) return which_gpu(spec);
+    const DeviceSpec as_target{.driver = "amdgpu", .words = spec.words};
+    const Result<TargetSpec> target = TargetSpec::parse(as_target.to_text());
+    if (!target.ok()) return about_device(spec.to_text(), target.status());
+    return create(*target, options);
+  });
 }
 
 Driver isa_driver() { return {.name = "isa", .available = is_llvm_here, .enumerate = enumerate_isa, .open = open_any}; }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "base/verification.h"
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/traffic.h"
@@ -62,13 +63,15 @@ void check_scratch(const KernelSequence& sequence, std::string& broken) {
 }  // namespace
 
 Status verify(const KernelSequence& sequence) {
-  VerificationCount::note(IrLevel::kKernelSequence);
-  std::string broken;
-  if (sequence.kernels.empty()) broken = fmt::format("sequence '{}': no kernel", sequence.algorithm);
-  check_scratch(sequence, broken);
-  for (const SequenceKernel& entry : sequence.kernels) check_kernel(sequence, entry, broken);
-  if (broken.empty()) return {};
-  return internal_error(std::move(broken));
+  return guard_allocations([&]() -> Status {
+    VerificationCount::note(IrLevel::kKernelSequence);
+    std::string broken;
+    if (sequence.kernels.empty()) broken = fmt::format("sequence '{}': no kernel", sequence.algorithm);
+    check_scratch(sequence, broken);
+    for (const SequenceKernel& entry : sequence.kernels) check_kernel(sequence, entry, broken);
+    if (broken.empty()) return {};
+    return internal_error(std::move(broken));
+  });
 }
 
 std::string to_text(const KernelSequence& sequence) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "base/verification.h"
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/request_cases.h"
@@ -63,7 +64,7 @@ Result<KernelSequence> lower_case(const Algorithm& algorithm, const KernelReques
   if (load == nullptr) return algorithm.lower(one, target, options);
   std::optional<Refusal> refusal;
   if (algorithm.reads_loads) {
-    Result<KernelSequence> sequence = algorithm.lower(one, target, options);
+    Result<KernelSequence> sequence = unguarded(algorithm.lower(one, target, options));
     if (sequence.ok()) return sequence;
     refusal = {std::string(algorithm.name), sequence.status().message()};
   }
@@ -84,60 +85,65 @@ std::string joined_names() {
 std::span<const Algorithm> algorithms() { return kAlgorithms; }
 
 Result<KernelSequence> lower_request(const KernelRequest& request, const Target& target, const LowerOptions& options) {
-  if (const auto* nest = std::get_if<LoopKernel>(&request)) MILLRACE_TRY(verify(*nest));
-  MILLRACE_TRY(check_load(request));
-  return lower_verified(request, target, options);
+  return guard_allocations([&]() -> Result<KernelSequence> {
+    if (const auto* nest = std::get_if<LoopKernel>(&request)) MILLRACE_TRY(verify(*nest));
+    MILLRACE_TRY(check_load(request));
+    return lower_verified(request, target, options);
+  });
 }
 
 Result<KernelSequence> lower_verified(const KernelRequest& request, const Target& target, const LowerOptions& options) {
-  const std::string& forced = options.force_algorithm;
-  const bool is_known = std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms),
-                                    [&](const Algorithm& algorithm) { return algorithm.name == forced; });
-  if (!forced.empty() && !is_known) {
-    return invalid_argument(fmt::format("lower '{}': algorithm '{}' is not known; there are {}; force one of these",
-                                        name_of_request(request), printable(forced), joined_names()));
-  }
-  std::vector<Refusal> refusals;
-  CaseSequence all;
-  const auto kind = static_cast<RequestKind>(request.index());
-  for (const Algorithm& algorithm : kAlgorithms) {
-    if (!forced.empty() && algorithm.name != forced) continue;
-    if (algorithm.takes != kind) {
-      if (!forced.empty()) {
-        refusals.push_back({forced, fmt::format("takes {}, not {}", plural_of(algorithm.takes), plural_of(kind))});
-      }
-      continue;
+  return guard_allocations([&]() -> Result<KernelSequence> {
+    const std::string& forced = options.force_algorithm;
+    const bool is_known = std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms),
+                                      [&](const Algorithm& algorithm) { return algorithm.name == forced; });
+    if (!forced.empty() && !is_known) {
+      return invalid_argument(fmt::format("lower '{}': algorithm '{}' is not known; there are {}; force one of these",
+                                          name_of_request(request), printable(forced), joined_names()));
     }
-    if (!serves(algorithm, target.spec())) {
-      if (!forced.empty()) {
-        refusals.push_back(
-            {forced, fmt::format("serves {}, {} is not one",
-                                 algorithm.targets == AlgorithmTargets::kGpu ? "GPUs" : "CPUs", target.to_text())});
-      }
-      continue;
-    }
-    // A forced algorithm takes all sizes.
-    const auto cases =
-        forced.empty() ? cases_of(algorithm, request, target.spec()) : std::vector{RequestCase{1, request}};
-    for (const RequestCase& one : cases) {
-      if (all.covers(one.margin)) continue;
-      Result<KernelSequence> sequence = lower_case(algorithm, one.request, request, target, options, refusals);
-      if (!sequence.ok()) {
-        refusals.push_back({std::string(algorithm.name), sequence.status().message()});
+    std::vector<Refusal> refusals;
+    CaseSequence all;
+    const auto kind = static_cast<RequestKind>(request.index());
+    for (const Algorithm& algorithm : kAlgorithms) {
+      if (!forced.empty() && algorithm.name != forced) continue;
+      if (algorithm.takes != kind) {
+        if (!forced.empty()) {
+          refusals.push_back({forced, fmt::format("takes {}, not {}", plural_of(algorithm.takes), plural_of(kind))});
+        }
         continue;
       }
-      all.append(*std::move(sequence), algorithm.name, one.margin);
-      if (!all.covers(1)) continue;
-      KernelSequence complete = all.finish();
-      complete.refusals = std::move(refusals);
-      MILLRACE_TRY(verify_step(complete));
-      return complete;
+      if (!serves(algorithm, target.spec())) {
+        if (!forced.empty()) {
+          refusals.push_back(
+              {forced, fmt::format("serves {}, {} is not one",
+                                   algorithm.targets == AlgorithmTargets::kGpu ? "GPUs" : "CPUs", target.to_text())});
+        }
+        continue;
+      }
+      // A forced algorithm takes all sizes.
+      const auto cases =
+          forced.empty() ? cases_of(algorithm, request, target.spec()) : std::vector{RequestCase{1, request}};
+      for (const RequestCase& one : cases) {
+        if (all.covers(one.margin)) continue;
+        Result<KernelSequence> sequence =
+            unguarded(lower_case(algorithm, one.request, request, target, options, refusals));
+        if (!sequence.ok()) {
+          refusals.push_back({std::string(algorithm.name), sequence.status().message()});
+          continue;
+        }
+        all.append(*std::move(sequence), algorithm.name, one.margin);
+        if (!all.covers(1)) continue;
+        KernelSequence complete = all.finish();
+        complete.refusals = std::move(refusals);
+        MILLRACE_TRY(verify_step(complete));
+        return complete;
+      }
     }
-  }
-  std::string reasons;
-  for (const Refusal& refusal : refusals) reasons += fmt::format("; {}: {}", refusal.who, refusal.reason);
-  return unimplemented(
-      fmt::format("lower '{}' for {}: no algorithm takes it{}", name_of_request(request), target.to_text(), reasons));
+    std::string reasons;
+    for (const Refusal& refusal : refusals) reasons += fmt::format("; {}: {}", refusal.who, refusal.reason);
+    return unimplemented(
+        fmt::format("lower '{}' for {}: no algorithm takes it{}", name_of_request(request), target.to_text(), reasons));
+  });
 }
 
 }  // namespace millrace

@@ -29,7 +29,7 @@ CachedKernel describe(const KernelCacheDirectory& files, const std::string& dire
     kernel.problem = file.refusal;
     return kernel;
   }
-  const Result<ExecutableImage> image = decode_image(*file.content, key);
+  const Result<ExecutableImage> image = unguarded(decode_image(*file.content, key));
   if (!image.ok()) {
     kernel.problem = image.status().message();
     return kernel;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "jit/ir/reduction.h"
 #include "millrace/jit/loop_kernel.h"
 
@@ -218,8 +219,10 @@ class Evaluator {
 }  // namespace
 
 Status evaluate_loop_kernel(const LoopKernel& kernel, std::span<void* const> data, const SymbolValues& symbols) {
-  MILLRACE_CHECK(data.size() == kernel.operands.size() + kernel.results.size());
-  return Evaluator(kernel, data, symbols).run();
+  return guard_allocations([&]() -> Status {
+    MILLRACE_CHECK(data.size() == kernel.operands.size() + kernel.results.size());
+    return Evaluator(kernel, data, symbols).run();
+  });
 }
 
 }  // namespace millrace

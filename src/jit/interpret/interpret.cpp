@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "jit/interpret/program.h"
 #include "jit/ir/instruction_lines.h"
 
@@ -188,7 +189,7 @@ class InterpretedKernel final : public HostKernel {
 
 Status interpret_kernel(const MachineKernel& kernel, const MemoryPlan& plan, const KernelArgs& args,
                         std::uint32_t first_group, std::uint32_t end_group) {
-  return InterpretedKernel(kernel, plan).run(args, first_group, end_group);
+  return guard_allocations([&] { return InterpretedKernel(kernel, plan).run(args, first_group, end_group); });
 }
 
 std::shared_ptr<const HostKernel> make_interpreted_kernel(MachineKernel kernel, MemoryPlan plan) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "jit/ir/affine.h"
 
 namespace millrace {
@@ -141,22 +142,24 @@ void LoopKernelBuilder::store(KernelTensor tensor, std::vector<AffineIndex> indi
 }
 
 Result<LoopKernel> LoopKernelBuilder::finish_unverified() {
-  for (const BodyBuilder* body : {&term_, &epilogue_}) {
-    if (body->mistake().empty() || !mistake_.empty()) continue;
-    mistake_ = fmt::format("the {} {}", body == &term_ ? "term" : "epilogue", body->mistake());
-  }
-  if (!mistake_.empty()) return invalid_argument(fmt::format("loop kernel '{}': {}", kernel_.name, mistake_));
-  // An index has no coefficients for dims that were added after it.
-  for (std::vector<Access>* accesses : {&kernel_.loads, &kernel_.stores}) {
-    for (Access& access : *accesses) {
-      for (AffineIndex& index : access.indices) {
-        index.coefficients.resize(std::max(index.coefficients.size(), kernel_.domain.size()));
+  return guard_allocations([&]() -> Result<LoopKernel> {
+    for (const BodyBuilder* body : {&term_, &epilogue_}) {
+      if (body->mistake().empty() || !mistake_.empty()) continue;
+      mistake_ = fmt::format("the {} {}", body == &term_ ? "term" : "epilogue", body->mistake());
+    }
+    if (!mistake_.empty()) return invalid_argument(fmt::format("loop kernel '{}': {}", kernel_.name, mistake_));
+    // An index has no coefficients for dims that were added after it.
+    for (std::vector<Access>* accesses : {&kernel_.loads, &kernel_.stores}) {
+      for (Access& access : *accesses) {
+        for (AffineIndex& index : access.indices) {
+          index.coefficients.resize(std::max(index.coefficients.size(), kernel_.domain.size()));
+        }
       }
     }
-  }
-  kernel_.term = term_.finish();
-  kernel_.epilogue = epilogue_.finish();
-  return std::move(kernel_);
+    kernel_.term = term_.finish();
+    kernel_.epilogue = epilogue_.finish();
+    return std::move(kernel_);
+  });
 }
 
 Result<LoopKernel> LoopKernelBuilder::finish() {

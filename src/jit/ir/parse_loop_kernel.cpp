@@ -35,7 +35,7 @@ class LoopKernelParser {
     MILLRACE_TRY(expect(text_, "}"));
     if (!text_.at_end()) return text_.unexpected("expected the end of the text; keep one kernel in a text");
     // Only a verified kernel has a kind.
-    if (kind && verify(kernel_).ok() && classify(kernel_) != *kind) {
+    if (kind && unguarded(verify(kernel_)).ok() && classify(kernel_) != *kind) {
       return text_.error(kind_begin, fmt::format("found {}, expected {}, as the kernel is; correct it or leave it out",
                                                  kind_name, to_text(classify(kernel_))));
     }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "base/verification.h"
 #include "jit/ir/affine.h"
 #include "millrace/jit/loop_kernel.h"
@@ -279,7 +280,7 @@ class Verifier {
 
 Status verify(const LoopKernel& kernel) {
   VerificationCount::note(IrLevel::kLoopKernel);
-  return Verifier(kernel).run();
+  return guard_allocations([&] { return Verifier(kernel).run(); });
 }
 
 }  // namespace millrace

@@ -251,7 +251,7 @@ class Verifier {
 
 Status verify(const MachineKernel& kernel) {
   VerificationCount::note(IrLevel::kMachineKernel);
-  return Verifier(kernel).run();
+  return guard_allocations([&] { return Verifier(kernel).run(); });
 }
 
 }  // namespace millrace

@@ -66,23 +66,25 @@ std::string kernel_symbol(const PlannedKernel& kernel) {
 }
 
 Status check_code_object(const CodeObjectInfo& info, const PlannedKernel& planned, const TargetSpec& spec) {
-  Complaints complaints;
-  complaints.expect_equal<std::string>("target", info.target, fmt::format("amdgcn-amd-amdhsa--{}", spec.gfx));
-  complaints.expect_equal("version", info.version, 4u);
-  complaints.expect_none("processor features", info.set_features);
-  complaints.expect_none("undefined symbols", info.undefined_symbols);
-  complaints.expect_none("functions other than kernels", info.other_functions);
-  complaints.expect_none("relocations", info.relocations);
-  const std::string symbol = kernel_symbol(planned);
-  const auto found = std::ranges::find(info.kernels, symbol, &CodeObjectKernel::symbol);
-  if (found == info.kernels.end()) {
-    complaints.add(fmt::format("no kernel '{}'", symbol));
-  } else {
-    check_kernel(complaints, *found, planned);
-  }
-  if (complaints.text().empty()) return {};
-  return internal_error(fmt::format("kernel '{}' for {}: its code object is not as planned: {}", planned.name,
-                                    spec.to_text(), complaints.text()));
+  return guard_allocations([&]() -> Status {
+    Complaints complaints;
+    complaints.expect_equal<std::string>("target", info.target, fmt::format("amdgcn-amd-amdhsa--{}", spec.gfx));
+    complaints.expect_equal("version", info.version, 4u);
+    complaints.expect_none("processor features", info.set_features);
+    complaints.expect_none("undefined symbols", info.undefined_symbols);
+    complaints.expect_none("functions other than kernels", info.other_functions);
+    complaints.expect_none("relocations", info.relocations);
+    const std::string symbol = kernel_symbol(planned);
+    const auto found = std::ranges::find(info.kernels, symbol, &CodeObjectKernel::symbol);
+    if (found == info.kernels.end()) {
+      complaints.add(fmt::format("no kernel '{}'", symbol));
+    } else {
+      check_kernel(complaints, *found, planned);
+    }
+    if (complaints.text().empty()) return {};
+    return internal_error(fmt::format("kernel '{}' for {}: its code object is not as planned: {}", planned.name,
+                                      spec.to_text(), complaints.text()));
+  });
 }
 
 Result<std::vector<std::byte>> link_images(std::span<const ExecutableImage> images) {

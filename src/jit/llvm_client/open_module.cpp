@@ -157,50 +157,48 @@ Result<std::string> find_llvm_module() {
   });
 }
 
+/// The call leaves its result in its last argument.
+template <class T, class Call>
+static Result<T> call_module(Call&& call) {
+  MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
+  Result<T> result = T();
+  call(module, result);
+  return result;
+}
+
 Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetSpec& spec,
                                       const LlvmEmitOptions& options) {
   return guard_allocations([&] { return "llvm: kernel '" + kernel.name + "'"; },
-                           [&]() -> Result<LlvmEmitOutput> {
-                             MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
-                             Result<LlvmEmitOutput> output = LlvmEmitOutput();
-                             module.emit(kernel, spec, options, output);
-                             return output;
+                           [&] {
+                             return call_module<LlvmEmitOutput>([&](const LlvmModule& module, auto& output) {
+                               module.emit(kernel, spec, options, output);
+                             });
                            });
 }
 
 Result<std::string> disassemble_with_llvm(std::span<const std::byte> code, const TargetSpec& spec) {
-  return guard_allocations([&]() -> Result<std::string> {
-    MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
-    Result<std::string> text = std::string();
-    module.disassemble(code, spec, text);
-    return text;
+  return guard_allocations([&] {
+    return call_module<std::string>(
+        [&](const LlvmModule& module, auto& text) { module.disassemble(code, spec, text); });
   });
 }
 
 Result<std::vector<std::byte>> link_with_llvm(std::span<const std::span<const std::byte>> objects) {
-  return guard_allocations([&]() -> Result<std::vector<std::byte>> {
-    MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
-    Result<std::vector<std::byte>> linked = std::vector<std::byte>();
-    module.link(objects, linked);
-    return linked;
-  });
+  return call_module<std::vector<std::byte>>(
+      [&](const LlvmModule& module, auto& linked) { module.link(objects, linked); });
 }
 
 Result<CodeObjectInfo> read_code_object(std::span<const std::byte> bytes) {
-  return guard_allocations([&]() -> Result<CodeObjectInfo> {
-    MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
-    Result<CodeObjectInfo> info = CodeObjectInfo();
-    module.read_code_object(bytes, info);
-    return info;
+  return guard_allocations([&] {
+    return call_module<CodeObjectInfo>(
+        [&](const LlvmModule& module, auto& info) { module.read_code_object(bytes, info); });
   });
 }
 
 Result<MachineCode> decode_code_object(std::span<const std::byte> bytes) {
-  return guard_allocations([&]() -> Result<MachineCode> {
-    MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
-    Result<MachineCode> code = MachineCode();
-    module.decode_code_object(bytes, code);
-    return code;
+  return guard_allocations([&] {
+    return call_module<MachineCode>(
+        [&](const LlvmModule& module, auto& code) { module.decode_code_object(bytes, code); });
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "base/verification.h"
 #include "jit/map/code_estimate.h"
 #include "jit/map/gpu.h"
@@ -242,26 +243,32 @@ std::string to_text(const Tiling& tiling) {
 }
 
 Result<DescribedKernel> map_and_describe(const LoopKernel& kernel, const TargetSpec& target) {
-  MILLRACE_TRY(verify_step(kernel));
-  if (!target.is_gpu()) return map_short_kernel(kernel, target);
-  const LoopKernel collapsed = collapse_dims(kernel);
-  const GpuMapping mapping = choose_gpu_mapping(collapsed, target);
-  return DescribedKernel{map_gpu_kernel(collapsed, target, mapping), describe(mapping, collapsed)};
+  return guard_allocations([&]() -> Result<DescribedKernel> {
+    MILLRACE_TRY(verify_step(kernel));
+    if (!target.is_gpu()) return map_short_kernel(kernel, target);
+    const LoopKernel collapsed = collapse_dims(kernel);
+    const GpuMapping mapping = choose_gpu_mapping(collapsed, target);
+    return DescribedKernel{map_gpu_kernel(collapsed, target, mapping), describe(mapping, collapsed)};
+  });
 }
 
 Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target) {
-  MILLRACE_TRY(verify(kernel));
-  MILLRACE_TRY_ASSIGN(DescribedKernel described, map_and_describe(kernel, target));
-  return std::move(described.kernel);
+  return guard_allocations([&]() -> Result<MachineKernel> {
+    MILLRACE_TRY(verify(kernel));
+    MILLRACE_TRY_ASSIGN(DescribedKernel described, map_and_describe(kernel, target));
+    return std::move(described.kernel);
+  });
 }
 
 Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target, const Tiling& tiling) {
-  if (!target.is_cpu()) {
-    return unimplemented(
-        fmt::format("map '{}': target {} has no tilings, expected cpu", kernel.name, target.to_text()));
-  }
-  MILLRACE_TRY(verify(kernel));
-  return map_tiled(kernel, tiling);
+  return guard_allocations([&]() -> Result<MachineKernel> {
+    if (!target.is_cpu()) {
+      return unimplemented(
+          fmt::format("map '{}': target {} has no tilings, expected cpu", kernel.name, target.to_text()));
+    }
+    MILLRACE_TRY(verify(kernel));
+    return map_tiled(kernel, tiling);
+  });
 }
 
 }  // namespace millrace

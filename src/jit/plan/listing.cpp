@@ -2,6 +2,7 @@
 // The default of KernelCompiler::listing: a refusal that names a generator or target with a listing.
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
@@ -13,10 +14,12 @@ std::string_view to_text(ListingKind kind) {
 
 Result<std::string> KernelCompiler::listing(const PlannedKernel& kernel, const TargetSpec& spec,
                                             ListingKind kind) const {
-  const std::string advice = spec.is_simulated() ? "lower the graph for amdgpu:" + spec.gfx
-                                                 : "ask for another form of it, or force another generator";
-  return unimplemented(
-      fmt::format("kernel '{}': the generator {} makes no {}; {}", kernel.name, name(), to_text(kind), advice));
+  return guard_allocations([&]() -> Result<std::string> {
+    const std::string advice = spec.is_simulated() ? "lower the graph for amdgpu:" + spec.gfx
+                                                   : "ask for another form of it, or force another generator";
+    return unimplemented(
+        fmt::format("kernel '{}': the generator {} makes no {}; {}", kernel.name, name(), to_text(kind), advice));
+  });
 }
 
 }  // namespace millrace

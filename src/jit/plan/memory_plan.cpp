@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
+
 namespace millrace {
 namespace {
 
@@ -158,25 +160,27 @@ MemoryLimits memory_limits(const TargetSpec& spec) {
 }
 
 Result<MemoryPlan> plan_memory(const MachineKernel& kernel, const TargetSpec& spec) {
-  const Lifetimes lifetimes = PhaseWalk(kernel).run();
-  MemoryPlan plan;
-  for (std::size_t i = 0; i < kernel.slots.size(); ++i) {
-    const MemorySlot& slot = kernel.slots[i];
-    PlannedSlot planned{.name = slot.name, .kind = slot.kind, .row = slot.row};
-    if (lifetimes[i].is_touched()) {
-      constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 48;  // so that the sums below do not wrap
-      const std::uint64_t num_elements = std::min(slot.num_elements, kMaxElements);
-      planned.size_bytes = num_elements * size_bytes(slot.dtype);
-      planned.first_phase = lifetimes[i].first;
-      planned.last_phase = lifetimes[i].last;
+  return guard_allocations([&]() -> Result<MemoryPlan> {
+    const Lifetimes lifetimes = PhaseWalk(kernel).run();
+    MemoryPlan plan;
+    for (std::size_t i = 0; i < kernel.slots.size(); ++i) {
+      const MemorySlot& slot = kernel.slots[i];
+      PlannedSlot planned{.name = slot.name, .kind = slot.kind, .row = slot.row};
+      if (lifetimes[i].is_touched()) {
+        constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 48;  // so that the sums below do not wrap
+        const std::uint64_t num_elements = std::min(slot.num_elements, kMaxElements);
+        planned.size_bytes = num_elements * size_bytes(slot.dtype);
+        planned.first_phase = lifetimes[i].first;
+        planned.last_phase = lifetimes[i].last;
+      }
+      plan.slots.push_back(std::move(planned));
     }
-    plan.slots.push_back(std::move(planned));
-  }
-  place(plan);
-  const MemoryLimits limits = memory_limits(spec);
-  MILLRACE_TRY(check_limit(kernel, MemoryKind::kWorkgroup, plan.workgroup_bytes, limits.workgroup_bytes, spec));
-  MILLRACE_TRY(check_limit(kernel, MemoryKind::kPrivate, plan.private_bytes, limits.private_bytes, spec));
-  return plan;
+    place(plan);
+    const MemoryLimits limits = memory_limits(spec);
+    MILLRACE_TRY(check_limit(kernel, MemoryKind::kWorkgroup, plan.workgroup_bytes, limits.workgroup_bytes, spec));
+    MILLRACE_TRY(check_limit(kernel, MemoryKind::kPrivate, plan.private_bytes, limits.private_bytes, spec));
+    return plan;
+  });
 }
 
 std::string to_text(const MemoryPlan& plan) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/guard_allocations.h"
 #include "base/verification.h"
 #include "jit/plan/kernel_numbers.h"
 #include "millrace/base/check.h"
@@ -122,10 +123,10 @@ void share(const Group& group, const TargetSpec& spec) {
   const Arguments arguments = choose_arguments(group);
   const auto& first = std::get<MachineKernel>(group.members.front().kernel->mapped);
   MachineKernel kernel = replace_numbers(first, arguments.sources, arguments.values.size());
-  if (const Status status = verify_step(kernel); !status.ok()) {
+  if (const Status status = unguarded(verify_step(kernel)); !status.ok()) {
     check_failed(__FILE__, __LINE__, status.message().c_str());
   }
-  const Result<PlannedKernel> planned = group.generator->plan(Kernel(std::move(kernel)), spec);
+  const Result<PlannedKernel> planned = unguarded(group.generator->plan(Kernel(std::move(kernel)), spec));
   if (!planned.ok()) return;  // the generator maps loop nests itself and does not take machine kernels
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     PlannedKernel& member = *group.members[i].kernel;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/loop/split_reduction.h"
 #include "jit/algorithms/size_margin.h"
