@@ -81,34 +81,31 @@ void write_trace(std::string_view line) {
 }  // namespace
 
 Result<Target> Context::target(std::string_view spec) const {
-  return guard_allocations([&] { return fmt::format("device '{}'", printable(spec)); },
-                           [&]() -> Result<Target> {
-                             Result<TargetSpec> parsed = unguarded(TargetSpec::parse(spec));
-                             if (!parsed.ok()) {
-                               const bool is_family = parsed.status().code() != StatusCode::kNotFound;
-                               if (!is_family)
-                                 MILLRACE_TRY(find_driver(*this, spec.substr(0, spec.find(':')), spec).status());
-                               return with_device(spec, parsed.status());
-                             }
-                             Result<Target> target = unguarded(Target::create(*parsed, generators));
-                             if (!target.ok()) {
-                               return Status(target.status().code(),
-                                             fmt::format("device '{}': {}; {}", printable(spec),
-                                                         target.status().message(), built_in(*this)));
-                             }
-                             return target;
-                           });
+  const auto where = [&] { return fmt::format("device '{}'", printable(spec)); };
+  return guard_allocations(where, [&]() -> Result<Target> {
+    Result<TargetSpec> parsed = unguarded(TargetSpec::parse(spec));
+    if (!parsed.ok()) {
+      const bool is_family = parsed.status().code() != StatusCode::kNotFound;
+      if (!is_family) MILLRACE_TRY(find_driver(*this, spec.substr(0, spec.find(':')), spec).status());
+      return with_device(spec, parsed.status());
+    }
+    Result<Target> target = unguarded(Target::create(*parsed, generators));
+    if (!target.ok()) {
+      return Status(target.status().code(),
+                    fmt::format("device '{}': {}; {}", printable(spec), target.status().message(), built_in(*this)));
+    }
+    return target;
+  });
 }
 
 Result<std::shared_ptr<Device>> Context::device(std::string_view spec) const {
-  return guard_allocations([&] { return fmt::format("device '{}'", printable(spec)); },
-                           [&]() -> Result<std::shared_ptr<Device>> {
-                             MILLRACE_TRY_ASSIGN(const DeviceSpec parsed, DeviceSpec::parse(spec));
-                             if (parsed.driver != "trace" || parsed.inner.empty())
-                               return open_device(*this, parsed, spec);
-                             MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> inner, device(parsed.inner));
-                             return create_trace_device(std::move(inner), write_trace);
-                           });
+  const auto where = [&] { return fmt::format("device '{}'", printable(spec)); };
+  return guard_allocations(where, [&]() -> Result<std::shared_ptr<Device>> {
+    MILLRACE_TRY_ASSIGN(const DeviceSpec parsed, DeviceSpec::parse(spec));
+    if (parsed.driver != "trace" || parsed.inner.empty()) return open_device(*this, parsed, spec);
+    MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> inner, device(parsed.inner));
+    return create_trace_device(std::move(inner), write_trace);
+  });
 }
 
 }  // namespace millrace

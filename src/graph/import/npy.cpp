@@ -250,11 +250,11 @@ Result<NpyArray> parse_npy(const std::string& name, std::span<const std::byte> f
 }
 
 Result<NpyArray> read_npy(const std::string& path) {
-  return guard_allocations([&] { return fmt::format("npy '{}'", printable(path)); },
-                           [&]() -> Result<NpyArray> {
-                             MILLRACE_TRY_ASSIGN(NpyReader reader, NpyReader::open(path));
-                             return reader.read_elements();
-                           });
+  const auto where = [&] { return fmt::format("npy '{}'", printable(path)); };
+  return guard_allocations(where, [&]() -> Result<NpyArray> {
+    MILLRACE_TRY_ASSIGN(NpyReader reader, NpyReader::open(path));
+    return reader.read_elements();
+  });
 }
 
 static Status write_file_of(const std::string& path, const TensorType& type, std::span<const std::byte> bytes) {

@@ -171,8 +171,9 @@ Result<std::map<std::string, Safetensors::Entry>> entries_in(const std::string& 
 }  // namespace
 
 Result<Safetensors> Safetensors::read(const std::string& path) {
-  const auto read_all = [&]() -> Result<Safetensors> {
-    const std::string where = fmt::format("safetensors '{}'", printable(path));
+  const auto place = [&] { return fmt::format("safetensors '{}'", printable(path)); };
+  return guard_allocations(place, [&]() -> Result<Safetensors> {
+    const std::string where = place();
     MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open(where, path));
     const auto take = [&](std::size_t size) { return file.read(size); };
     MILLRACE_TRY_ASSIGN(Front front, read_front(where, take, [&] { return file.size_left(); }));
@@ -182,8 +183,7 @@ Result<Safetensors> Safetensors::read(const std::string& path) {
     result.name_ = path;
     MILLRACE_TRY_ASSIGN(result.entries_, entries_in(where, std::move(front), data));
     return result;
-  };
-  return guard_allocations([&] { return fmt::format("safetensors '{}'", printable(path)); }, read_all);
+  });
 }
 
 Result<Safetensors> Safetensors::parse(std::string name, std::vector<std::byte> file) {

@@ -13,44 +13,41 @@
 namespace millrace {
 
 Result<Graph> read_graph(const std::string& path, ParseOptions options) {
-  return guard_allocations([&] { return fmt::format("graph '{}'", printable(path)); },
-                           [&]() -> Result<Graph> {
-                             MILLRACE_TRY_ASSIGN(const std::vector<std::byte> bytes,
-                                                 read_file(fmt::format("graph '{}'", printable(path)), path));
-                             options.name = path;
-                             options.directory = std::filesystem::path(path).parent_path().string();
-                             if (options.directory.empty()) options.directory = ".";
-                             std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-                             constexpr std::string_view kByteOrderMark =
-                                 "\xef\xbb\xbf";  // UTF-8 byte order mark, which some editors write
-                             if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-                             return parse_graph(text, options);
-                           });
+  const auto where = [&] { return fmt::format("graph '{}'", printable(path)); };
+  return guard_allocations(where, [&]() -> Result<Graph> {
+    MILLRACE_TRY_ASSIGN(const std::vector<std::byte> bytes, read_file(where(), path));
+    options.name = path;
+    options.directory = std::filesystem::path(path).parent_path().string();
+    if (options.directory.empty()) options.directory = ".";
+    std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // UTF-8 byte order mark, which some editors write
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    return parse_graph(text, options);
+  });
 }
 
 Status write_graph(const Graph& graph, const std::string& path) {
-  return guard_allocations([&] { return fmt::format("graph '{}'", printable(path)); },
-                           [&]() -> Status {
-                             const std::string where = fmt::format("graph '{}'", printable(path));
-                             std::error_code error;
-                             if (std::filesystem::is_other(std::filesystem::status(path, error))) {
-                               return write_file(where, path, to_text(graph, {LargeConstants::kBytes}));
-                             }
-                             const std::string constants = path + ".safetensors";
-                             std::map<std::string, Safetensors::Entry> entries;
-                             for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
-                               const Node& node = graph.nodes[NodeId{i}];
-                               const SharedBytes* data = elements_of(node);
-                               if (data == nullptr || !is_large(node.results[0])) continue;
-                               if (data->size() == size_bytes(node.results[0].dtype)) continue;  // one element for all
-                               entries[fmt::format("{}", i)] = {node.results[0], *data};
-                             }
-                             // Written first, so that the text never names a file that does not exist.
-                             if (!entries.empty()) MILLRACE_TRY(write_safetensors(constants, entries));
-                             const std::string text = to_text(
-                                 graph, {LargeConstants::kFile, std::filesystem::path(constants).filename().string()});
-                             return write_file(where, path, text);
-                           });
+  const auto where = [&] { return fmt::format("graph '{}'", printable(path)); };
+  return guard_allocations(where, [&]() -> Status {
+    std::error_code error;
+    if (std::filesystem::is_other(std::filesystem::status(path, error))) {
+      return write_file(where(), path, to_text(graph, {LargeConstants::kBytes}));
+    }
+    const std::string constants = path + ".safetensors";
+    std::map<std::string, Safetensors::Entry> entries;
+    for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& node = graph.nodes[NodeId{i}];
+      const SharedBytes* data = elements_of(node);
+      if (data == nullptr || !is_large(node.results[0])) continue;
+      if (data->size() == size_bytes(node.results[0].dtype)) continue;  // one element for all
+      entries[fmt::format("{}", i)] = {node.results[0], *data};
+    }
+    // Written first, so that the text never names a file that does not exist.
+    if (!entries.empty()) MILLRACE_TRY(write_safetensors(constants, entries));
+    const std::string text =
+        to_text(graph, {LargeConstants::kFile, std::filesystem::path(constants).filename().string()});
+    return write_file(where(), path, text);
+  });
 }
 
 }  // namespace millrace
