@@ -54,8 +54,8 @@ class Composite {
   bool is_open_ = false;
 };
 
-/// What each composite returns: the result of `body`, which gets a Composite with the caller's name. The result is empty
-/// after an earlier mistake, if an operand is not a tensor of the graph, or if memory runs out.
+/// What each composite returns: the result of `body`, which gets a Composite with the caller's name. The result is
+/// empty after an earlier mistake, if an operand is not a tensor of the graph, or if memory runs out.
 template <class Body>
 std::invoke_result_t<Body, Composite&> build_composite(
     std::span<const Tensor> operands, Body&& body,
