@@ -8,41 +8,14 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
-#include "base/size_expr/lost_value.h"
-#include "base/size_expr/never_negative.h"
 #include "graph/stream/body_places.h"
+#include "graph/stream/part_bytes.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/schedule.h"
 #include "millrace/graph/text.h"
 
 namespace millrace {
 namespace {
-
-/// Whether the range is less than the whole, and inside it for every binding.
-bool is_part_of(const SizeExpr& size, const ByteRange& range) {
-  const SizeExpr after = size - range.offset_bytes - range.length_bytes;
-  return range != ByteRange{0, size} && is_never_negative(after) && !has_lost_value(after);
-}
-
-/// The bytes of the whole that belong to the part.
-ByteRange bytes_of(const StoragePart& part, const TensorType& type) {
-  const auto element_bytes = static_cast<std::int64_t>(size_bytes(type.dtype));
-  std::size_t end = type.shape.rank();
-  const auto num_elements_from = [&](std::size_t first) {
-    SizeExpr count = 1;
-    while (end > first) count = type.shape[--end] * count;
-    return count;
-  };
-  const auto first_dim_of = [&](std::size_t level) { return level == 0 ? 0 : part.rows[level - 1].num_outer_dims; };
-  ByteRange bytes{part.offset_elements * element_bytes};
-  bytes.length_bytes = num_elements_from(first_dim_of(part.rows.size())) * element_bytes;
-  for (std::size_t level = part.rows.size(); level > 0; --level) {
-    const SizeExpr pitch = part.rows[level - 1].pitch_elements * element_bytes;
-    bytes.rows.insert(bytes.rows.begin(), {pitch, bytes.length_bytes});
-    bytes.length_bytes = (num_elements_from(first_dim_of(level - 1)) - 1) * pitch + bytes.length_bytes;
-  }
-  return bytes;
-}
 
 std::size_t count_kernels(const std::vector<std::vector<KernelSequence>>& sequences) {
   std::size_t count = 0;
@@ -396,27 +369,6 @@ class Scheduler {
 };
 
 }  // namespace
-
-std::set<Value> find_read_constants(const DispatchGraph& dispatch,
-                                    const std::vector<std::vector<KernelSequence>>& sequences) {
-  std::set<Value> constants;
-  const auto add = [&](Value value) {
-    const Value storage = dispatch.storage_of(value);
-    if (std::holds_alternative<ConstantNode>(dispatch.graph.nodes[storage.node].what)) constants.insert(storage);
-  };
-  for (const Value& value : required_values(dispatch.graph)) add(value);
-  for (std::size_t i = 0; i < sequences.size(); ++i) {
-    const Region& region = dispatch.regions[RegionId(i)];
-    for (const KernelSequence& sequence : sequences[i]) {
-      for (const SequenceKernel& part : sequence.kernels) {
-        for (const SequenceOperand& buffer : part.buffers) {
-          if (buffer.kind == SequenceOperand::Kind::kOperand) add(region.inputs[buffer.index]);
-        }
-      }
-    }
-  }
-  return constants;
-}
 
 Result<Schedule> schedule_execution(const DispatchGraph& dispatch,
                                     const std::vector<std::vector<KernelSequence>>& sequences,
