@@ -21,7 +21,7 @@ inline std::size_t num_same_pitches(const ByteRange& a, const ByteRange& b) {
   return level;
 }
 
-/// Whether the rows of both have one pitch and never share a column, whatever a run binds.
+/// Whether the rows of both have the same pitch and never share a column, whatever a run binds.
 inline bool are_other_columns(const ByteRange& a, const ByteRange& b) {
   for (std::size_t level = num_same_pitches(a, b); level-- > 0;) {
     // On every level, the right rows begin after the left ones and end before the next left ones begin.
@@ -49,7 +49,7 @@ inline std::string to_text(const ByteRange& range) {
   return text;
 }
 
-/// Whether every byte of `inner` is surely in `outer`. It is proven only if `inner` has all pitches of `outer`.
+/// Whether every byte of `inner` is provably in `outer`. Finds a proof only if `inner` has all pitches of `outer`.
 inline bool are_inside(const ByteRange& inner, const ByteRange& outer) {
   const std::size_t num_levels = outer.rows.size();
   if (num_levels == 0 || num_same_pitches(inner, outer) < num_levels) return false;

@@ -15,9 +15,9 @@
 
 namespace millrace {
 
-/// A set of bytes, made of ranges whose offsets may be expressions. It may count a byte as its own that is not, never
-/// the other way round. Each operation is O(log ranges) for constant ranges, and linear in the number of symbolic
-/// ranges and of rows with gaps.
+/// A set of bytes, made of ranges whose offsets may be expressions. It may report bytes that were never added, but
+/// never misses one. Each operation is O(log ranges) for constant ranges, and linear in the number of symbolic ranges
+/// and of rows with gaps.
 class ByteSet {
  public:
   bool may_overlap(const ByteRange& range) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells what needed the memory that ran out.
+// Makes the status that says where memory ran out.
 #include "base/guard_allocations.h"
 
 #include <string>

@@ -30,14 +30,14 @@ std::invoke_result_t<Body> guard_allocations(Body&& body) {
 /// "npy 'w.npy': out of memory; free memory, or ask for less"; Status::out_of_memory() if there is no memory for that.
 Status out_of_memory(std::string_view where) noexcept;
 
-/// Whether it is Status::out_of_memory(), which does not say where.
+/// Whether the status is Status::out_of_memory(), which does not say where memory ran out.
 bool is_plain_out_of_memory(const Status&);
 template <class T>
 bool is_plain_out_of_memory(const Result<T>& result) {
   return !result.ok() && is_plain_out_of_memory(result.status());
 }
 
-/// Undoes the guard of a public function, for internal callers that take its other failures for something else: throws
+/// Undoes the guard of a public function, for internal callers that treat its other failures differently: throws
 /// std::bad_alloc for Status::out_of_memory().
 template <class Returned>
 Returned unguarded(Returned returned) {

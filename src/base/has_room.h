@@ -6,8 +6,8 @@
 namespace millrace {
 
 struct Room {
-  std::size_t mapped_bytes = 0;   // of address space
-  std::size_t written_bytes = 0;  // of these, written to: backed by memory
+  std::size_t mapped_bytes = 0;   // address space
+  std::size_t written_bytes = 0;  // the part of it that is written, and so needs memory
 };
 
 /// Whether this process can take that much more memory, under its own limits (such as RLIMIT_AS) and the system's. Maps

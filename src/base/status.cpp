@@ -11,7 +11,7 @@
 namespace millrace {
 
 void check_failed(const char* file, int line, const char* condition) {
-  std::fprintf(stderr, "%s:%d: millrace broke a promise to itself: %s\n", file, line, condition);
+  std::fprintf(stderr, "%s:%d: millrace: internal check failed: %s\n", file, line, condition);
   std::abort();
 }
 

@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// Whether each step of a compile verifies what it made: a pass its graph, a builder its kernel. True where assertions
-/// are, as in the sanitizers' builds. Elsewhere a compile verifies each level once, where it begins.
+/// Whether each step of a compile verifies what it made: a pass its graph, a builder its kernel. True in builds with
+/// assertions, such as the sanitizers'. In other builds a compile verifies each level once, at its start.
 #ifdef NDEBUG
 inline constexpr bool kVerifiesSteps = false;
 #else
@@ -24,7 +24,7 @@ Status verify_step(const Level& level) {
   return {};
 }
 
-/// What has a verifier.
+/// The levels that have a verifier.
 enum class IrLevel : std::uint8_t {
   kGraph,
   kDispatchGraph,
@@ -46,7 +46,7 @@ class VerificationCount {
   ~VerificationCount() { current_ = outer_; }
 
   std::size_t of(IrLevel level) const { return counts_[static_cast<std::size_t>(level)]; }
-  /// Every verifier calls it.
+  /// Called by every verifier.
   static void note(IrLevel level) {
     if (current_ != nullptr) ++current_->counts_[static_cast<std::size_t>(level)];
   }

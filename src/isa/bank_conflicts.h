@@ -51,8 +51,8 @@ class BankConflicts {
   std::uint32_t num_words_ = 0;
 };
 
-/// The same for the instructions of a dispatch. It remembers the cost of an instruction's last execution: in a loop,
-/// the addresses are usually the same except for a common offset. An offset of whole words does not change the cost.
+/// Counts the extra cycles of a dispatch's instructions. Remembers the cost of an instruction's last execution: in a
+/// loop, the addresses usually differ only by a common offset. An offset of whole words does not change the cost.
 class BankConflictMemo {
  public:
   /// `second`: for a two-address instruction; otherwise null.

@@ -26,8 +26,8 @@ class GlobalMemory {
 
   /// The address at which the kernel finds its arguments.
   std::uint64_t arguments_address() const { return arguments_.begin; }
-  /// The number of bytes read by a scalar load that are after the last argument; they are undefined. 0 if it reads
-  /// further than it may, or elsewhere.
+  /// The number of bytes that a scalar load reads past the last argument; they are undefined. 0 if it reads further
+  /// than it may, or elsewhere.
   std::uint32_t num_bytes_behind_arguments(std::uint64_t address, std::uint32_t num_bytes) const {
     const std::uint64_t end = address + num_bytes;
     const bool may = arguments_.begin <= address && address < arguments_.end && arguments_.end < end &&
@@ -71,7 +71,8 @@ class GlobalMemory {
   std::vector<WrittenRange> written_;  // disjoint
 };
 
-/// The bytes of the smallest access of instructions of this class. Histories are kept by it. At most `max_bytes`.
+/// The size of the smallest access by an instruction of this class, at most `max_bytes`. Each history covers this many
+/// bytes.
 std::uint32_t find_granule_bytes(const Kernel&, bool is_local, std::uint32_t max_bytes);
 
 }  // namespace millrace::isa

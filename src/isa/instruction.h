@@ -24,7 +24,7 @@ using Handler = void (*)(Wave&, const Instruction&);
 /// that is not modelled.
 using Adaptor = Status (*)(const InstructionText&, const Machine&, Instruction&);
 
-/// The counter in which an instruction counts; see IsaCounts.
+/// The counter that an instruction increments; see IsaCounts.
 enum class Class : std::uint8_t { kVector, kScalar, kScalarLoad, kGlobal, kLocal, kBranch, kWait, kBarrier, kOther };
 
 inline constexpr std::size_t kMaxOperands = 6;
@@ -45,7 +45,7 @@ struct Row {
   bool reads_vcc = false;
   /// Whether a vector instruction other than a compare writes a scalar register: v_readlane_b32.
   bool has_scalar_result = false;
-  /// Null if the operands in `types` and the modifiers of vector instructions are everything.
+  /// Null if the instruction has only the operands in `types` and the modifiers of vector instructions.
   Adaptor adapt = nullptr;
   /// Replaces `run` if an integer instruction has the modifier "clamp". Null: it cannot have it.
   Handler run_clamped = nullptr;

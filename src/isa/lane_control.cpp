@@ -52,7 +52,7 @@ Status decode_sources(const ModifierText& modifier, LaneControl& control) {
   if (modifier.name == "quad_perm" || modifier.name == "dpp8") {
     MILLRACE_TRY_ASSIGN(const std::vector<std::uint32_t> order, parse_list(modifier.value));
     const auto size = static_cast<std::uint32_t>(order.size());
-    if (size != (modifier.name == "dpp8" ? 8u : 4u)) return unimplemented("an order of lanes of another length");
+    if (size != (modifier.name == "dpp8" ? 8u : 4u)) return unimplemented("an order of lanes with the wrong length");
     for (std::uint32_t i = 0; i < kMaxLanes; ++i) {
       control.source[i] = static_cast<std::uint8_t>(i / size * size + order[i % size]);
     }

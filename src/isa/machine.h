@@ -16,7 +16,7 @@ struct Machine {
   std::uint32_t num_lanes = 0;      // of a wave: 32 or 64
   bool has_accumulators = false;    // gfx90a, gfx942: AGPRs, after the VGPRs
   bool has_aligned_pairs = false;   // gfx90a, gfx942: vector operands of 64 or more bits begin at even registers
-  bool has_store_counter = false;   // stores count apart from loads: from gfx10 on
+  bool has_store_counter = false;   // gfx10 and later: stores have their own counter
   bool has_split_counters = false;  // gfx12: separate counters for loads, stores, LDS and scalar loads
 
   /// The bits that have a meaning in EXEC and in any other mask of lanes.

@@ -191,7 +191,7 @@ FlightKind flight_of(const Instruction& instruction) {
   return segment_of(instruction) == Segment::kPrivate ? FlightKind::kPrivateStore : FlightKind::kStore;
 }
 
-constexpr std::size_t kMaxPassing = 1u << 14;  // 10 MB of a wave
+constexpr std::size_t kMaxPassing = 1u << 14;  // 10 MB per wave
 
 void add_footprint(Wave& wave, const Instruction& instruction, std::uint32_t num_bytes, AccessKind kind,
                    const Places& places) {
@@ -304,8 +304,7 @@ void count_bytes(IsaCounts& counts, bool is_local, AccessKind kind, std::uint64_
   if (kind != AccessKind::kLoad) (is_local ? counts.local_bytes_written : counts.global_bytes_written) += num_bytes;
 }
 
-/// Whether all lanes are active and access consecutive words: no two words of a bank are then further apart than
-/// necessary.
+/// Whether all lanes are active and access consecutive words, so that the banks share the work evenly.
 bool is_one_stretch(const Places& places, std::uint32_t num_bytes, std::uint32_t num_lanes) {
   const std::uint64_t first = places.addresses.values[0];
   const bool is_full = places.lanes == (num_lanes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << num_lanes) - 1);
@@ -343,7 +342,7 @@ void finish_scalar_load(Wave& wave, const Instruction& instruction, std::uint64_
 
 namespace {
 
-/// Adds the access to the phase that has begun, too.
+/// Also adds the access to the phase that has just begun.
 void repeat_access(const Wave& wave, const Footprint& footprint) {
   const WaveAccess access = access_of(wave, footprint.instruction, footprint.is_local);
   for_lanes(footprint.lanes, [&](std::uint32_t lane) {

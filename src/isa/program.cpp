@@ -49,7 +49,7 @@ Status check_kernel(const MachineCodeKernel& kernel) {
   if (kernel.instructions.empty()) return data_loss("it has no instructions");
   // Only a driver has the dispatch packet, the queue and its ids.
   if ((properties & 0b1'0110) != 0) return unimplemented("it reads the dispatch packet, which is not modelled");
-  if ((rsrc2 >> 11 & 3) != 0 && (kernel.workgroup_size == 0)) return data_loss("a workgroup of no thread");
+  if ((rsrc2 >> 11 & 3) != 0 && (kernel.workgroup_size == 0)) return data_loss("its workgroup has 0 threads");
   return {};
 }
 

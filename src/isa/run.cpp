@@ -111,7 +111,7 @@ class GroupRunner {
   }
 
  private:
-  /// Until the wave ends or stands at a barrier; with a seed, also for a few instructions only.
+  /// Runs the wave until it ends or reaches a barrier; with a seed, it may also stop after a few instructions.
   Status run_wave(Wave& wave) {
     const std::uint64_t seed = dispatch_.launch.seed;
     std::uint64_t num_left = seed == 0 ? UINT64_MAX : 1 + dispatch_.random() % 200;
@@ -198,7 +198,7 @@ class GroupOrder {
  public:
   explicit GroupOrder(Dispatch& dispatch) : dispatch_(dispatch) {}
 
-  /// The number of the workgroup that runs as the `i`-th. Call it with consecutive `i`.
+  /// The number of the workgroup that runs `i`-th. Call it with consecutive `i`.
   std::uint32_t number_of(std::uint32_t i) {
     if (dispatch_.launch.seed == 0) return i;
     if (i % kBlock == 0) {

@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// Prints the value of an attribute as texts write it.
+/// Prints the value of an attribute in the syntax of graph texts.
 struct FieldText {
   std::optional<DType> elements = {};            // operand 0's dtype: numbers print as its values, "true" for bool
   std::map<std::string, Dim>* stated = nullptr;  // symbols whose facts are stated already; null: print no facts

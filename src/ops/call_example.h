@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// A call as the tables of ops and composites write it, with types behind the operands:
+/// A call as the tables of ops and composites write it, with types after the operands:
 /// "%values, %indices = topk(%x: f32[4x8]) {k = 3}".
 struct CallExample {
   struct Operand {
@@ -23,7 +23,7 @@ struct CallExample {
   std::string_view attributes;  // "{k = 3}", or empty
 };
 
-/// Parts of the text, which must outlive them.
+/// Splits the text, which must outlive the result.
 CallExample parse_call_example(std::string_view text);
 
 /// The op's example; an elementwise op without attributes has none in its row, and gets one here.

@@ -54,8 +54,8 @@ InferResult infer_conv2d(Types operands, const Attributes& attributes) {
 }
 
 /// y[n, g, o, i, j] = sum over c, kh, kw of x[n, g, c, i * sh + kh * dh - ph, j * sw + kw * dw - pw] * weights[g, o, c,
-/// kh, kw], where elements outside x are 0, and (g, o) and (g, c) are each one dim in memory. Accumulation and error
-/// bound are those of dot.
+/// kh, kw], where elements outside x are 0, and (g, o) and (g, c) are a single dim each in memory. Accumulation and
+/// error bound are those of dot.
 Result<std::vector<KernelRequest>> build_conv2d(const OpInstance& node) {
   const auto& attrs = std::get<Conv2dAttrs>(node.attributes);
   const WindowDims dims = window_dims(node.operands, attrs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up an op's definition, and checks what every op must keep: operand counts, attributes and limits on types.
+// Looks up an op's definition, and checks the rules for every op: operand counts, attributes and limits on types.
 #include <algorithm>
 
 #include <fmt/format.h>

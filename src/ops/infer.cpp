@@ -59,7 +59,7 @@ Result<std::vector<std::size_t>> resolve_axes(std::span<const std::int64_t> axes
                         resolve_axis(axes[i], operands, operand, fmt::format("{}[{}]", attribute, i)));
     if (std::ranges::find(resolved, axis) != resolved.end()) {
       return invalid_argument(
-          fmt::format("{}[{}] is {}, which is named already; name each axis once", attribute, i, axes[i]));
+          fmt::format("{}[{}] is {}, which is already named; name each axis once", attribute, i, axes[i]));
     }
     resolved.push_back(axis);
   }

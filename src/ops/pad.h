@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Requests that store the padding around the operand, whose elements are in the result already. They read nothing.
+/// Requests that store the padding around the operand, whose elements are already in the result. They read nothing.
 /// Empty if the pad certainly adds nothing.
 Result<std::vector<KernelRequest>> build_pad_borders(const OpInstance&);
 

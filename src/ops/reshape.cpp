@@ -30,13 +30,13 @@ Status refuse_unknown_dim(const TensorType& operand, const Shape& shape) {
   if (unknown == 0) return {};
   if (unknown > 1) {
     return invalid_argument(
-        fmt::format("{} dims of -1 in shape {}, expected 1 at most; say the others", unknown, shape.to_text()));
+        fmt::format("{} dims of -1 in shape {}, expected at most 1; give the others", unknown, shape.to_text()));
   }
   SizeExpr others = 1;
   for (const SizeExpr& dim : shape.dims()) others = dim.is(-1) ? others : others * dim;
   if (others.is(0)) {
     return invalid_argument(fmt::format(
-        "-1 in shape {} can be any number, as the others make 0 elements; say the number", shape.to_text()));
+        "-1 in shape {} can be any number, as the others make 0 elements; give the number", shape.to_text()));
   }
   return invalid_argument(
       fmt::format("operand 0 is {}, with {} elements, expected a multiple of {} for shape {}; "

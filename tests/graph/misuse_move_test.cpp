@@ -34,7 +34,7 @@ constexpr Misuse kTransposes[] = {
     {"too few axes", [](GraphBuilder& g) { transpose(f32(g, {4, 8}), {0}); },
      "%1 = transpose: permutation has 1 entry, expected 2 (the dims of operand 0, f32[4x8]); give one for each"},
     {"an axis twice", [](GraphBuilder& g) { transpose(f32(g, {4, 8}), {1, 1}); },
-     "%1 = transpose: permutation[1] is 1, which is named already; name each axis once"},
+     "%1 = transpose: permutation[1] is 1, which is already named; name each axis once"},
     {"an axis that there is not", [](GraphBuilder& g) { transpose(f32(g, {4, 8}), {0, 2}); },
      "%1 = transpose: permutation[1] is 2, expected -2 to 1 for operand 0, f32[4x8]; choose one of its axes"},
 };
@@ -200,9 +200,9 @@ constexpr Misuse kOrders[] = {
     {"topk with an empty tensor of indices", [](GraphBuilder& g) { topk(f32(g, {4}), Tensor(), 1); },
      "topk: operand 1 is an empty tensor; use what a builder returned"},
     {"a reshape with two dims to find", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, -1}); },
-     "%1 = reshape: 2 dims of -1 in shape [-1x-1], expected 1 at most; say the others"},
+     "%1 = reshape: 2 dims of -1 in shape [-1x-1], expected at most 1; give the others"},
     {"a reshape with an inferred dim next to extent 0", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, 0}); },
-     "%1 = reshape: -1 in shape [-1x0] can be any number, as the others make 0 elements; say the number"},
+     "%1 = reshape: -1 in shape [-1x0] can be any number, as the others make 0 elements; give the number"},
 };
 
 TEST_CASE("reshape keeps the number of elements") { expect_refused(kReshapes); }

@@ -21,7 +21,7 @@ constexpr Misuse kReductions[] = {
      "%1 = reduce_min: axes[0] is -9223372036854775808, expected -2 to 1 for operand 0, f32[4x8]; choose one of its "
      "axes"},
     {"an axis twice", [](GraphBuilder& g) { reduce_prod(f32(g, {4, 8}), {0, -2}); },
-     "%1 = reduce_prod: axes[1] is -2, which is named already; name each axis once"},
+     "%1 = reduce_prod: axes[1] is -2, which is already named; name each axis once"},
     {"no axis", [](GraphBuilder& g) { reduce_sum(f32(g, {4, 8}), {}); },
      "%1 = reduce_sum: axes is [], expected axes of operand 0, f32[4x8]; name at least one"},
     {"a scalar", [](GraphBuilder& g) { reduce_sum(f32(g, {}), {0}); },
@@ -71,7 +71,7 @@ constexpr Misuse kDots[] = {
     {"an axis that there is not", [](GraphBuilder& g) { dot(f32(g, {4, 8}), y(g, {8, 4}), {{}, {}, {1}, {2}}); },
      "%2 = dot: y_contract[0] is 2, expected -2 to 1 for operand 1, f32[8x4]; choose one of its axes"},
     {"an axis twice", [](GraphBuilder& g) { dot(f32(g, {8, 8}), y(g, {8, 8}), {{}, {}, {1, -1}, {0, 1}}); },
-     "%2 = dot: x_contract[1] is -1, which is named already; name each axis once"},
+     "%2 = dot: x_contract[1] is -1, which is already named; name each axis once"},
     {"a result of rank 10", [](GraphBuilder& g) { dot(f32(g, {1, 1, 1, 1, 1}), y(g, {1, 1, 1, 1, 1}), {}); },
      "%2 = dot: result 0 is f32[1x1x1x1x1x1x1x1x1x1], of rank 10, expected 8 or less; reshape it"},
     {"a result beyond 2^48 elements",

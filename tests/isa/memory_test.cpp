@@ -323,7 +323,7 @@ TEST_CASE("isa memory: lanes exchange values through LDS's crossbar") {
   CHECK(mistake("s_mov_b32 exec_lo, 0xffff\nv_mov_b32_e32 v2, 64\nds_bpermute_b32 v1, v2, v0") ==
         "at 0x8, ds_bpermute_b32 v1, v2, v0: workgroup 0, wave 0, lanes 0 to 15: takes the value of an inactive lane");
   CHECK(mistake("ds_bpermute_b32 v1, v2, v0") ==
-        "at 0x0, ds_bpermute_b32 v1, v2, v0: workgroup 0, wave 0, lanes 0 to 31: takes an undefined number of a lane "
+        "at 0x0, ds_bpermute_b32 v1, v2, v0: workgroup 0, wave 0, lanes 0 to 31: takes an undefined lane number "
         "from v2");
   CHECK(mistake("s_mov_b32 exec_lo, 1\nds_swizzle_b32 v1, v0 offset:swizzle(SWAP,4)") ==
         "at 0x4, ds_swizzle_b32 v1, v0 offset:swizzle(SWAP,4): workgroup 0, wave 0, lane 0: takes the value of an "

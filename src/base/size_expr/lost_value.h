@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-/// True if a constant or a coefficient of the sum left the int64 range. Then a difference from another expression
-/// proves nothing: twice this one has the same form.
+/// True if a constant or a coefficient of the sum left the int64 range. A difference from another expression then
+/// proves nothing: twice this expression has the same form.
 bool has_lost_value(const SizeExpr&);
 
 }  // namespace millrace

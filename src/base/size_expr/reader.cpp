@@ -43,8 +43,7 @@ class SizeExprReader {
   Result<SizeExpr> read_size() {
     const std::size_t begin = text_.position();
     if (depth_ == kMaxDepth) {
-      return text_.error(
-          begin, fmt::format("found {} sizes inside each other, expected fewer; divide the size", kMaxDepth + 1));
+      return text_.error(begin, fmt::format("found {} nested sizes, expected fewer; split the size", kMaxDepth + 1));
     }
     ++depth_;
     const std::string_view name = text_.take_name();

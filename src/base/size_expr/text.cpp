@@ -16,7 +16,7 @@ using Symbols = std::map<std::string, Dim>;
 std::string sum_text(const SizeExpr&, std::int64_t scale, Symbols* stated);
 std::int64_t display_scale(std::span<const SizeExpr> operands);
 
-/// The factor that an atom is multiplied by, so that its text needs no division that its symbols do not have.
+/// The factor to multiply an atom by, so that its text divides no symbol by the symbol's own multiple.
 std::int64_t display_scale(const Atom& atom) {
   if (atom.kind == AtomKind::kSymbol) return symbol_multiple(atom.symbol);
   return atom.kind == AtomKind::kFloorDiv ? 1 : display_scale(atom.operands);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The approximate instructions: correctly rounded with seed 0, with errors that the manuals allow otherwise.
+// The approximate instructions: correctly rounded with seed 0, otherwise with errors that the manuals allow.
 #include "isa/instructions/approximate.h"
 
 #include <numbers>

@@ -103,8 +103,7 @@ constexpr bool is_below(T a, T b) {
 
 /// The results of v_min_f32, v_max_f32 and similar ones up to GFX11 where a source is NaN. With MODE's IEEE bit,
 /// signalling NaNs become quiet ones; otherwise numbers win over NaN.
-/// Source: RDNA 3 ISA, 16.7 "V_MIN_F32", where two NaNs give the first; RDNA 2 ISA and CDNA 4 ISA, 12.7, likewise,
-/// where they give the second.
+/// Source: RDNA 3 ISA, 16.7 "V_MIN_F32" (of two NaNs, the first); RDNA 2 ISA and CDNA 4 ISA, 12.7 (the second).
 template <class T>
 constexpr T choose_by_nan(const Wave& wave, T a, T b) {
   if (wave.mode.is_ieee && is_signalling(a)) return quiet(a);
@@ -156,8 +155,8 @@ constexpr T maximum(T a, T b) {
   return is_below(b, a) ? a : b;
 }
 
-/// The median of three numbers, as the manuals define it: the larger of the two that remain without one that equals the
-/// maximum. For zeros of both signs it is +0.
+/// The median of three numbers, as the manuals define it: remove one that equals the maximum, then take the larger of
+/// the other two. For zeros of both signs it is +0.
 template <class T>
 constexpr T middle(T a, T b, T c) {
   const auto larger = [](T x, T y) { return is_below(x, y) ? y : x; };

@@ -83,7 +83,7 @@ constexpr Row flushed(const char* name) {
   row.run = &detail::run_by_mode<vector<kOp>("").run, vector<Flushing<kOp>{}>("").run, Type::kNone>;
   return row;
 }
-/// The same for scalar instructions.
+/// A scalar instruction whose result is rounded according to MODE.
 template <auto kOp>
 constexpr Row rounded_scalar(const char* name) {
   Row row = scalar<kOp>(name);

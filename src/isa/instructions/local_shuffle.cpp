@@ -54,8 +54,7 @@ bool check_lanes_defined(Wave& wave, const Operand& operand) {
   }
   undefined &= wave.exec();
   if (undefined == 0) return true;
-  wave.fail(fmt::format("takes an undefined number of a lane from {}", register_text({true, operand.first, 1})),
-            undefined);
+  wave.fail(fmt::format("takes an undefined lane number from {}", register_text({true, operand.first, 1})), undefined);
   return false;
 }
 

@@ -85,7 +85,7 @@ void write_lanes(const Wave& wave, const Places& places, std::uint64_t base, con
   });
 }
 
-/// The same where lanes store to the same bytes: the values must be the same.
+/// Writes words where several lanes store to the same bytes. Fails if their values differ.
 template <Format kFormat>
 void write_overlapping(Wave& wave, const Instruction& instruction, const Places& places, const LaneWords* words) {
   std::uint64_t differing = 0;

@@ -135,7 +135,7 @@ constexpr Row scalar(const char* name) {
   return detail::scalar_row<kOp, kRule>(name, std::make_index_sequence<std::tuple_size_v<Sources>>());
 }
 
-/// The same for an instruction of the form SOPK, which reads its result and a 16-bit constant: "s_addk_i32 s0, 5".
+/// An instruction of the form SOPK, which reads its result and a 16-bit constant: "s_addk_i32 s0, 5".
 template <auto kOp, auto kRule = kAnyToAll>
 constexpr Row accumulating_scalar(const char* name) {
   Row row = scalar<kOp, kRule>(name);

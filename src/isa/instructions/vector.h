@@ -90,7 +90,8 @@ std::uint64_t written_lanes(const Wave&, const Instruction&);
 /// The bits of a source, lane by lane, with its modifiers (part, sign, DPP) applied.
 void fetch(Wave&, const Instruction&, std::size_t source, Lanes<std::uint32_t>&);
 void fetch(Wave&, const Instruction&, std::size_t source, Lanes<std::uint64_t>&);
-/// The same without a copy: a pointer to the register if its bits are the source's value, otherwise to `lanes`.
+/// Like fetch(), without a copy where possible: a pointer to the register if its bits are the source's value, otherwise
+/// to `lanes`.
 inline const std::uint32_t* view(Wave& wave, const Instruction& instruction, std::size_t source,
                                  Lanes<std::uint32_t>& lanes) {
   const Operand& operand = instruction.source(source);
@@ -113,7 +114,7 @@ void commit(Wave&, const Instruction&, Lanes<std::uint32_t>&, const Lanes<std::u
 void commit(Wave&, const Instruction&, Lanes<std::uint64_t>&, const Lanes<std::uint64_t>* undefined);
 /// Writes a mask of lanes, as a compare does: inactive lanes give 0, and so do those that DPP masks.
 void commit_mask(Wave&, const Instruction&, std::uint64_t lanes, std::uint64_t undefined);
-/// The same for a result other than the first.
+/// Writes a mask of lanes as a result other than the first.
 void commit_mask(Wave&, const Operand& result, std::uint64_t lanes, std::uint64_t undefined);
 
 template <class T, class Bits>
@@ -236,8 +237,8 @@ constexpr Row vector(const char* name) {
   return detail::vector_row<kOp, kRule>(name, std::make_index_sequence<std::tuple_size_v<Sources>>());
 }
 
-/// The same for an instruction whose last source is the old value of its result, which the assembler does not write
-/// (v_fmac_f32).
+/// Like vector(), for an instruction whose last source is the old value of its result, which the assembler does not
+/// write (v_fmac_f32).
 template <auto kOp, auto kRule = kAnyToAll>
 constexpr Row accumulating(const char* name) {
   Row row = vector<kOp, kRule>(name);

@@ -237,7 +237,7 @@ TEST_CASE("no depth of nesting and no length is fatal") {
   const auto error = [](const std::string& size) {
     return parse_graph("graph g(%x: f32[" + size + "]) { return x = %x }").status().message();
   };
-  CHECK(error(std::string(100'000, '(')).starts_with("graph:1:81: found 65 sizes inside each other, expected fewer;"));
+  CHECK(error(std::string(100'000, '(')).starts_with("graph:1:81: found 65 nested sizes, expected fewer;"));
   CHECK(error(std::string(100'000, '1')).starts_with("graph:1:17: found 1111"));
   CHECK(error(std::string(100'000, '-')).starts_with("graph:1:18: found '-', expected a size;"));
   CHECK(
