@@ -20,10 +20,10 @@ Status check_sort(const SortDescriptor& sort) {
   MILLRACE_TRY(check_sort_of_parts(sort));
   if (!sort.parts.is(1)) {
     return unimplemented(
-        fmt::format("sort '{}': rows in {} parts, takes only whole rows", sort.name, sort.parts.to_text()));
+        fmt::format("sort '{}': rows in {} parts, expected whole rows", sort.name, sort.parts.to_text()));
   }
   if (!sort.input_indices) return {};
-  return unimplemented(fmt::format("sort '{}': elements come with indices, takes only elements without", sort.name));
+  return unimplemented(fmt::format("sort '{}': elements with indices, expected elements without", sort.name));
 }
 
 Status check_sort_of_parts(const SortDescriptor& sort) {

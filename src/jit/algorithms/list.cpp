@@ -115,7 +115,7 @@ Result<KernelSequence> lower_verified(const KernelRequest& request, const Target
       if (!serves(algorithm, target.spec())) {
         if (!forced.empty()) {
           refusals.push_back(
-              {forced, fmt::format("serves {}, {} is not one",
+              {forced, fmt::format("serves {}, not {}",
                                    algorithm.targets == AlgorithmTargets::kGpu ? "GPUs" : "CPUs", target.to_text())});
         }
         continue;

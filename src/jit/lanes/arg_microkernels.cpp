@@ -7,12 +7,12 @@
 namespace millrace {
 namespace {
 
-/// Lanes of 32 bits hold the places of as many elements.
+/// The maximum number of elements whose places fit lanes of 32 bits.
 constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 30;
 constexpr int kVectorsPerChunk = 8;
 
-/// Builds what both functions share. Lanes hold numbers that compare like the elements; floats as floats, because their
-/// maximum is one instruction and takes zeros as equal.
+/// Builds the code that all functions share. Lanes hold integers that order like the elements. Floats stay floats,
+/// because their maximum is one instruction and treats zeros as equal.
 class ArgBuilder {
  public:
   ArgBuilder(IsaLevel isa, const ArgLanes& lanes)
@@ -31,7 +31,7 @@ class ArgBuilder {
     b_.prefetch_ahead(pointer, offset_bytes);
     return comparable(b_.load(pointer, offset_bytes, element()));
   }
-  /// Lanes outside the mask have what nothing is worse than.
+  /// Lanes outside the mask get the worst value.
   LaneValue load_masked(int pointer, LaneValue mask) {
     const LaneValue x = comparable(b_.load_masked(pointer, 0, element(), mask, b_.constant(0)));
     return b_.select(mask, x, b_.constant(worst()));
@@ -44,7 +44,8 @@ class ArgBuilder {
   LaneValue unordered(LaneValue a, LaneValue b) { return b_.binary(LaneOp::kUnordered, a, b); }
   bool compares_floats() const { return is_float_; }
 
-  /// Enters values at `places` that are the best of theirs, given the lanes with a NaN among them.
+  /// Updates the best value of each lane with `value`, the best of the elements at `places`; `is_nan` has the lanes
+  /// with a NaN among these.
   void enter(LaneValue value, LaneValue places, LaneValue is_nan) {
     const LaneOp less = is_float_ ? LaneOp::kLessFloat : LaneOp::kLess;
     const LaneValue is_better = lanes_.smallest ? b_.binary(less, value, best_) : b_.binary(less, best_, value);
@@ -54,8 +55,7 @@ class ArgBuilder {
     b_.assign(nan_found_, b_.binary(LaneOp::kMin, nan_found_, b_.select(is_nan, places, b_.greatest())));
   }
 
-  /// What each lane has found: the key of its best value, and its place. A NaN has the greatest key, and zeros that of
-  /// -0.
+  /// The key and the place of each lane's best value. A NaN has the greatest key; both zeros have the key of -0.
   struct Found {
     LaneValue keys, places;
   };
@@ -69,11 +69,11 @@ class ArgBuilder {
 
   /// The maximum key, in every lane.
   LaneValue max_key(const Found& found) { return across(LaneOp::kMax, found.keys); }
-  /// The first place that has it, in every lane.
+  /// The first place with this key, in every lane.
   LaneValue place_of(LaneValue key, const Found& found) {
     return first_of(b_.binary(LaneOp::kEqual, found.keys, key), found.places);
   }
-  /// Combines all lanes, in every lane.
+  /// Combines all lanes; every lane gets the result.
   LaneValue across(LaneOp op, LaneValue value) {
     for (int distance = b_.num_lanes() / 2; distance > 0; distance /= 2) {
       value = b_.binary(op, value, b_.unary(LaneOp::kXorLanes, value, distance));
@@ -86,8 +86,8 @@ class ArgBuilder {
     return across(LaneOp::kMin, b_.select(mask, places, b_.greatest()));
   }
 
-  /// What is_best() compares with. A float is compared with the next lower one, because whatever is above that, or a
-  /// NaN, is the best; if that is a NaN, then nothing else is.
+  /// The value that is_best() compares with. For a float it is the next lower float, above which are only the best
+  /// values. If the best is a NaN, it is infinity, which only a NaN passes.
   LaneValue bound_of(LaneValue key) {
     if (!is_float_) return key;
     const LaneValue is_nan = b_.binary(LaneOp::kEqual, key, b_.greatest());
@@ -122,10 +122,10 @@ class ArgBuilder {
   LaneValue nan_found_ = kNoLaneValue;
 };
 
-/// Enters a chunk.
+/// Updates the best values with a chunk.
 void enter_chunk(ArgBuilder& arg, int pointer, LaneValue place) {
   LaneValue is_nan = kNoLaneValue;
-  // Joins pairs like a binary counter that carries, so that few values live at a time.
+  // Joins pairs as a binary counter carries, so that few values are live at a time.
   std::vector<LaneValue> best;
   for (int i = 0; i < kVectorsPerChunk; i += 2) {
     const LaneValue first = arg.load(pointer, i * arg.vector_bytes());

@@ -7,14 +7,14 @@
 
 namespace millrace {
 
-/// An argmax, or an argmin if `smallest`, of contiguous elements: the first of equals, where -0 equals +0; NaN is found
-/// before any number.
+/// An argmax, or an argmin if `smallest`, of contiguous elements. It finds the first of equal elements; -0 equals +0,
+/// and a NaN comes before any number.
 struct ArgLanes {
   DType dtype = DType::kF32;
   bool smallest = false;
 };
 
-/// Appends what finds in a row, and sets how much of it that takes.
+/// Appends the microkernels that search a row, and sets how many elements each call takes.
 void append_arg(ArgRowsParameters&, const MicrokernelSink&, const ArgLanes&);
 
 }  // namespace millrace

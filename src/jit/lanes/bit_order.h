@@ -14,7 +14,7 @@ namespace millrace {
 /// vectors' bit, is 0 in the first vector. Each place of a new number has one of the old number's bits.
 class BitOrder {
  public:
-  /// The order that LaneInstruction::imm has.
+  /// The order that LaneInstruction::imm encodes.
   explicit constexpr BitOrder(std::int64_t digits) : digits_(digits) {}
 
   /// `bits` has the old bit at each place, the vectors' place last.
@@ -32,7 +32,7 @@ class BitOrder {
     std::swap(bits[static_cast<std::size_t>(first)], bits[vectors_place(num_lanes)]);
     return BitOrder(std::span<const int>(bits.data(), vectors_place(num_lanes) + 1));
   }
-  /// The other way round: bit `first` becomes the vectors' bit, which goes to the last place before `end`.
+  /// The inverse rotation: bit `first` becomes the vectors' bit, which goes to the last place before `end`.
   static constexpr BitOrder rotated_down(int num_lanes, int first, int end) {
     Bits bits = same(num_lanes);
     std::rotate(bits.data() + first, bits.data() + first + 1, bits.data() + end);
@@ -48,7 +48,7 @@ class BitOrder {
 
   constexpr std::int64_t digits() const { return digits_; }
   constexpr int bit_at(int place) const { return static_cast<int>(digits_ >> (kDigitBits * place) & kDigit); }
-  /// The old number of the lane that has this one.
+  /// The old number of the lane whose new number this is.
   constexpr int source(int number) const {
     int old = 0;
     for (int place = 0; number >> place != 0; ++place) {

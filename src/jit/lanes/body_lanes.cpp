@@ -13,10 +13,10 @@
 namespace millrace {
 namespace {
 
-/// An op without lanes has no value.
+/// Empty for an op without a lane instruction.
 using MaybeLane = std::optional<LaneValue>;
 
-/// What one op of lanes computes.
+/// A kernel op that one lane op computes.
 struct OneOp {
   KernelOp op;
   LaneOp lanes;
@@ -63,7 +63,7 @@ class BodyLanes {
     return b_.constant(extends_sign ? high >> unused : static_cast<std::int64_t>(bits));
   }
 
-  /// An integer cut to its dtype, and extended again.
+  /// An integer truncated to its dtype, and extended again.
   LaneValue wrapped(LaneValue x, DType dtype) {
     const int unused = b_.lane_bits() - lane_bits_of_dtype(dtype);
     if (unused == 0 || dtype == DType::kBool) return x;
@@ -75,7 +75,7 @@ class BodyLanes {
   static int lane_bits_of_dtype(DType dtype) { return 8 * static_cast<int>(size_bytes(dtype)); }
 
   LaneValue is_false(LaneValue x) { return b_.binary(LaneOp::kEqual, x, b_.constant(0)); }
-  /// Masks become values at once, because few of them fit registers.
+  /// Converts a mask to 0 and 1 immediately, because there are few mask registers.
   LaneValue truth(LaneValue mask) { return b_.select(mask, b_.constant(1), b_.constant(0)); }
   LaneValue inverse_truth(LaneValue mask) { return b_.select(mask, b_.constant(0), b_.constant(1)); }
 
@@ -94,14 +94,15 @@ class BodyLanes {
     }
   }
 
-  /// Both orders of the operands differ for zeros, whose bits are joined, and for NaNs, which a sum keeps.
+  /// The instruction's result depends on the operands' order for zeros, whose bits `join` combines, and for NaNs, which
+  /// a sum propagates.
   LaneValue extreme(LaneOp op, LaneOp join, std::span<const LaneValue> x) {
     const LaneValue joined = b_.binary(join, b_.binary(op, x[0], x[1]), b_.binary(op, x[1], x[0]));
     const LaneValue nan = b_.binary(LaneOp::kAddFloat, x[0], x[1]);
     return b_.select(b_.binary(LaneOp::kUnordered, x[0], x[1]), nan, joined);
   }
 
-  /// The truth of a comparison. No value for other ops.
+  /// The truth of a comparison; empty for other ops.
   MaybeLane compared(KernelOp op, DType dtype, std::span<const LaneValue> x) {
     switch (op) {
       case KernelOp::kEq:
@@ -120,7 +121,7 @@ class BodyLanes {
   LaneValue is_less(DType dtype, LaneValue a, LaneValue b) {
     return b_.binary(LaneOp::kLess, inverted_sign(a, dtype), inverted_sign(b, dtype));
   }
-  /// Of floats, neither is above the other, nor a NaN.
+  /// Floats are equal if neither is above the other and none is a NaN.
   LaneValue are_equal(DType dtype, std::span<const LaneValue> x) {
     if (!is_float(dtype)) return b_.binary(LaneOp::kEqual, x[0], x[1]);
     const LaneValue differ = b_.binary(LaneOp::kEither, b_.binary(LaneOp::kNotAtMostFloat, x[0], x[1]),
@@ -158,7 +159,7 @@ class BodyLanes {
   LaneValue negative(LaneValue x) {
     return b_.binary(LaneOp::kAdd, b_.binary(LaneOp::kXor, x, b_.constant(-1)), b_.constant(1));
   }
-  /// Unsigned integers as wide as lanes, so that they order like signed ones, and back.
+  /// Makes unsigned integers as wide as a lane order like signed ones, and back.
   LaneValue inverted_sign(LaneValue x, DType dtype) {
     const bool inverts = !is_signed(dtype) && lane_bits_of_dtype(dtype) == b_.lane_bits();
     return invert_bits(b_, x, inverts ? ~magnitude_of(dtype) : 0);
@@ -167,7 +168,8 @@ class BodyLanes {
   MaybeLane from_float(DType to, LaneValue x) {
     if (is_float(to) && size_bytes(to) == 2) return narrow_float(b_, x, to);
     if (is_float(to) || to == DType::kU32) return std::nullopt;
-    // The lowest integer stands for all that do not fit: right below the range, inverted above it, and 0 for a NaN.
+    // kToInt gives the lowest integer for every float out of range: correct below the range, inverted above it; a NaN
+    // becomes 0.
     constexpr std::int64_t kTwoToThe31 = 0x4f00'0000;
     const LaneValue cut = b_.unary(LaneOp::kToInt, x);
     const LaneValue inverted = b_.binary(LaneOp::kXor, cut, b_.constant(-1));
@@ -192,7 +194,8 @@ Result<int> lane_bits_of(const Body& body) {
     if (is_float(instruction.dtype) && size_bytes(instruction.dtype) < 8) narrow_float = instruction.dtype;
   }
   if (wide && narrow_float) {
-    return unimplemented(fmt::format("{} next to {}, lanes have one width", to_text(*narrow_float), to_text(*wide)));
+    return unimplemented(
+        fmt::format("{} and {} in one body, expected one width", to_text(*narrow_float), to_text(*wide)));
   }
   return wide ? 64 : 32;
 }
@@ -203,7 +206,7 @@ Result<LaneValue> append_body(LaneBuilder& b, const Body& body, std::span<const 
   for (const BodyInstruction& instruction : body.instructions) {
     std::vector<LaneValue> x;
     for (unsigned i = 0; i < instruction.num_operands; ++i) x.push_back(values[index_of(instruction.operands[i])]);
-    // A select and a comparison are known by what they select and compare.
+    // A select and a comparison have the dtype of the values that they select or compare.
     const unsigned typed = instruction.op == KernelOp::kSelect ? 1 : 0;
     const DType from =
         instruction.num_operands > 0 ? body.instructions[instruction.operands[typed]].dtype : instruction.dtype;
@@ -222,7 +225,8 @@ Result<LaneValue> append_body(LaneBuilder& b, const Body& body, std::span<const 
     if (!value) {
       const std::string to =
           instruction.op == KernelOp::kConvert ? fmt::format(" to {}", to_text(instruction.dtype)) : "";
-      return unimplemented(fmt::format("{} of {}{} has no lanes", to_text(instruction.op), to_text(from), to));
+      return unimplemented(
+          fmt::format("{} of {}{} has no lane instruction", to_text(instruction.op), to_text(from), to));
     }
     values.push_back(*value);
   }

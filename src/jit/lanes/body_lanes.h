@@ -9,16 +9,17 @@
 
 namespace millrace {
 
-/// The width of the lanes in which a body computes: 64 bits if one of its values or loads has 64. Refuses bodies that
-/// have f32 as well.
+/// The width of the lanes in which a body computes: 64 bits if one of its values or loads has 64, otherwise 32. Refuses
+/// 64 bits together with narrower floats.
 Result<int> lane_bits_of(const Body&);
 
-/// Appends a body of one yield, given what its loads give: lanes hold floats as their
-/// bits, integers extended from their dtype, and bools as 0 and 1. Rounds like the body, so mul and add stay two
-/// operations. Refuses an op that lanes lack.
+/// Appends a body of one yield, given the values of its loads. Lanes hold floats as their bits, integers extended from
+/// their dtype, and bools as 0 and 1. Rounds like the body, so mul and add stay two operations. Refuses an op without a
+/// lane instruction.
 Result<LaneValue> append_body(LaneBuilder&, const Body&, std::span<const LaneValue> loads);
 
-/// A loaded element as append_body takes it, and its yield as a stored one would be loaded (element_of).
+/// Converts a loaded element to the form that append_body takes, and a yield to the form of a loaded element
+/// (element_of).
 LaneValue widen_element(LaneBuilder&, LaneValue, DType stored);
 LaneValue narrow_element(LaneBuilder&, LaneValue, DType stored);
 

@@ -7,11 +7,10 @@ namespace {
 
 constexpr int kLaneBits = 32;
 
-/// The integer whose bytes are all this one.
+/// The integer whose bytes all equal `byte`.
 std::int64_t of_bytes(unsigned byte) { return std::int64_t{byte} * 0x0101'0101; }
 
-/// The bits of lanes that a bit of their number selects, of two vectors: where that bit is 0, or where it is 1, moved
-/// side by side.
+/// Joins bits of two vectors: those whose number within a lane has a given bit clear (low) or set (high).
 class BitTranspose {
  public:
   BitTranspose(LaneBuilder& b, int distance) : b_(b), distance_(distance) {
@@ -31,8 +30,9 @@ class BitTranspose {
   std::int64_t lower_;
 };
 
-/// The lower six bits of the bytes of eight vectors, lowest first: each a vector with one bit of each byte, in an order
-/// that is the same for all. Source: Warren, Hacker's Delight, 2nd edition, section 7-3, with a vector for each row.
+/// The lower six bits of the bytes of eight vectors, lowest first. Each result is a vector with one bit per byte; all
+/// have their bits in the same order. Source: Warren, Hacker's Delight, 2nd edition, section 7-3, with a vector for
+/// each row.
 std::array<LaneValue, 6> slice_bits(LaneBuilder& b, const std::array<LaneValue, 8>& bytes) {
   const BitTranspose halves(b, 4), quarters(b, 2), singles(b, 1);
   std::array<LaneValue, 4> low, high;  // the lower four bits of two vectors' bytes, and the upper four
@@ -51,7 +51,7 @@ std::array<LaneValue, 6> slice_bits(LaneBuilder& b, const std::array<LaneValue, 
   return bits;
 }
 
-/// Where three bits are a number, for each of the eight.
+/// For each of the eight values of three bits, where the bits have that value.
 std::array<LaneValue, 8> products_of(LaneBuilder& b, LaneValue bit0, LaneValue bit1, LaneValue bit2) {
   const LaneValue both = b.binary(LaneOp::kAnd, bit0, bit1), any = b.binary(LaneOp::kOr, bit0, bit1);
   const std::array<LaneValue, 4> of_two = {b.binary(LaneOp::kXor, any, b.constant(-1)),

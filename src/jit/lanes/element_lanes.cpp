@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How elements of each dtype stand in lanes: widths, bits and order.
+// How lanes hold elements of each dtype: widths, bits and order.
 #include "jit/lanes/element_lanes.h"
 
 namespace millrace {

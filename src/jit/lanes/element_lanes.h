@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-/// The lanes that hold an element: as wide as it, but at least 32 bits.
+/// The width of the lane that holds an element: that of the element, but at least 32 bits.
 inline int lane_bits_of(DType dtype) { return size_bytes(dtype) == 8 ? 64 : 32; }
 /// The greatest integer of a lane.
 inline std::int64_t max_lane(int lane_bits) { return std::numeric_limits<std::int64_t>::max() >> (64 - lane_bits); }
@@ -16,16 +16,17 @@ LaneElement element_of(DType);
 /// The bits of a float without its sign, and those of infinity.
 std::int64_t magnitude_of(DType);
 std::int64_t infinity_of(DType);
-/// What is inverted so that elements order like signed lanes: the highest bit of wide unsigned ones; otherwise 0.
+/// The bits to invert so that elements order like signed lanes: the highest bit of unsigned integers as wide as a lane,
+/// otherwise none.
 std::int64_t inverted_sign_of(DType);
 
-/// Inverts these bits, which may be none.
+/// Inverts these bits; emits nothing if there are none.
 LaneValue invert_bits(LaneBuilder&, LaneValue, std::int64_t bits);
 /// Inverts the bits below the sign of negative floats, from bits to keys and back, and then all bits if `inverts_all`.
 LaneValue invert_negative(LaneBuilder&, LaneValue, DType, bool inverts_all = false);
 /// 0 or 1 for a byte that may have any bits.
 LaneValue true_is_one(LaneBuilder&, LaneValue);
-/// The f32 of a 16-bit float in the lower bits. Other dtypes stay.
+/// The f32 of a 16-bit float in the lower bits. Other dtypes stay unchanged.
 LaneValue widen_float(LaneBuilder&, LaneValue, DType);
 /// An f32 rounded to a 16-bit float, to nearest, ties to even; see narrow_bf16.
 LaneValue narrow_float(LaneBuilder&, LaneValue, DType);

@@ -17,9 +17,9 @@
 namespace millrace {
 
 /// Operations on vectors of signed 32- or 64-bit lanes, on masks with a truth value per lane, and on pointers. With
-/// VBMI2 some take 8-bit lanes too, those that bytes are split with. Those named after floats take a lane's bits as f32
-/// or f64. Each is one instruction of AVX-512, mostly, and a few of AVX2; the tests compute the same (evaluate_lanes),
-/// so that what is built from them is tested without code.
+/// VBMI2, the operations for splitting bytes also take 8-bit lanes. Those named after floats read a lane's bits as f32
+/// or f64. Most are one instruction of AVX-512 and a few of AVX2. The tests evaluate lane functions (evaluate_lanes),
+/// so that microkernels are tested without machine code.
 enum class LaneOp : std::uint8_t {
 #define MILLRACE_LANE_OP(name, text, result, fields, traits, meaning) name,
 #include "jit/lanes/lane_ops.inc"
@@ -45,15 +45,15 @@ enum LaneFields : std::uint32_t {
   kBy = 1 << 10,           // the integer `by`
   kAtPointer = 1 << 11,    // the pointer `by` and `offset_bytes`
   kElement = 1 << 12,
-  // What `imm` is; it is 0 where none of these stands.
+  // The meaning of `imm`, which is 0 for ops without one of these.
   kAnyImm = 1 << 13,
   kBitImm = 1 << 14,       // the number of a lane's bit
   kLaneImm = 1 << 15,      // the number of a lane
-  kDistanceImm = 1 << 16,  // the same, but not 0
+  kDistanceImm = 1 << 16,  // a number of lanes, not 0
   kLaneSetImm = 1 << 17,   // a bit per lane
   kOrderImm = 1 << 18,     // a BitOrder
   kCountImm = 1 << 19,     // at least 1
-  kStepImm = 1 << 20,      // of 32 bits
+  kStepImm = 1 << 20,      // fits 32 bits
 };
 inline constexpr std::uint32_t kAnyKindOfImm =
     kAnyImm | kBitImm | kLaneImm | kDistanceImm | kLaneSetImm | kOrderImm | kCountImm | kStepImm;
@@ -61,10 +61,10 @@ inline constexpr std::uint32_t kAnyKindOfImm =
 enum LaneTraits : std::uint32_t {
   kNoTraits = 0,
   kBytes = 1 << 0,         // also takes lanes of 8 bits
-  kOnly32 = 1 << 1,        // takes no lanes but those of 32 bits
+  kOnly32 = 1 << 1,        // takes only lanes of 32 bits
   kFloats = 1 << 2,        // operands are floats
   kOnlyAvx512 = 1 << 3,    // vectors have 512 bits
-  kNeedsVpopcnt = 1 << 4,  // and the target has VPOPCNTDQ
+  kNeedsVpopcnt = 1 << 4,  // the target has VPOPCNTDQ
   kWritesEarly = 1 << 5,   // code writes the result before it has read all operands
 };
 
@@ -115,10 +115,10 @@ struct LaneInstruction {
   friend bool operator==(const LaneInstruction&, const LaneInstruction&) = default;
 };
 
-/// Six are passed; the last is loaded.
+/// Six arguments are passed in registers; the function loads the last one from the stack.
 inline constexpr std::size_t kMaxLaneArguments = 7;
 
-/// A function of up to kMaxLaneArguments pointers and integers: instructions in order, with loops that do not nest.
+/// A function of up to kMaxLaneArguments pointers and integers: instructions in order, with blocks that do not nest.
 struct LaneFunction {
   int lane_bits = 32;  // or 64, or 8
   int num_lanes = 16;
@@ -130,15 +130,15 @@ struct LaneFunction {
 std::string to_text(const LaneFunction&);
 /// Reads what to_text wrote. `name` stands for the text in errors. Does not verify.
 Result<LaneFunction> parse_lane_function(std::string_view text, std::string_view name);
-/// Whether each instruction has the fields of its op, in their ranges; values are made before they are read, and not in
-/// a block that was left; blocks do not nest; and the last instruction, and no other, returns. The error has a line for
-/// each problem: "%7 = less: b is a mask, takes a vector". AVX-512 has registers for a few masks at once, and AVX2 has
-/// code for a few orders of lanes.
+/// Checks that each instruction has the fields of its op, in their ranges; that values are defined before they are
+/// read, and not in a block that has ended; that blocks do not nest; that only the last instruction returns; that live
+/// masks fit AVX-512's registers, and that AVX2 has code for each order of lanes. The error has a line per problem:
+///     %7 = less: b is a mask, expected a vector
 Status verify(const LaneFunction&);
 
 /// Vectors have the level's width: 64 bytes for AVX-512, 32 for AVX2.
 constexpr int num_lanes_of(IsaLevel isa, int lane_bits) { return (isa == IsaLevel::kAvx512 ? 512 : 256) / lane_bits; }
-/// What kStoreMask writes.
+/// The bytes that kStoreMask writes.
 constexpr int mask_bytes_of(int num_lanes) { return num_lanes < 8 ? 1 : num_lanes / 8; }
 
 /// Builds a LaneFunction. Arguments are given by their position.
@@ -167,17 +167,17 @@ class LaneBuilder {
   LaneValue greatest() { return constant(std::numeric_limits<std::int64_t>::max() >> (64 - function_.lane_bits)); }
   LaneValue numbers() { return hoisted({.op = LaneOp::kNumbers}); }
   LaneValue broadcast(int argument) { return add({.op = LaneOp::kBroadcast, .argument = argument}); }
-  /// `others` are the lanes that the mask does not have; without a mask they do not matter.
+  /// Lanes outside the mask get those of `others`, which is unused without a mask.
   LaneValue load_masked(int pointer, std::int32_t offset_bytes, LaneElement, LaneValue mask, LaneValue others);
   LaneValue load(int pointer, std::int32_t offset_bytes, LaneElement element) {
     return load_masked(pointer, offset_bytes, element, kNoLaneValue, kNoLaneValue);
   }
   LaneValue load(int pointer, std::int32_t offset_bytes) { return load(pointer, offset_bytes, lane_element()); }
-  /// Loads a vector, or the mask's lanes of it and 0 in the others.
+  /// Loads a vector; with a mask, lanes outside it become 0.
   LaneValue load_some(int pointer, LaneElement element, LaneValue mask) {
     return mask == kNoLaneValue ? load(pointer, 0, element) : load_masked(pointer, 0, element, mask, constant(0));
   }
-  /// The same, and advances the pointer.
+  /// Like load_some, and advances the pointer.
   LaneValue load_next(int pointer, LaneElement element, LaneValue mask) {
     const LaneValue loaded = load_some(pointer, element, mask);
     advance(pointer, vector_bytes(element));
@@ -190,9 +190,9 @@ class LaneBuilder {
   void store_mask(int pointer, std::int32_t offset_bytes, LaneValue mask) {
     add({.op = LaneOp::kStoreMask, .mask = mask, .argument = pointer, .offset_bytes = offset_bytes});
   }
-  /// What takes `a` and `b` alone.
+  /// Appends an op that takes only `a` and `b`.
   LaneValue binary(LaneOp op, LaneValue a, LaneValue b) { return add({.op = op, .a = a, .b = b}); }
-  /// What takes `a`, and perhaps an immediate.
+  /// Appends an op that takes only `a`, and perhaps an immediate.
   LaneValue unary(LaneOp op, LaneValue a, std::int64_t imm = 0) { return add({.op = op, .a = a, .imm = imm}); }
   LaneValue exchange(LaneValue a, LaneValue b, std::uint64_t max_lanes) {
     return add({.op = LaneOp::kExchange, .a = a, .b = b, .imm = static_cast<std::int64_t>(max_lanes)});
@@ -207,28 +207,28 @@ class LaneBuilder {
   LaneValue move(LaneOp op, LaneValue a, std::int64_t distance, LaneValue b) {
     return add({.op = op, .a = a, .b = b, .imm = distance});
   }
-  /// Both halves of the lanes of two vectors in another order.
+  /// The lanes of two vectors in another order, as two vectors.
   std::pair<LaneValue, LaneValue> regroup(LaneValue a, LaneValue b, BitOrder order);
-  /// The lanes of `a` that the mask has, if there is one.
+  /// The lanes of the mask `a` that are also in `mask`; `a` itself if there is no mask.
   LaneValue within(LaneValue a, LaneValue mask) { return mask == kNoLaneValue ? a : binary(LaneOp::kBoth, a, mask); }
   LaneValue invert(LaneValue mask) { return add({.op = LaneOp::kNot, .a = mask}); }
   LaneValue variable(LaneValue initial) { return add({.op = LaneOp::kVariable, .a = initial}); }
   void assign(LaneValue variable, LaneValue value) { add({.op = LaneOp::kAssign, .a = variable, .b = value}); }
-  /// Appends the mask's lanes of `value`. `exact` where memory behind them must stay.
+  /// Appends the mask's lanes of `value`. `exact`: leaves the memory after them unchanged.
   void append(int pointer, LaneValue value, LaneValue mask, bool exact);
-  /// Fetches what loads at this offset read 8 KiB later, where a line begins there: hardware does not prefetch across
-  /// pages, and memory takes longer than the rest of one. `walks_down` where pointers do.
+  /// Prefetches the line 8 KiB ahead of this offset, if the offset begins a line: hardware does not prefetch across
+  /// pages, and memory takes longer than the rest of a page. `walks_down`: the pointer moves towards lower addresses.
   void prefetch_ahead(int pointer, std::int32_t offset_bytes, bool walks_down = false) {
     constexpr std::int32_t kLineBytes = 64, kAheadBytes = 8192;
     if (offset_bytes % kLineBytes != 0) return;
     prefetch(pointer, offset_bytes + (walks_down ? -kAheadBytes : kAheadBytes));
   }
-  /// Fetches the line there, which need not be valid.
+  /// Prefetches the line at this address, which need not be valid.
   void prefetch(int pointer, std::int32_t offset_bytes) {
     add({.op = LaneOp::kPrefetch, .argument = pointer, .offset_bytes = offset_bytes});
   }
-  /// Fetches the line that appends will reach, which need not be valid. Stores wait in order, so that one which misses
-  /// the L1 cache holds up others.
+  /// Prefetches the line that appends will reach, which need not be valid. Stores complete in order, so one that misses
+  /// the L1 cache delays all others.
   void prefetch_to_append(int pointer) {
     constexpr std::int32_t kAheadBytes = 256;
     add({.op = LaneOp::kPrefetchToWrite, .argument = pointer, .offset_bytes = kAheadBytes});
@@ -249,12 +249,12 @@ class LaneBuilder {
   void stream(int pointer, std::int32_t offset_bytes, LaneValue value) {
     add({.op = LaneOp::kStream, .a = value, .argument = pointer, .offset_bytes = offset_bytes});
   }
-  /// Builds `body` for whole vectors and once more for a rest with the mask of its lanes. The argument `count` is the
-  /// number of elements, and is used up.
+  /// Builds `body` for whole vectors, and once more for the rest with the mask of its lanes. The argument `count` is
+  /// the number of elements; the loop changes it.
   void for_vectors(int count, const std::function<void(LaneValue mask)>& body);
 
-  /// The same for what `load` makes of each vector and `use` stores. Several are loaded before the first is stored: a
-  /// load that follows stores which straddle lines, or which are as far into their page, waits for them.
+  /// Like for_vectors, with `load` and `use` in place of `body`. Several vectors are loaded before the first is stored:
+  /// a load waits for earlier stores that straddle lines, or that have the same offset in their page.
   void for_loaded_vectors(int count, const std::function<LaneValue(LaneValue mask)>& load,
                           const std::function<void(LaneValue loaded, LaneValue mask)>& use);
 
@@ -265,15 +265,15 @@ class LaneBuilder {
     add({.op = LaneOp::kEnd});
   }
 
-  /// Builds `body` for when the argument `count` is above 0.
+  /// Builds `body`, executed if the argument `count` is above 0.
   void if_any(int count, const std::function<void()>& body) {
     add({.op = LaneOp::kIfAny, .argument = count});
     body();
     add({.op = LaneOp::kEnd});
   }
 
-  // The function, which returns an argument; or whether a lane is not 0, added to an argument if there is one; or a
-  // vector's first lane.
+  // End the function. It returns an argument; or 1 if a lane is not 0, plus an argument if there is one; or a vector's
+  // first lane.
   LaneFunction finish_with(int argument) { return finish({.op = LaneOp::kReturn, .argument = argument}); }
   LaneFunction finish_with_any(LaneValue value, int argument = -1) {
     return finish({.op = LaneOp::kReturnAny, .a = value, .argument = argument});

@@ -118,12 +118,12 @@ class LaneFunctionParser {
       return name[3] - '0';
     }
     text_.move_to(begin);
-    return text_.unexpected("expected an argument, as 'arg0'");
+    return text_.unexpected("expected an argument, such as 'arg0'");
   }
 
   /// "+64", "-64"
   Result<std::int32_t> read_offset() {
-    if (!text_.take("+") && !text_.rest().starts_with('-')) return text_.unexpected("expected an offset, as '+0'");
+    if (!text_.take("+") && !text_.rest().starts_with('-')) return text_.unexpected("expected an offset, such as '+0'");
     return read_number<std::int32_t>(text_);
   }
 

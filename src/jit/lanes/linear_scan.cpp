@@ -18,7 +18,7 @@ class Registers {
   explicit Registers(int count) : count_(count), free_(static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1)) {
     MILLRACE_CHECK(count <= 32);
   }
-  /// The first free one from the one behind that which was taken before.
+  /// Takes the next free register after the last one taken.
   int take() {
     const std::uint32_t behind = free_ & (~std::uint32_t{0} << next_);
     const int taken = std::countr_zero(behind != 0 ? behind : free_);
@@ -46,7 +46,7 @@ Allocation allocate_registers(std::span<const LiveRange> ranges, int num_registe
   Registers registers(num_registers);
   std::vector<std::size_t> active;  // the ranges that are in registers
   active.reserve(static_cast<std::size_t>(num_registers) + 1);
-  int next_end = std::numeric_limits<int>::max();  // of those, at the earliest
+  int next_end = std::numeric_limits<int>::max();  // the earliest end of the active ranges
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     if (next_end <= ranges[i].first) {
       next_end = std::numeric_limits<int>::max();

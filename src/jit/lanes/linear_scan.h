@@ -8,14 +8,14 @@
 
 namespace millrace {
 
-/// From the instruction that writes a value to the last that reads it, both included. A value that is never read has
-/// first == last.
+/// The instructions from the one that writes a value to the last that reads it, inclusive. A value that is never read
+/// has first == last.
 struct LiveRange {
   int first = 0;
   int last = 0;
 };
 
-/// A register, or a slot of memory.
+/// A register, or a slot in memory.
 struct RegisterPlace {
   int number = 0;
   bool is_slot = false;
@@ -30,19 +30,19 @@ struct Allocation {
 /// Gives each live range a register for its whole life. If there are too few, the range that ends last gets a slot,
 /// which no other range shares.
 /// Ranges that overlap have different places; a range may begin in the register of one that ends at the same
-/// instruction, because instructions read before they write. Registers are taken in rotation, because some results wait
-/// for the one before in the same register: those of a compress on Zen 5. `ranges` are in the order of `first`.
+/// instruction, because instructions read before they write. Registers are taken in rotation, because some results,
+/// such as those of a compress on Zen 5, wait for the previous value of their register. `ranges` are in the order of
+/// `first`.
 /// Source: Poletto and Sarkar, "Linear scan register allocation", ACM TOPLAS 21(5), 1999.
 Allocation allocate_registers(std::span<const LiveRange> ranges, int num_registers);
 
-/// The values that one file of registers holds. AVX2 has its masks in vectors.
+/// The values that one register file holds. AVX2 has its masks in vectors.
 enum class LaneValueClass : std::uint8_t { kVector, kMask, kVectorOrMask };
 
-/// The registers for masks of AVX-512: k1 to k6.
+/// AVX-512's registers for masks: k1 to k6.
 inline constexpr int kNumMaskRegisters = 6;
 
-/// The registers of a function's values of one class. A value from outside a loop that is read in it lives to the
-/// loop's end.
+/// The places of a function's values of one class. A value that a loop reads from outside lives to the loop's end.
 class LanePlaces {
  public:
   LanePlaces(const LaneFunction&, LaneValueClass, int num_registers);

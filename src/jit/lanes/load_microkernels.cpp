@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the microkernel that computes elements which a sort, TopK or scan reads.
+// Builds the microkernel that computes the elements that a sort, TopK or scan reads.
 #include "jit/lanes/load_microkernels.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,8 @@
 namespace millrace {
 namespace {
 
-/// Longer bodies could outgrow the image. What they compute takes longer than reading and writing a tensor.
+/// The maximum length of a body. Longer ones could outgrow the image, and computing them takes longer than storing and
+/// loading their result.
 constexpr std::size_t kMaxBodyInstructions = 128;
 /// Vectors per iteration of a short body, so that counting them costs little.
 constexpr int kVectorsAtOnce = 4;
@@ -47,7 +48,7 @@ ComputedLanes::ComputedLanes(LaneBuilder& b, const ComputedElements& elements, i
   }
 }
 
-/// The one element there, in every lane.
+/// The source's single element, in every lane.
 LaneValue ComputedLanes::spread(std::size_t source) {
   const DType dtype = elements_.sources[source].dtype;
   const LaneValue first = b_.binary(LaneOp::kLess, b_.numbers(), b_.constant(1));
@@ -81,10 +82,10 @@ void ComputedLanes::advance(int num_vectors) {
 
 Result<MicrokernelCode<ComputeElements>> compute_elements_function(IsaLevel isa, const ComputedElements& elements) {
   if (elements.sources.size() > kMaxRowSources) {
-    return unimplemented(fmt::format("{} loads, lanes take up to {}", elements.sources.size(), kMaxRowSources));
+    return unimplemented(fmt::format("{} loads, expected at most {}", elements.sources.size(), kMaxRowSources));
   }
   if (elements.body.instructions.size() > kMaxBodyInstructions) {
-    return unimplemented(fmt::format("{} body instructions, lanes take up to {}", elements.body.instructions.size(),
+    return unimplemented(fmt::format("{} body instructions, expected at most {}", elements.body.instructions.size(),
                                      kMaxBodyInstructions));
   }
   MILLRACE_TRY_ASSIGN(const int lane_bits, lane_bits_of(elements.body));

@@ -11,10 +11,10 @@ namespace millrace {
 
 /// How the elements of a row are computed.
 struct ComputedElements {
-  /// What a load of the body reads.
+  /// The operand that a load of the body reads.
   struct Source {
     DType dtype = DType::kF32;
-    bool is_spread = false;    // one element for the whole row; otherwise one per element, side by side
+    bool is_spread = false;    // one element for the whole row; otherwise contiguous elements
     bool is_repeated = false;  // the same for every row, so that it is in the cache
   };
   std::vector<Source> sources;
@@ -22,17 +22,17 @@ struct ComputedElements {
   DType dtype = DType::kF32;  // of the elements
 };
 
-/// Whether the body is short, so that code may have a few copies of it.
+/// Whether the body is short enough for code with a few copies of it.
 bool is_short(const ComputedElements&);
 
-/// The computation of elements within a function whose arguments from `first_pointer` on are the sources. Precondition:
-/// compute_elements_function takes the elements, and lanes have their width.
+/// Computes elements within a function whose arguments from `first_pointer` on are the sources. Precondition:
+/// compute_elements_function does not refuse the elements, and the lanes have their width.
 class ComputedLanes {
  public:
   ComputedLanes(LaneBuilder&, const ComputedElements&, int first_pointer);
 
-  /// The vector with this number from the pointers on, as one in memory would be loaded. With a mask, other lanes are
-  /// unspecified, and touch no memory.
+  /// Vector `number` from the pointers on, in the form in which it would be loaded from memory. Lanes outside a mask
+  /// are unspecified, and touch no memory.
   LaneValue vector(int number, LaneValue mask = kNoLaneValue);
   void advance(int num_vectors);
 
@@ -44,7 +44,7 @@ class ComputedLanes {
   LaneBuilder& b_;
   const ComputedElements& elements_;
   int first_pointer_;
-  std::vector<LaneValue> spread_;  // by source; kNoLaneValue for one with an element each
+  std::vector<LaneValue> spread_;  // by source; kNoLaneValue for one that is not spread
 };
 
 /// Refuses what lanes cannot compute.

@@ -13,7 +13,7 @@ Status check_epilogue(const LoopKernel& kernel) {
   const bool is_index = kernel.stores.size() == 1 && kernel.epilogue.yields.size() == 1 &&
                         kernel.epilogue.instructions[kernel.epilogue.yields[0]].op == KernelOp::kReduced;
   if (is_index) return {};
-  return unimplemented(fmt::format("an {} whose index enters an epilogue, takes the index as the one result",
+  return unimplemented(fmt::format("an {} whose index enters an epilogue, expected the index as the only result",
                                    to_text(kernel.reductions[0].kind)));
 }
 
@@ -26,18 +26,18 @@ bool finds_index(const LoopKernel& kernel) {
 Result<ArgDescriptor> match_arg(const LoopKernel& nest) {
   const LoopKernel kernel = collapse_dims(nest);
   if (kernel.reductions.size() != 1 || kernel.loads.size() != 1) {
-    return unimplemented(fmt::format("the index of an extreme next to {} reductions of {} loads, takes one of one",
+    return unimplemented(fmt::format("an argmin or argmax with {} other reductions and {} loads, expected 0 and 1",
                                      kernel.reductions.size() - 1, kernel.loads.size()));
   }
   const Access &load = kernel.loads[0], &store = kernel.stores[0];
   const std::string_view kind = to_text(kernel.reductions[0].kind);
   if (load.fill || load.dynamic_dim) {
-    return unimplemented(fmt::format("an {} of padded or gathered elements, takes plain rows", kind));
+    return unimplemented(fmt::format("an {} of padded or gathered elements, expected plain rows", kind));
   }
   const BodyInstruction& term = kernel.term.instructions[kernel.term.yields[0]];
   if (term.op != KernelOp::kLoad) {
     return unimplemented(
-        fmt::format("an {} of computed values, the last by {}; takes the operand's elements", kind, to_text(term.op)));
+        fmt::format("an {} of values computed by {}, expected an operand's elements", kind, to_text(term.op)));
   }
   ArgDescriptor arg;
   arg.name = kernel.name;
@@ -46,7 +46,7 @@ Result<ArgDescriptor> match_arg(const LoopKernel& nest) {
   const AffineIndex &from = load.indices[0], &to = store.indices[0];
   const std::size_t axis = kernel.num_parallel();
   if (!from.coefficients[axis].is(1)) {
-    return unimplemented(fmt::format("an {} of elements that are {} apart, takes contiguous rows", kind,
+    return unimplemented(fmt::format("an {} of elements that are {} apart, expected contiguous rows", kind,
                                      from.coefficients[axis].to_text()));
   }
   std::vector<SizeExpr> extents;

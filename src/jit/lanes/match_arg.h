@@ -9,8 +9,8 @@ namespace millrace {
 /// Whether the nest computes the index of an extreme.
 bool finds_index(const LoopKernel&);
 
-/// The argmax or argmin that a nest computes. Refuses nests that compute more than that of one operand's contiguous
-/// rows. The dims of the result are those that collapse_dims() leaves.
+/// The argmax or argmin that a nest computes. Refuses nests that compute anything else, or that read something else
+/// than one operand's contiguous rows. The result has the dims that collapse_dims() leaves.
 Result<ArgDescriptor> match_arg(const LoopKernel&);
 
 }  // namespace millrace

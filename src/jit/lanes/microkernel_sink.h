@@ -8,12 +8,13 @@
 
 namespace millrace {
 
-/// The lanes of a microkernel.
+/// The lane function of a microkernel.
 template <class Function>
 struct MicrokernelCode : LaneFunction {};
 
-/// Takes the microkernels of an image. Each *_microkernels.h has a function that appends those of a routine, and sets
-/// the parameters by which the routine finds them. What each of them does: src/hal/host/routines/microkernels.inc.
+/// Collects the microkernels of an image. Each *_microkernels.h has a function that appends a routine's microkernels,
+/// and sets the parameters by which the routine finds them. src/hal/host/routines/microkernels.inc says what each one
+/// does.
 struct MicrokernelSink {
   IsaLevel isa;
   /// Emits a function, and returns its offset from the image's entry.

@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-/// The masks of a few vectors whose first `count` lanes are in use. At least the first half of the vectors is whole.
+/// The masks of a few vectors whose first `count` lanes are in use. The first `num_whole` vectors are fully used.
 class FewMasks {
  public:
   FewMasks(LaneBuilder& b, int count, int num_whole) : b_(b), count_(b.broadcast(count)), num_whole_(num_whole) {}
@@ -22,8 +22,8 @@ class FewMasks {
     const LaneValue position = b_.binary(LaneOp::kAdd, b_.numbers(), b_.constant(vector * b_.num_lanes()));
     return b_.binary(LaneOp::kLess, position, count_);
   }
-  /// How many lanes are in use from a vector on; kNoLaneValue where store_indices does not read it, because emitters do
-  /// not eliminate unused values.
+  /// The number of lanes in use from a vector on; kNoLaneValue where store_indices does not read it, because emitters
+  /// do not eliminate unused values.
   LaneValue count_from(int vector) const {
     if (b_.lane_bits() == 64 || vector < num_whole_) return kNoLaneValue;
     return b_.binary(LaneOp::kAdd, count_, b_.constant(-vector * b_.num_lanes()));
@@ -38,10 +38,10 @@ class FewMasks {
   int num_whole_;
 };
 
-/// Stores sorted keys, or the results that they stand for.
+/// Stores sorted keys, or the results made from them.
 class KeyWriter {
  public:
-  /// If `keys` is null, stores the sorted keys themselves, whatever they stand for.
+  /// If `keys` is null, stores the sorted keys themselves.
   KeyWriter(LaneBuilder& b, int pointer, const FewMasks& masks, const LaneKeys* keys)
       : b_(b), pointer_(pointer), masks_(masks), keys_(keys) {}
 
@@ -69,7 +69,7 @@ class KeyWriter {
   const LaneKeys* keys_;
 };
 
-/// Sorts keys, and stores them, or, if `keys` is not null, the results that they stand for.
+/// Sorts keys, and stores them or, if `keys` is not null, the results made from them.
 MicrokernelCode<SortFew> sort_few(IsaLevel isa, int lane_bits, const LaneKeys* keys, int num_vectors) {
   enum { kFrom, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
@@ -81,7 +81,7 @@ MicrokernelCode<SortFew> sort_few(IsaLevel isa, int lane_bits, const LaneKeys* k
   return {b.finish_with(kTo)};
 }
 
-/// The vectors of the first of two runs that are merged. The second one has a power of two.
+/// The number of vectors in the first of two merged runs. The second run has a power of two.
 constexpr int kFirstRun = 1 << (RowSorterCode::kNumFew - 1);
 
 std::vector<LaneValue> load_vectors(LaneBuilder& b, int pointer, int first, int count) {
@@ -90,7 +90,7 @@ std::vector<LaneValue> load_vectors(LaneBuilder& b, int pointer, int first, int 
   return vectors;
 }
 
-/// Merges two adjacent sorted runs, `num_vectors` in total. Overwrites the first one.
+/// Merges two adjacent sorted runs, `num_vectors` in total. Overwrites the first run.
 MicrokernelCode<MergeFew> merge_few(IsaLevel isa, int lane_bits, const LaneKeys* keys, int num_vectors) {
   enum { kFrom, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
@@ -115,11 +115,11 @@ MicrokernelCode<MergeFew> merge_few(IsaLevel isa, int lane_bits, const LaneKeys*
   return {b.finish_with(kTo)};
 }
 
-/// For two sorted runs of 32 vectors.
+/// Moves the smaller half of the keys of two sorted runs of 32 vectors to the first run. Both halves become bitonic.
 MicrokernelCode<ChangeKeys> exchange_halves(IsaLevel isa, int lane_bits) {
   enum { kKeys };
   LaneBuilder b(isa, lane_bits);
-  // Pairs from both ends of both halves are exchanged together: each is stored where the other was.
+  // Handles pairs from both ends of both halves together, because each is stored where another was.
   for (int i = 0; i < kFirstRun; ++i) {
     const int places[] = {i, 2 * kFirstRun - 1 - i, 2 * kFirstRun + i, 4 * kFirstRun - 1 - i};
     std::array<LaneValue, 4> keys;
@@ -134,7 +134,7 @@ MicrokernelCode<ChangeKeys> exchange_halves(IsaLevel isa, int lane_bits) {
   return {b.finish_with(kKeys)};
 }
 
-/// For 32 vectors.
+/// Sorts 32 bitonic vectors.
 MicrokernelCode<ChangeKeys> merge_bitonic(IsaLevel isa, int lane_bits) {
   enum { kKeys };
   LaneBuilder b(isa, lane_bits);

@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// The functions of a RowSorter that rows need: those that sort 1, 2, 4, ... vectors, from the function `first` on;
-/// those that merge; those that partition.
+/// The functions of a RowSorter that rows need: sort_few for 2^first to 2^(end - 1) vectors, and those that merge and
+/// partition.
 struct FewRange {
   std::size_t first = 0;
   std::size_t end = RowSorterCode::kNumFew;
@@ -16,11 +16,12 @@ struct FewRange {
   bool partitions = true;
 };
 
-/// The networks that sort keys in registers, and merge what they sorted.
+/// Appends the networks that sort keys in registers, and merge sorted runs.
 void append_networks(RowSorterCode&, const MicrokernelSink&, int lane_bits, const FewRange&);
-/// The same from keys to their indices, or to their elements if keys are not halved.
+/// Appends the same networks, which store the keys' indices, or their elements if keys have no index.
 void append_networks(SortedWriter&, const MicrokernelSink&, const LaneKeys&);
-/// What sorts rows of `num_elements`, which 16 vectors hold, to indices if keys have them, and otherwise to values.
+/// Appends the function that sorts rows of `num_elements`, which must fit 16 vectors, and stores indices if keys have
+/// them, otherwise values.
 void append_row_networks(SortRowsParameters&, const MicrokernelSink&, const LaneKeys&, std::int64_t num_elements);
 
 }  // namespace millrace

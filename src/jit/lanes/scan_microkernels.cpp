@@ -9,12 +9,13 @@
 namespace millrace {
 namespace {
 
-/// Vectors whose operations are interleaved, because each waits for its last one: as many as registers hold.
+/// The number of vectors whose operations are interleaved, because a vector's operations wait for each other: as many
+/// as registers hold.
 int vectors_per_block(IsaLevel isa) { return isa == IsaLevel::kAvx512 ? 8 : 4; }
 
 bool is_order(ReductionKind kind) { return kind == ReductionKind::kMin || kind == ReductionKind::kMax; }
 
-/// What is added to the key of a float, so that NaNs with a sign wrap beyond +inf, or those without one beyond -inf.
+/// The offset added to a float's key, so that every NaN is beyond +inf for a maximum, or beyond -inf for a minimum.
 std::int64_t order_offset(const ScanLanes& scan) {
   if (scan.kind == ReductionKind::kMin) return max_lane(scan.lane_bits()) - infinity_of(scan.dtype);
   return coarse_offset_of(scan.dtype);
@@ -50,7 +51,7 @@ class ScanBuilder {
           b_.prefetch_ahead(kFrom, i * bytes);
           block.push_back(term(b_.load(kFrom, i * bytes, read)));
         }
-        // Pairs, so that only one operation of a block waits for the last block.
+        // Combines pairs, so that only one operation per block waits for the block before.
         for (; block.size() > 1; block.resize(block.size() / 2)) {
           for (std::size_t i = 0; i < block.size() / 2; ++i) block[i] = combined(block[2 * i], block[2 * i + 1]);
         }
@@ -118,21 +119,21 @@ class ScanBuilder {
   /// The last lane in the order of the scan, in every lane.
   LaneValue last_of(LaneValue x) { return b_.unary(LaneOp::kSpread, x, scan_.reverse ? 0 : b_.num_lanes() - 1); }
 
-  /// The results of the elements of some vectors, given their scanned lanes.
+  /// The results of some vectors, given their scanned lanes.
   std::vector<LaneValue> with_carry(const std::vector<LaneValue>& block) {
     std::vector<LaneValue> results;
     for (const LaneValue x : block) {
       LaneValue result = combined(x, carry_);
       if (scan_.exclusive) result = b_.move(move(), result, 1, carry_);
       results.push_back(from_lanes(result));
-      // The total joins the carry alone, so that vectors wait for one operation of each other.
+      // Only the vector's total joins the carry, so that a vector waits for one operation of the vector before.
       b_.assign(carry_, combined(carry_, last_of(x)));
     }
     return results;
   }
 
-  /// The same for a block. Pairs wait for two operations of each other, and take one less than if each vector's total
-  /// joined the carry, which makes up for the addition of the base.
+  /// The results of a block. Vectors join the carry in pairs: a pair waits for two operations of the pair before, but
+  /// takes one operation less, which makes up for the addition of the base.
   std::vector<LaneValue> with_base(const std::vector<LaneValue>& block) {
     std::vector<LaneValue> results;
     for (std::size_t i = 0; i < block.size(); i += 2) {
@@ -146,7 +147,7 @@ class ScanBuilder {
     return results;
   }
 
-  /// `sums` are those of a vector, and `before` is the one before them, without the base.
+  /// The results of a vector with these `sums`; `before` is the sum before them. Both are without the base.
   LaneValue result_in_block(LaneValue sums, LaneValue before) {
     if (scan_.exclusive) sums = b_.move(move(), sums, 1, before);
     return from_lanes(combined(given_, sums));
@@ -184,7 +185,7 @@ class ScanBuilder {
   const bool streams_;
   const int max_vectors_;
   LaneValue given_;                 // the argument kCarry, in every lane
-  LaneValue carry_ = kNoLaneValue;  // likewise
+  LaneValue carry_ = kNoLaneValue;  // in every lane
 };
 
 }  // namespace
@@ -200,7 +201,7 @@ std::int64_t scan_identity(const ScanLanes& scan) {
     if (!is_float(scan.dtype)) return 1;
     return scan.dtype == DType::kF64 ? std::bit_cast<std::int64_t>(1.0) : std::bit_cast<std::int32_t>(1.0f);
   }
-  // Infinities have the minimum and the maximum key.
+  // The infinities have the minimum and the maximum key.
   if (is_float(scan.dtype) || size_bytes(scan.dtype) >= 4) {
     return is_min ? max_lane(scan.lane_bits()) : ~max_lane(scan.lane_bits());
   }
@@ -222,7 +223,7 @@ void append_scan(ScanRowsParameters& p, const MicrokernelSink& sink, const ScanL
   }
   if (p.step == ScanRowsStep::kTotals) return;
   p.scan = append(ScanBuilder(sink.isa, scan, false).run());
-  // What bypasses the caches is as wide as lanes.
+  // Streaming stores write whole lanes.
   if (p.element_bytes == p.total_bytes) p.stream = append(ScanBuilder(sink.isa, scan, true).run());
 }
 

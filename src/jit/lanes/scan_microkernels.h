@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// How lanes scan contiguous elements. Sums and products of 16-bit floats accumulate in f32. Minima and maxima are
-/// those of integers that order like the elements, where every NaN is beyond infinity.
+/// How lanes scan contiguous elements. Sums and products of 16-bit floats accumulate in f32. Minima and maxima compare
+/// integers that order like the elements, with every NaN beyond infinity.
 struct ScanLanes {
   DType dtype = DType::kF32;
   ReductionKind kind = ReductionKind::kSum;
@@ -24,13 +24,13 @@ struct ScanLanes {
 
 ScanLanes scan_lanes_of(const ScanDescriptor&);
 
-/// What a lane holds of an empty reduction: the carry into the first element.
+/// The lane's value for an empty reduction: the carry into the first element.
 std::int64_t scan_identity(const ScanLanes&);
 
-/// The bytes of a part's total, which is what a lane holds.
+/// The bytes of a part's total, which is one lane.
 std::int64_t scan_total_bytes(const ScanDescriptor&);
 
-/// Appends what the step of `p` needs, and sets what else depends on lanes.
+/// Appends the microkernels that p.step needs, and sets the parameters that depend on lanes.
 void append_scan(ScanRowsParameters& p, const MicrokernelSink&, const ScanLanes&);
 
 }  // namespace millrace

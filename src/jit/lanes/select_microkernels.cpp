@@ -11,7 +11,7 @@ namespace {
 /// How far ahead the columns of a block are fetched.
 constexpr std::int32_t kColumnAheadBytes = 512;
 
-/// Appends numbers from `first` on: those of the elements that pass, given what is loaded of them.
+/// Numbers the elements from `first` on, and appends the numbers of those whose loaded value passes.
 template <class Load, class Passes>
 LaneFunction filter(LaneBuilder& b, int numbers, int count, LaneValue first, const Load& load, const Passes& passes) {
   const LaneValue number = b.variable(first);
@@ -22,7 +22,7 @@ LaneFunction filter(LaneBuilder& b, int numbers, int count, LaneValue first, con
   return b.finish_with(numbers);
 }
 
-/// `prefetches` what follows.
+/// Appends the numbers of the elements whose key is at most a limit. `prefetches`: also fetches lines ahead.
 MicrokernelCode<FilterKeys> filter_row(IsaLevel isa, const CoarseKeys& keys, bool prefetches) {
   enum { kRow, kNumbers, kCount, kFirst, kLimit };
   LaneBuilder b(isa, keys.lane_bits());
@@ -48,7 +48,7 @@ LaneValue fold(LaneBuilder& b, LaneOp op, std::vector<LaneValue> vectors) {
   return vectors[0];
 }
 
-/// The lanes in which any of the vectors has a NaN. Their number is even.
+/// The lanes in which any of the vectors has a NaN. Precondition: the number of vectors is even.
 LaneValue lanes_with_nan(LaneBuilder& b, const std::vector<LaneValue>& vectors) {
   std::vector<LaneValue> masks;
   for (std::size_t i = 0; i < vectors.size(); i += 2) {
@@ -63,21 +63,21 @@ LaneValue min_key(LaneBuilder& b, std::vector<LaneValue> vectors, const CoarseKe
     for (LaneValue& x : vectors) x = coarse_key(b, x, keys);
     return fold(b, LaneOp::kMin, std::move(vectors));
   }
-  // The maximum float has the minimum key, unless there is a NaN. Which NaN, or which zero, makes no difference: equal
-  // elements are one run to the selection. That is one key in place of as many as there are vectors.
+  // The maximum float has the minimum key, unless there is a NaN. This computes one key instead of one per vector. It
+  // may confuse NaNs, or zeros, which is harmless: equal elements are one run to the selection.
   const LaneValue has_nan = lanes_with_nan(b, vectors);
   const LaneValue key = coarse_key(b, fold(b, LaneOp::kMaxFloat, std::move(vectors)), keys);
   return b.select(has_nan, b.constant(~max_lane(b.lane_bits())), key);
 }
 
-/// The lanes in which elements have a key up to a limit.
+/// Finds the lanes in which elements have a key of at most a limit.
 class LimitTest {
  public:
-  /// The limit is an argument.
+  /// `limit` is the number of the argument.
   LimitTest(LaneBuilder& b, int limit, const CoarseKeys& keys)
       : b_(b), keys_(keys), limit_(b.broadcast(limit)), bound_(kNoLaneValue) {
-    // Whatever is above the next lower float, or a NaN, passes. Below the lowest limit there are NaNs, which nothing is
-    // at most.
+    // Compares with the float just below the limit's: floats above it, and NaNs, pass. Below -inf it is a NaN, and
+    // everything passes.
     if (are_largest_floats_first(keys)) {
       bound_ = element_of_coarse(b, b.binary(LaneOp::kAdd, limit_, b.constant(1)), keys);
     }
@@ -87,7 +87,7 @@ class LimitTest {
     if (bound_ == kNoLaneValue) return b_.binary(LaneOp::kAtMost, coarse_key(b_, x, keys_), limit_);
     return b_.binary(LaneOp::kNotAtMostFloat, x, bound_);
   }
-  /// The same for any of the vectors, whose number is even.
+  /// The lanes in which an element of any of the vectors passes. Precondition: the number of vectors is even.
   LaneValue any_passes(std::vector<LaneValue> vectors) const {
     if (bound_ == kNoLaneValue) return b_.binary(LaneOp::kAtMost, min_key(b_, std::move(vectors), keys_), limit_);
     const LaneValue has_nan = lanes_with_nan(b_, vectors);
@@ -104,7 +104,7 @@ class LimitTest {
 LaneValue exchanged(LaneBuilder& b, LaneValue x, int lane_xor) {
   return lane_xor == 0 ? x : b.unary(LaneOp::kXorLanes, x, lane_xor);
 }
-/// `count` vectors from number `first` on, `pitch` vectors apart, exchanged.
+/// Loads `count` vectors from number `first` on, `pitch` vectors apart, with their lanes exchanged.
 std::vector<LaneValue> load_exchanged(LaneBuilder& b, int pointer, int first, int pitch, int count,
                                       LaneElement element) {
   std::vector<LaneValue> vectors;
@@ -114,7 +114,7 @@ std::vector<LaneValue> load_exchanged(LaneBuilder& b, int pointer, int first, in
   }
   return vectors;
 }
-/// The vectors of a chunk that is a column.
+/// Loads the vectors of a chunk that is a column.
 std::vector<LaneValue> load_column(LaneBuilder& b, int pointer, int pitch_argument, LaneElement element) {
   std::vector<LaneValue> vectors;
   for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
@@ -127,7 +127,7 @@ std::vector<LaneValue> load_column(LaneBuilder& b, int pointer, int pitch_argume
   return vectors;
 }
 
-/// Of elements that are computed, with the arguments of ComputeElements.
+/// Finds the minima of computed elements, with the arguments of ComputeElements.
 MicrokernelCode<ComputeElements> find_computed_minima(IsaLevel isa, const CoarseKeys& keys,
                                                       const ComputedElements& elements) {
   enum { kMinima, kCount, kFirstSource };
@@ -166,7 +166,7 @@ MicrokernelCode<FilterKeys> find_passing(IsaLevel isa, const CoarseKeys& keys) {
   b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
     std::vector<LaneValue> vectors;
     for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-      // Rows that are longer than the caches come at the speed of reading alone.
+      // With this, rows longer than the caches take no longer than just reading them.
       b.prefetch_ahead(kRow, i * vector_bytes);
       vectors.push_back(b.load(kRow, i * vector_bytes, element));
     }

@@ -7,15 +7,15 @@
 
 namespace millrace {
 
-/// What decides which functions a selection needs.
+/// The facts that decide which functions a selection needs.
 struct SelectionFunctions {
-  FewRange short_few = {};  // the numbers of vectors of short rows
+  FewRange short_few = {};  // for short rows: the functions by number of vectors
   bool has_long_rows = true;
   bool filters_whole_rows = true;
   const ComputedElements* computed = nullptr;  // of long rows, in lanes as wide as the keys'
 };
 
-/// Appends all but p.sort's microkernels, and sets the other parameters that depend on the keys.
+/// Appends all microkernels except p.sort's, and sets the other parameters that depend on the keys.
 void append_selection(TopkRowsParameters& p, const MicrokernelSink&, const LaneKeys&, const SelectionFunctions&);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes keys, which order like elements and may hold an index, and makes results from keys.
+// Makes keys, which order like the elements and may hold an index, and makes results from keys.
 #include "jit/lanes/sort_keys.h"
 
 namespace millrace {
@@ -8,11 +8,11 @@ namespace {
 constexpr std::int64_t kUpperHalf = ~((std::int64_t{1} << 32) - 1);
 constexpr std::int64_t kSignOfShort = 1 << 15;
 
-/// What is inverted of an integer: the highest bit of an unsigned one, all bits, or both.
+/// The bits to invert in an integer: the highest bit of an unsigned one, all bits if the largest comes first, or both.
 std::int64_t inverted_bits_of(const CoarseKeys& keys) { return inverted_sign_of(keys.dtype) ^ (keys.largest ? -1 : 0); }
 
-/// The key of a loaded float. ORs to `lost`, if that is given, what the key loses of its bits: the sign of -0, and
-/// those of a NaN.
+/// The key of a loaded float. ORs into `lost`, if it is given, the bits that the key loses: the sign of -0, and the
+/// bits of a NaN.
 LaneValue float_key(LaneBuilder& b, LaneValue x, DType dtype, LaneValue lost) {
   const LaneValue max = b.constant(magnitude_of(dtype)), zero = b.constant(0);
   const LaneValue magnitude = b.binary(LaneOp::kAnd, x, max);
@@ -26,7 +26,7 @@ LaneValue float_key(LaneBuilder& b, LaneValue x, DType dtype, LaneValue lost) {
   return key;
 }
 
-/// Shifted, the highest bit of u16 becomes a sign. It is inverted, so that the greater half stays greater.
+/// The highest bit of a u16 becomes a sign when it is shifted up. Inverting it keeps the order.
 std::int64_t sign_of_short(const LaneKeys& keys) {
   return keys.has_short_index && keys.dtype == DType::kU16 ? kSignOfShort : 0;
 }
@@ -97,7 +97,7 @@ void SpecialFloats::add(LaneValue x) {
 }
 
 LaneValue SpecialFloats::found() {
-  // Read as signed integers, no float is below -0. Without their signs, NaNs are above infinity.
+  // As signed integers, no float is below -0. Without their signs, NaNs are above infinity.
   const LaneValue has_minus_zero = b_.binary(LaneOp::kEqual, min_, b_.constant(~magnitude_of(dtype_)));
   const LaneValue has_nan = b_.binary(LaneOp::kLess, b_.constant(infinity_of(dtype_)), max_magnitude_);
   return b_.select(b_.binary(LaneOp::kEither, has_minus_zero, has_nan), b_.constant(-1), b_.constant(0));

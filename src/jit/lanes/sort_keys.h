@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// Keys that take few instructions, keep an element's width, at least 32 bits, and give the element back. They order
-/// like LaneKeys, except that -0 is next to +0 instead of equal, and NaNs differ from each other.
+/// Keys that take few instructions, are as wide as the element, but at least 32 bits, and can be converted back. They
+/// order like LaneKeys, except that -0 is next to +0 instead of equal, and NaNs differ from each other.
 struct CoarseKeys {
   DType dtype = DType::kF32;
   bool largest = false;
@@ -16,17 +16,17 @@ struct CoarseKeys {
   int lane_bits() const { return lane_bits_of(dtype); }
 };
 
-/// What is added to a float's key, so that -inf has the minimum key and the NaNs with a sign wrap to the greatest ones.
+/// The offset added to a float's key, so that -inf has the minimum key and NaNs with a sign wrap to the greatest keys.
 std::int64_t coarse_offset_of(DType);
 
 /// The key of a loaded element, and the element of a key.
 LaneValue coarse_key(LaneBuilder&, LaneValue element, const CoarseKeys&);
 LaneValue element_of_coarse(LaneBuilder&, LaneValue key, const CoarseKeys&);
 
-/// What one lane holds of an element while its row is sorted: its coarse key, or above the element's index in 32 bits a
-/// key that orders like the sort: NaN is greatest, -0 equals +0, complemented if the largest come first. Above an
-/// index, a key of 64 bits is halved: the upper half is there, and the routine sorts runs of equal halves by the lower
-/// ones. Keys of 16 bits share a lane of 32 bits with the index if that is short.
+/// The form of an element in a lane while its row is sorted. Without an index, it is the element's coarse key. With
+/// one, the index is in the low 32 bits and an exact key above it: NaN is greatest, -0 equals +0, and the key is
+/// complemented if the largest come first. Only the upper half of a 64-bit key fits above the index; the routine sorts
+/// runs of equal halves by the lower halves. A 16-bit key and a short index share a lane of 32 bits.
 struct LaneKeys {
   DType dtype = DType::kF32;  // of the elements
   bool largest = false;
@@ -38,31 +38,31 @@ struct LaneKeys {
   int index_bits() const { return has_short_index ? 16 : 32; }
   int lane_bits() const { return with_index && !has_short_index ? 64 : lane_bits_of(dtype); }
   bool are_halved() const { return with_index && size_bytes(dtype) == 8; }
-  /// The kind of keys that hold an element alone.
+  /// The keys of these elements without an index.
   CoarseKeys coarse() const { return {dtype, largest}; }
 };
 
-/// The key that stands above an index. ORs to `lost`, if that is given, what keys lose of their floats.
+/// The key above an index. ORs into `lost`, if it is given, the bits that the keys lose of their floats.
 LaneValue exact_key(LaneBuilder&, LaneValue element, const LaneKeys&, LaneValue lost);
 /// A lane with such a key above an index.
 LaneValue with_index(LaneBuilder&, LaneValue key, LaneValue index, const LaneKeys&);
 
-/// The element of a key that holds it.
+/// The element that a key holds. Precondition: keys are not halved.
 LaneValue value_of(LaneBuilder&, LaneValue key, const LaneKeys&);
 inline constexpr int kIndexBytes = 8;
-/// Stores the index of each lane as i64. `mask`, if that is given, has the first `count` lanes; lanes of 64 bits do not
-/// read `count`.
+/// Stores the index of each lane as i64. `mask`, if it is given, has the first `count` lanes; `count` is unused for
+/// lanes of 64 bits.
 void store_indices(LaneBuilder&, int pointer, std::int32_t offset_bytes, LaneValue lanes, const LaneKeys&,
                    LaneValue mask, LaneValue count);
 
-/// Tells whether there was a -0 or a NaN among elements.
+/// Finds out whether there is a -0 or a NaN among elements.
 class SpecialFloats {
  public:
   explicit SpecialFloats(LaneBuilder& b, DType dtype)
       : b_(b), dtype_(dtype), min_(b.variable(b.constant(0))), max_magnitude_(b.variable(b.constant(0))) {}
 
   void add(LaneValue x);
-  /// Not 0 in some lane if there was one.
+  /// Nonzero in some lane if there was one.
   LaneValue found();
 
  private:
@@ -78,7 +78,7 @@ class RowKeys {
 
   /// The next keys, or the mask's lanes of the last ones.
   LaneValue next(LaneValue mask);
-  /// Not 0 in some lane if there was a -0 or a NaN.
+  /// Nonzero in some lane if there was a -0 or a NaN.
   LaneValue lost() { return special_ ? special_->found() : lost_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sorts and TopKs lanes take, and the memory that each needs.
+// Decides which sorts and TopKs run by lanes, and how much memory each needs.
 #include "jit/lanes/sort_memory.h"
 
 #include <limits>
@@ -17,20 +17,20 @@ namespace {
 constexpr std::int64_t kMinTimesK = 8, kMinTimesFewK = 4;
 constexpr std::int64_t kFewK = 32, kMinElements = 1024, kMinElementsForFewK = 48;
 /// Workgroup memory for the keys of short rows, where the length of rows is symbolic. Longer rows use scratch, because
-/// their keys do not stay in the L2 cache anyway.
+/// their keys do not fit the L2 cache.
 constexpr std::int64_t kShortKeyBytes = 256 << 10;
 constexpr std::int64_t kManyK = RowSelector<std::int64_t>::kMaxByGroups, kMinTimesManyK = 64;
 
-constexpr std::int64_t kAlignment = 64;  // of what stands behind the block
+constexpr std::int64_t kAlignment = 64;  // of the memory after the block
 
-/// The bytes from row to row.
+/// The bytes from one row of a ColumnBlock to the next.
 std::int64_t pitch_of(std::int64_t length, DType dtype) {
   constexpr std::int64_t kMax = std::int64_t{1} << 40;  // so that sums do not wrap
   return ColumnBlock::pitch_bytes(std::min(length, kMax), static_cast<std::int64_t>(size_bytes(dtype)));
 }
 
 /// The bytes of a ColumnBlock (src/hal/host/routines/sort/column_block.h) of the input's rows, and of the results' if
-/// `moves_results`. 0 if all rows are contiguous, or if not one row fits `max`.
+/// `moves_results`. 0 if all rows are contiguous, or if no row fits `max`.
 std::int64_t column_block_bytes(const SortDescriptor& sort, bool moves_results, std::int64_t max) {
   const KernelTensor* const tensors[] = {&sort.input, sort.values ? &*sort.values : nullptr,
                                          sort.indices ? &*sort.indices : nullptr};
@@ -73,7 +73,8 @@ bool selects_first(const SortDescriptor& sort) {
 }
 
 bool leaves_to_heap(const SortDescriptor& sort) {
-  // Each element of an ascending row may take the heap's root: log2(k) steps, where a sort takes as long for any row.
+  // The maximum k for a heap. In an ascending row each element may replace the heap's root, which takes log2(k) steps;
+  // a sort takes the same time for any row.
   constexpr std::int64_t kMaxInHeap = 64;
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const bool is_contiguous = sort.load || sort.input.layout.strides[sort.axis].is(1);
@@ -97,7 +98,7 @@ std::int64_t max_keys(const SortDescriptor& sort) {
 
 SizeExpr lane_key_bytes(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  // At least n where it is more than is counted, and otherwise 0; linear, as n may be a sum of many dims.
+  // At least n for rows longer than a CountingSort takes, otherwise 0. Linear, because n may be a sum of many dims.
   constexpr std::int64_t kMinLonger = CountingSort::kMaxElements + 1;
   const SizeExpr all_of_longer = floor_div(n, kMinLonger) * (2 * kMinLonger);
   const std::int64_t max = max_keys(sort);

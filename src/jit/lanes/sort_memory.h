@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// The longest rows that lanes with indices number.
+/// The longest rows that lanes with indices can number.
 inline constexpr std::int64_t kMaxIndexedByLanes = (std::int64_t{1} << 32) - 1;
 
 /// Whether the routine topk_rows takes the sort: k is small, and rows are much longer than k but not too long.
@@ -23,21 +23,22 @@ std::int64_t longest_selected(const SortDescriptor&);
 /// long for a ColumnBlock.
 bool leaves_to_heap(const SortDescriptor&);
 
-/// What the lanes of a sort hold.
+/// The keys that the lanes of a sort hold.
 LaneKeys lane_keys_of(const SortDescriptor&);
 
-/// The keys of a row for which there is memory: where a CountingSort takes long rows, no more than that needs.
+/// The maximum number of keys in memory at a time. If a CountingSort takes long rows, only as many as it needs.
 std::int64_t max_keys(const SortDescriptor&);
 /// The bytes of two arrays of those keys.
 SizeExpr lane_key_bytes(const SortDescriptor&);
 
-/// Workgroup memory for rows that interleave, in addition to the routine's other memory; 0 if they are read in place.
+/// The bytes of workgroup memory for interleaved rows, in addition to the routine's other memory; 0 if they are read in
+/// place.
 std::int64_t column_bytes(const SortDescriptor&, const TargetSpec&);
 
 /// Whether the keys fit workgroup memory. Otherwise the kernel's last buffer is scratch with lane_key_bytes() per row.
 bool keys_fit_workgroup(const SortDescriptor&, const TargetSpec&);
-/// Workgroup memory for the keys: of every row if they fit, otherwise of rows that prove to need little, unless rows
-/// are moved into a ColumnBlock. Those keys stay in the L2 cache from row to row.
+/// The bytes of workgroup memory for keys: for all rows if they fit; otherwise for rows that turn out to be short,
+/// unless rows are moved into a ColumnBlock. Keys in workgroup memory stay in the L2 cache from row to row.
 std::int64_t workgroup_key_bytes(const SortDescriptor&, const TargetSpec&);
 
 }  // namespace millrace

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-/// Appends the lanes of both parts. A rest has the lanes of `mask` alone.
+/// Appends the lanes of both parts; of a rest, only the lanes of `mask`.
 void append_parts(LaneBuilder& b, int to_low, int to_high, LaneValue keys, LaneValue low, LaneValue high,
                   LaneValue mask) {
   const bool is_rest = mask != kNoLaneValue;
@@ -13,7 +13,7 @@ void append_parts(LaneBuilder& b, int to_low, int to_high, LaneValue keys, LaneV
   high = b.within(high, mask);
   b.append(to_low, keys, low, is_rest);
   b.append(to_high, keys, high, is_rest);
-  // Shorter vectors take so long for a line that it comes in time.
+  // Shorter vectors need no prefetch: they take so long to fill a line that the next one arrives in time.
   if (is_rest || b.isa() != IsaLevel::kAvx512) return;
   b.prefetch_to_append(to_low);
   b.prefetch_to_append(to_high);
@@ -78,7 +78,7 @@ MicrokernelCode<PartitionKeys> partition_keys(IsaLevel isa, int lane_bits, Parti
   return {b.finish_with(kLow)};
 }
 
-/// Makes keys, and puts those below the pivot first.
+/// Makes keys, and partitions them by the pivot.
 MicrokernelCode<PartitionElements> partition_elements(IsaLevel isa, const LaneKeys& keys) {
   enum { kElements, kLow, kHigh, kCount, kPivot, kFirst };
   LaneBuilder b(isa, keys.lane_bits());

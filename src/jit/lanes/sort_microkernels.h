@@ -5,18 +5,19 @@
 
 namespace millrace {
 
-/// The functions of a sort, by what they do.
+/// The groups of functions that a sort needs.
 struct SortFunctions {
   bool keys = false, splits = false, sorter = false, results = false, runs = false;
-  FewRange few = {};  // of the sorter
+  FewRange few = {};  // for the sorter
 };
 
-/// Appends those that are asked for, as far as the results that `p` states need them. Its `writes_sorted` says whether
-/// parts are written as soon as they are sorted.
+/// Appends the functions in these groups that the results in `p` need. `p.writes_sorted` says whether parts are written
+/// as soon as they are sorted.
 void append_sort(SortRowsParameters& p, const MicrokernelSink&, const LaneKeys&, const SortFunctions&);
-/// Those of a RowSorter for keys of one width.
+/// Appends the functions of a RowSorter for keys of one width.
 RowSorterCode append_sorter(const MicrokernelSink&, int lane_bits, const FewRange& = {});
-/// The keys of elements whose indices are given, as integers of `number_bits`. Keys have indices.
+/// Appends the function that makes keys of elements whose indices are given as integers of `number_bits`. Precondition:
+/// keys have indices.
 Microkernel<MakeNumberedKeys> append_make_numbered_keys(const MicrokernelSink&, const LaneKeys&, int number_bits);
 
 }  // namespace millrace

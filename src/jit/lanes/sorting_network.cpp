@@ -43,15 +43,16 @@ std::uint64_t lanes_with(int num_lanes, int bit) {
   return lanes;
 }
 
-/// Compares the elements of a power of two of vectors by the bits of their numbers. A bit has a place: in the number of
-/// a lane, or in that of a vector. Elements that differ in a bit of vectors are compared by a minimum and a maximum of
-/// whole vectors. A bit of lanes is brought there before, by regrouping pairs of vectors: that is one instruction a
-/// vector, where comparing lanes of one vector takes two more than comparing vectors. In exchange goes the bit that was
-/// compared last: bitonic networks need it again last (Belady, "A study of replacement algorithms", 1966).
+/// A bitonic network over the elements of a power of two of vectors, by the bits of the elements' numbers. Each bit has
+/// a place: in the number of a lane, or in that of a vector. Elements that differ in a vector bit are compared by a
+/// minimum and a maximum of whole vectors. A lane bit first becomes a vector bit by regrouping pairs of vectors, which
+/// is one instruction per vector; comparing lanes of one vector would take two more. It changes places with the bit
+/// that was compared last, because the network needs that one again last (Belady, "A study of replacement algorithms",
+/// 1966).
 class BitonicNetwork {
  public:
-  /// places[i] is the bit at place i: those of a lane's number, and then those of a vector's. One vector's lanes have
-  /// their own bits.
+  /// places[i] is the bit at place i; the places of a lane's number come first, then those of a vector's. With a single
+  /// vector, lanes keep their own bits.
   BitonicNetwork(LaneBuilder& b, std::span<LaneValue> vectors, std::vector<int> places)
       : b_(b),
         vectors_(vectors),
@@ -77,13 +78,13 @@ class BitonicNetwork {
     steps_.push_back({lower_bit, lower_bit | mirrored >> num_lane_places_, mirrored & (b_.num_lanes() - 1)});
   }
 
-  /// Puts the lowest bits back to lanes, emits what was asked for, and leaves vectors in the order of numbers. Call
+  /// Moves the lowest bits back to lanes, emits all steps, and puts the vectors in the order of their numbers. Call
   /// once, last, after comparing bit 0.
   void finish() {
     if (vectors_.size() == 1) return;
     take_home();
-    // Step by step, as long as registers hold all vectors and what a step makes of them. If they do not, vector by
-    // vector: most of those that a vector does not need can wait in memory.
+    // Emits step by step if registers hold all vectors and a step's results, otherwise vector by vector: then most
+    // vectors can wait in memory.
     const int num_registers = b_.isa() == IsaLevel::kAvx512 ? 32 : 16;
     const std::size_t first_step = 2 * std::ssize(vectors_) > num_registers ? steps_.size() : 1;
     for (std::size_t num_steps = first_step; num_steps <= steps_.size(); ++num_steps) {
@@ -93,9 +94,9 @@ class BitonicNetwork {
   }
 
  private:
-  /// What is done to each pair of vectors: they are regrouped, or compared.
+  /// An operation on each pair of vectors: regroups them, or compares them.
   struct Step {
-    int lower_bit;  // of vectors: the pair's first vector does not have it
+    int lower_bit;  // of vector numbers: the pair's first vector does not have it
     int distance;   // between the numbers of the pair
     int mirrored_lanes = 0;
     std::optional<BitOrder> order = {};
@@ -116,8 +117,8 @@ class BitonicNetwork {
     return mask;
   }
 
-  /// The order that brings what is at a lane's place to vectors: those that are one instruction without a table, within
-  /// blocks of 128 bits, and of blocks.
+  /// The order that moves the bit at a lane place to the vectors' place. It is one instruction without a table: within
+  /// blocks of 128 bits, or of whole blocks.
   BitOrder order_from(int place) const {
     const int n = b_.num_lanes();
     if (place < first_block_place_ && first_block_place_ == 2) {
@@ -126,7 +127,7 @@ class BitonicNetwork {
     const bool is_lower_of_blocks = place >= first_block_place_ && place + 1 < num_lane_places_;
     return is_lower_of_blocks ? BitOrder::rotated_down(n, place, place + 2) : BitOrder::exchanged(n, place);
   }
-  /// And the one that takes a bit to that place.
+  /// The order that moves the vectors' bit to a lane place.
   BitOrder order_to(int place) const {
     const int n = b_.num_lanes();
     return place == 0 && first_block_place_ == 2 ? BitOrder::rotated_up(n, 0, 2) : BitOrder::exchanged(n, place);
@@ -171,7 +172,7 @@ class BitonicNetwork {
     }
   }
 
-  /// Emits the first steps of a vector, and what they need.
+  /// Emits the first `num_steps` steps of a vector, and the steps of other vectors that they need.
   void advance(std::size_t vector, std::size_t num_steps) {
     while (done_[vector] < num_steps) {
       const Step& step = steps_[done_[vector]];
@@ -196,9 +197,9 @@ class BitonicNetwork {
   std::span<LaneValue> vectors_;
   int num_lane_places_, first_block_place_;
   std::vector<int> places_;
-  int last_place_;  // one of vectors, that of the bit compared last
+  int last_place_;  // the vector place of the bit compared last
   std::vector<Step> steps_;
-  std::vector<std::size_t> done_;  // by vector: its steps that were emitted
+  std::vector<std::size_t> done_;  // by vector: the number of its emitted steps
 };
 
 }  // namespace
@@ -206,7 +207,7 @@ class BitonicNetwork {
 std::vector<Comparator> sorting_network(int num_elements) {
   std::vector<Comparator> comparators;
   const int size = static_cast<int>(std::bit_ceil(static_cast<unsigned>(num_elements)));
-  // Two runs are merged as soon as both are sorted: registers hold few of them.
+  // Merges two runs as soon as both are sorted, because registers hold few runs.
   for (int end = 2; end <= size; end += 2) {
     for (int run = 1; end % (2 * run) == 0; run *= 2) add_merge(comparators, end - 2 * run, run, num_elements);
   }
@@ -219,8 +220,8 @@ void sort_lanes(LaneBuilder& b, std::span<LaneValue> vectors) {
                vectors[static_cast<std::size_t>(comparator.high)]);
   }
   const int vector_bits = bits_for(std::ssize(vectors)), lane_bits = bits_for(b.num_lanes());
-  // Columns have the lowest bits. Those of lanes may be in any order, unless there is one vector, which stays as it is:
-  // in this one, vectors of AVX2 come home soonest.
+  // The vectors' places have the lowest bits. The lane bits may be in any order, unless there is a single vector, which
+  // keeps its order. This order needs the fewest steps to move the bits home with AVX2.
   const int first_lane_bit = vector_bits > 0 ? 2 : 0;
   std::vector<int> places;
   for (int place = 0; place < lane_bits; ++place) places.push_back(vector_bits + (place + first_lane_bit) % lane_bits);

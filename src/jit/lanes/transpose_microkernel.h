@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Tiles as wide as a vector, of elements with the size of these.
+/// Appends the transpose of tiles as wide as a vector, for elements of this dtype's size.
 TileCode append_tiles(const MicrokernelSink&, DType);
 
 }  // namespace millrace

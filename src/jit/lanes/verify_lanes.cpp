@@ -46,7 +46,7 @@ class LaneVerifier {
     const bool is_whole = (f_.lane_bits == 32 || f_.lane_bits == 64) && (bits == 256 || bits == 512);
     if (is_whole || (f_.lane_bits == 8 && bits == 512)) return;
     problems_ =
-        fmt::format("{} lanes of {} bits, takes 512 bits, or 256 in lanes of 32 or 64", f_.num_lanes, f_.lane_bits);
+        fmt::format("{} lanes of {} bits, expected 512 bits, or 256 in lanes of 32 or 64", f_.num_lanes, f_.lane_bits);
   }
 
   void check_instruction() {
@@ -61,7 +61,7 @@ class LaneVerifier {
                    uses(i.op, lane_table::kIntegerOrNot));
     check_argument("by", i.by, uses(i.op, lane_table::kBy | lane_table::kAtPointer), false);
     if (!uses(i.op, lane_table::kPointer | lane_table::kAtPointer) && i.offset_bytes != 0)
-      fail("has an offset, takes none");
+      fail("has an offset, expected none");
     check_element(i);
     check_immediate(i);
     if (i.op == LaneOp::kAssign && is_value(i.a) && op_of(i.a) != LaneOp::kVariable) fail("a is not a variable");
@@ -69,9 +69,9 @@ class LaneVerifier {
   }
 
   void check_vector_traits(LaneOp op) {
-    if (f_.lane_bits == 8 && !has_trait(op, lane_table::kBytes)) fail("takes no lanes of 8 bits");
-    if (f_.lane_bits == 64 && has_trait(op, lane_table::kOnly32)) fail("takes no lanes of 64 bits");
-    if (has_256_bits() && has_trait(op, lane_table::kOnlyAvx512)) fail("takes no vectors of 256 bits");
+    if (f_.lane_bits == 8 && !has_trait(op, lane_table::kBytes)) fail("has no form for lanes of 8 bits");
+    if (f_.lane_bits == 64 && has_trait(op, lane_table::kOnly32)) fail("has no form for lanes of 64 bits");
+    if (has_256_bits() && has_trait(op, lane_table::kOnlyAvx512)) fail("has no form for vectors of 256 bits");
   }
 
   bool is_value(LaneValue value) const { return value >= 0 && static_cast<std::size_t>(value) < at_; }
@@ -82,13 +82,13 @@ class LaneVerifier {
       if (is_needed || is_taken) fail(fmt::format("{} is absent", name));
       return;
     }
-    if (!is_needed && !is_taken) return fail(fmt::format("has {}, takes none", name));
-    if (!is_value(value)) return fail(fmt::format("{} is %{}, which is not made before", name, value));
+    if (!is_needed && !is_taken) return fail(fmt::format("has {}, expected none", name));
+    if (!is_value(value)) return fail(fmt::format("{} is %{}, which is not defined before", name, value));
     const LaneResult wanted = is_mask ? LaneResult::kMask : LaneResult::kVector, found = info_of(op_of(value)).result;
-    if (found != wanted) fail(fmt::format("{} is {}, takes {}", name, to_text(found), to_text(wanted)));
+    if (found != wanted) fail(fmt::format("{} is {}, expected {}", name, to_text(found), to_text(wanted)));
     const auto number = static_cast<std::size_t>(value);
     for (const auto& [begin, end] : ended_blocks_) {
-      if (number > begin && number < end) fail(fmt::format("{} is %{}, of a block that has ended", name, value));
+      if (number > begin && number < end) fail(fmt::format("{} is %{}, from a block that has ended", name, value));
     }
   }
 
@@ -97,15 +97,15 @@ class LaneVerifier {
       if (is_needed) fail(fmt::format("{} is absent", name));
       return;
     }
-    if (!is_needed && !is_taken) return fail(fmt::format("has {}, takes none", name));
+    if (!is_needed && !is_taken) return fail(fmt::format("has {}, expected none", name));
     if (number < 0 || number >= static_cast<int>(kMaxLaneArguments)) {
-      fail(fmt::format("{} is arg{}, takes up to arg{}", name, number, kMaxLaneArguments - 1));
+      fail(fmt::format("{} is arg{}, expected at most arg{}", name, number, kMaxLaneArguments - 1));
     }
   }
 
   void check_element(const LaneInstruction& i) {
     if (!uses(i.op, lane_table::kElement)) {
-      if (i.element != LaneElement{}) fail("has an element, takes none");
+      if (i.element != LaneElement{}) fail("has an element, expected none");
       return;
     }
     const bool is_power = std::has_single_bit(unsigned{i.element.bytes});
@@ -116,7 +116,7 @@ class LaneVerifier {
 
   void check_immediate(const LaneInstruction& i) {
     const std::int64_t n = f_.num_lanes;
-    if (!uses(i.op, lane_table::kAnyKindOfImm) && i.imm != 0) fail("has an immediate, takes none");
+    if (!uses(i.op, lane_table::kAnyKindOfImm) && i.imm != 0) fail("has an immediate, expected none");
     if (uses(i.op, lane_table::kBitImm)) check_range(i.imm, 0, f_.lane_bits - 1);
     if (uses(i.op, lane_table::kLaneImm)) check_range(i.imm, 0, n - 1);
     if (uses(i.op, lane_table::kDistanceImm)) check_range(i.imm, 1, n - 1);
@@ -124,18 +124,18 @@ class LaneVerifier {
     if (uses(i.op, lane_table::kStepImm)) check_range(i.imm, -kMaxStep, kMaxStep);
     if (uses(i.op, lane_table::kCountImm)) check_range(i.imm, 1, std::int64_t{1} << 20);
     if (!uses(i.op, lane_table::kOrderImm)) return;
-    if (!is_order(i.imm)) return fail(fmt::format("{:#x} is no order of the lanes' bits", i.imm));
+    if (!is_order(i.imm)) return fail(fmt::format("{:#x} is not an order of the lanes' bits", i.imm));
     if (has_256_bits() && !has_code_in_256_bits(BitOrder(i.imm), f_.lane_bits)) {
       fail(fmt::format("vectors of 256 bits have no code for the order {:#x}", i.imm));
     }
   }
-  /// Masks do not spill; AVX2 has them in vectors.
+  /// Checks that masks fit registers, because they do not spill. AVX2 has them in vectors.
   void check_masks() {
     if (has_256_bits() || LanePlaces(f_, LaneValueClass::kMask, kNumMaskRegisters).num_slots() == 0) return;
-    fail(fmt::format("more masks at once than AVX-512 has registers for; it has {}", kNumMaskRegisters));
+    fail(fmt::format("more live masks than AVX-512's {} registers for them", kNumMaskRegisters));
   }
   void check_range(std::int64_t imm, std::int64_t first, std::int64_t last) {
-    if (imm < first || imm > last) fail(fmt::format("the immediate is {}, takes {} to {}", imm, first, last));
+    if (imm < first || imm > last) fail(fmt::format("the immediate is {}, expected {} to {}", imm, first, last));
   }
   bool is_order(std::int64_t digits) const {
     const int num_bits = std::countr_zero(static_cast<unsigned>(f_.num_lanes)) + 1;
@@ -152,12 +152,12 @@ class LaneVerifier {
       block_ = at_;
     }
     if (op != LaneOp::kEnd) return;
-    if (!is_in_block_) return fail("ends no block");
+    if (!is_in_block_) return fail("there is no block to end");
     is_in_block_ = false;
     ended_blocks_.push_back({block_, at_});
   }
 
-  /// Appends "%7 = less: problem", or "#7 store: problem" for what has no result.
+  /// Appends "%7 = less: problem", or "#7 store: problem" for an instruction without a result.
   void fail(std::string_view problem) {
     if (at_ == f_.instructions.size()) {
       fmt::format_to(std::back_inserter(problems_), "{}\n", problem);

@@ -32,9 +32,9 @@ class VectorAssembler : public Xbyak::CodeGenerator {
   void broadcast_constant(const Vector& to, std::uint32_t bits) { vbroadcastss(to, constant(bits)); }
   void zero(const Vector& to);
 
-  /// Makes masked accesses that follow use the first `valid` lanes. AVX2 keeps the mask in `mask_vector`.
+  /// Makes the masked accesses that follow use the first `valid` lanes. AVX2 keeps the mask in `mask_vector`.
   void set_mask(int valid, int mask_vector);
-  /// The same with the count in a register (1 to lanes). Clobbers `scratch`.
+  /// Like set_mask above, with the count in a register (1 to lanes). Clobbers `scratch`.
   void set_mask(const Xbyak::Reg64& valid, int mask_vector, const Xbyak::Reg64& scratch);
   /// Lanes outside the mask touch no memory and load 0.
   void load(const Vector& to, const Xbyak::RegExp& from, bool masked);

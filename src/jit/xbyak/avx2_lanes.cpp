@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// AVX2 code of lane functions. Vectors and masks, which are vectors of 0 and -1, have ymm registers by linear scan.
-// AVX2 has neither a compress nor a minimum of 64-bit lanes: tables of permutations and comparisons stand in for them.
+// Emits AVX2 code of lane functions. A linear scan assigns ymm registers to vectors and to masks, which are vectors of
+// 0 and -1. AVX2 has neither a compress nor a minimum of 64-bit lanes: tables of permutations and comparisons stand in
+// for them.
 #include "jit/xbyak/avx2_tables.h"
 #include "jit/xbyak/lane_emitter.h"
 #include "millrace/base/check.h"
@@ -19,7 +20,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
   using Ymm = Xbyak::Ymm;
   using Xmm = Xbyak::Xmm;
 
-  /// Spilled values, and then one vector whose lanes are moved one by one.
+  /// The frame holds spilled values, then one vector whose lanes are moved one by one.
   std::uint32_t frame_bytes() const override {
     return static_cast<std::uint32_t>((places_.num_slots() + 1) * kVectorBytes);
   }
@@ -160,7 +161,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
       const Ymm a = read(i.a, temp_);
       return is_min ? as_.vpminsd(to, a, source(i.b)) : as_.vpmaxsd(to, a, source(i.b));
     }
-    // A maximum behind the minimum of the same vectors finds their comparison in the scratch register.
+    // After the minimum of the same vectors, the scratch register still has their comparison.
     const bool is_compared = !is_min && last_.op == LaneOp::kMin && last_.a == i.a && last_.b == i.b;
     const LaneValue if_less = is_min ? i.a : i.b, if_greater = is_min ? i.b : i.a;
     if (!is_compared) emit_greater(scratch_, read(i.a, temp_), source(i.b));
@@ -197,7 +198,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     as_.vpermd(to, scratch_, a);
   }
 
-  /// The bytes of `low` from `first` on, and then those of `high`.
+  /// Emits the bytes of `low` from `first` on, followed by those of `high`.
   void emit_move(const Ymm& to, LaneValue high, LaneValue low, int first) {
     constexpr int kHalf = kVectorBytes / 2;
     const bool is_whole_half = first == kHalf;
@@ -223,7 +224,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     as_.vcvtph2ps(to, low(scratch_));
   }
 
-  /// The lower halves' product, and above it the sum of the crossed ones.
+  /// Adds the crossed products, shifted up by 32 bits, to the product of the lower halves.
   void emit_wide_product(const Ymm& to, const LaneInstruction& i) {
     as_.vpsrlq(scratch_, read(i.a, scratch_), 32);
     as_.vpmuludq(scratch_, scratch_, source(i.b));
@@ -282,7 +283,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     as_.vpor(to, scratch_, temp_);
   }
 
-  /// Builds `body` for each lane, executed where the mask has it.
+  /// Emits `body` for each lane, executed if the mask has the lane.
   template <class Body>
   void for_lanes(LaneValue mask, const Body& body) {
     emit_mask_bits(mask);
@@ -298,7 +299,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
   const Xbyak::AddressFrame& sized(const LaneInstruction& i) const {
     return i.element.bytes == 1 ? as_.byte : i.element.bytes == 2 ? as_.word : as_.dword;
   }
-  /// A masked load of elements narrower than lanes, which AVX2 does not have.
+  /// Emulates a masked load of elements narrower than lanes, which AVX2 lacks.
   void emit_lanes_load(const Ymm& to, const LaneInstruction& i) {
     as_.vmovdqu(lane_of_moved(0), read(i.a, temp_));
     for_lanes(i.mask, [&](int lane) {
@@ -352,7 +353,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     });
   }
 
-  /// Gathers the elements of each half of the vector at its start, and joins them.
+  /// Packs the elements of each half of the vector at the half's start, then joins them.
   void emit_cut_store(const LaneInstruction& i, const Ymm& value) {
     const int half_lanes = f_.num_lanes / 2, bytes = i.element.bytes;
     as_.vpshufb(scratch_, value, as_.table(bytes_of_cut_lanes(half_lanes, lane_bytes(), bytes)));
@@ -375,7 +376,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     const Ymm value = read(i.a, temp_);
     as_.popcnt(as_.eax, as_.eax);
     if (i.op == LaneOp::kAppendExact) {
-      // The mask of as many lanes begins so far before the end of the ones.
+      // A mask of n lanes begins n lanes before the end of the ones.
       as_.lea(as_.r10, as_.table({~0ull, ~0ull, ~0ull, ~0ull, 0, 0, 0, 0}));
       as_.neg(as_.rax);
       as_.vmovdqu(scratch_, as_.ptr[as_.r10 + as_.rax * lane_bytes() + kVectorBytes]);

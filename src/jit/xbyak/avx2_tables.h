@@ -5,10 +5,10 @@
 
 #include "jit/xbyak/lane_assembler.h"
 
-// What AVX2 code of lane functions reads from memory: spilled operands, and tables of permutations.
+// The memory operands of AVX2 code of lane functions: spilled values, and tables of permutations.
 namespace millrace {
 
-/// A register, or the memory of a spilled one: the last operand of most instructions.
+/// A register, or the slot of a spilled value. Most instructions accept either as their last operand.
 class Avx2Source {
  public:
   explicit Avx2Source(const Xbyak::Ymm& ymm) : ymm_(ymm) {}
@@ -21,8 +21,8 @@ class Avx2Source {
   bool is_memory_ = false;
 };
 
-/// By the bits of a mask, the places of its lanes in their order, for a permutation that moves them to the front: of
-/// each unit of 32 bits, four bits, the first lowest. The rest is 0.
+/// A table indexed by the bits of a mask: the permutation that moves the mask's lanes to the front. Each 32-bit unit
+/// takes four bits, the first unit the lowest; the rest is 0.
 inline LaneAssembler::Table compressing_places(int num_lanes) {
   constexpr int kUnits = 8;  // of a vector
   LaneAssembler::Table places((std::size_t{1} << num_lanes) / 2);
@@ -38,7 +38,7 @@ inline LaneAssembler::Table compressing_places(int num_lanes) {
   return places;
 }
 
-/// For a shuffle of each half of a vector: the lower `bytes` bytes of each lane, side by side at the half's start.
+/// The shuffle that moves the lower `bytes` bytes of each lane to the start of each half of a vector.
 inline LaneAssembler::Table bytes_of_cut_lanes(int half_lanes, int lane_bytes, int bytes) {
   LaneAssembler::Table from(4);
   for (int byte = 0; byte < half_lanes * bytes; ++byte) {

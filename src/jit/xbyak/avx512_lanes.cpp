@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AVX-512 code of lane functions. Vectors have zmm registers by linear scan, masks k1 to k6; k7 holds the lanes of the
-// last exchange. Compressed lanes go to a register first: compressing to memory is microcode on Zen 4.
+// Emits AVX-512 code of lane functions. A linear scan assigns zmm registers to vectors and k1 to k6 to masks; k7 holds
+// the lanes of the last exchange. Compressed lanes go to a register first: compressing to memory is microcode on Zen 4.
 #include <optional>
 
 #include "jit/xbyak/lane_emitter.h"
@@ -130,7 +130,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
     }
   }
 
-  /// Whether the instruction before is the minimum of the same vectors.
+  /// Whether the previous instruction is the minimum of the same vectors.
   bool is_behind_minimum() const {
     if (at_ == 0) return false;
     const LaneInstruction& i = f_.instructions[static_cast<std::size_t>(at_)];
@@ -138,7 +138,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
     return last.op == LaneOp::kMin && last.a == i.a && last.b == i.b;
   }
 
-  /// The maximum of a and b is what remains of both without their minimum: a ^ b ^ minimum.
+  /// Emits the maximum of a and b as a ^ b ^ minimum.
   void emit_remaining(const Zmm& to, const Zmm& a, const Zmm& b, const Zmm& minimum) {
     if (to.getIdx() == minimum.getIdx()) return as_.vpternlogd(to, a, b, kXorOfThree);
     if (to.getIdx() == b.getIdx()) return as_.vpternlogd(to, a, minimum, kXorOfThree);
@@ -153,7 +153,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
     is_wide_ ? as_.vpbroadcastq(to, table_of_all(value)) : as_.vpbroadcastd(to, table_of_all(value));
   }
 
-  /// The truth table of sign, a and bits is that of a ^ (sign & bits), or its inverse.
+  /// `truth_table` is that of a ^ (sign & bits), or of its inverse, for the operands sign, a and bits.
   void emit_invert_if_negative(const Zmm& to, const Zmm& a, std::int64_t bits, std::uint8_t truth_table) {
     emit_shift_signed(to, a, is_wide_ ? 63 : 31);
     as_.vpternlogd(to, a, table_of_all(bits), truth_table);
@@ -163,7 +163,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
   }
 
   void emit_select_bits(const Zmm& to, const Zmm& a, const Zmm& b, std::int64_t bits) {
-    constexpr std::uint8_t kIfOne = 0xe4, kIfZero = 0xd8;  // of the first operand, the second and the bits
+    constexpr std::uint8_t kIfOne = 0xe4, kIfZero = 0xd8;  // truth tables of the first operand, the second and the bits
     if (to.getIdx() == b.getIdx()) return as_.vpternlogd(to, a, table_of_all(bits), kIfZero);
     move(to, a);
     as_.vpternlogd(to, b, table_of_all(bits), kIfOne);
@@ -181,7 +181,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
   }
 
   void emit_xor_lanes(const Zmm& to, const Zmm& a, int distance) {
-    // In units of 32 bits: within 128 bits, or of whole 128 bits, one instruction with an immediate does it.
+    // An exchange within 128 bits, or of whole blocks of 128 bits, takes one instruction with an immediate.
     const int units = is_wide_ ? distance * 2 : distance;
     if (units < 4) return as_.vpshufd(to, a, exchange_of_four(units));
     if (units % 4 == 0) return as_.vshufi64x2(to, a, a, exchange_of_four(units / 4));
@@ -190,7 +190,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
     return is_wide_ ? as_.vpermq(to, to, a) : as_.vpermd(to, to, a);
   }
 
-  /// The lanes of `low` from `first` on, and then those of `high`.
+  /// Emits the lanes of `low` from `first` on, followed by those of `high`.
   void emit_move(const Zmm& to, const Zmm& high, const Zmm& low, int first) {
     is_wide_ ? as_.valignq(to, high, low, static_cast<std::uint8_t>(first))
              : as_.valignd(to, high, low, static_cast<std::uint8_t>(first));
@@ -228,7 +228,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
     const Opmask to = mask(at_);
     switch (i.op) {
       case LaneOp::kNot:
-        // Bits behind the last lane stay 0.
+        // Bits past the last lane stay 0.
         return is_wide_ ? as_.knotb(to, mask(i.a)) : as_.knotw(to, mask(i.a));
       case LaneOp::kBoth:
         return as_.kandw(to, mask(i.a), mask(i.b));

@@ -25,7 +25,7 @@ struct EpilogueStep {
 struct EpilogueProgram {
   std::vector<EpilogueStep> steps;
   int num_slots = 1;
-  bool loops = false;  // over a tile's cells, instead of one copy for each
+  bool loops = false;  // runs in a loop over a tile's cells, instead of a copy for each
 };
 
 /// Fails with kUnimplemented, naming the first instruction without a row in the table of vector ops.

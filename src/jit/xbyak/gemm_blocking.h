@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-/// How a product is divided. A *tile* is a few rows of C, a *panel* a few vectors of its columns. The microkernel keeps
-/// tile x panel in registers over a block of k. A *group* is the workgroup: some tiles times some panels.
+/// How a product is divided. A *tile* is a few rows of C, a *panel* a few vectors of C's columns. The microkernel keeps
+/// tile x panel in registers over a block of k. A *group* is a workgroup: some tiles times some panels.
 struct GemmBlocking {
   std::int64_t lanes = 16;  // f32 per vector
   EvenSplit tiles;          // splits m, in rows

@@ -122,7 +122,7 @@ class GemmImageEmitter {
 
 Status too_long(std::size_t min_bytes) {
   return unimplemented(
-      fmt::format("the epilogue makes {} bytes of code or more, takes up to {}", min_bytes, kMaxGemmCodeBytes));
+      fmt::format("the epilogue makes {} bytes of code or more, expected at most {}", min_bytes, kMaxGemmCodeBytes));
 }
 
 }  // namespace

@@ -42,19 +42,19 @@ class GemmMatcher {
   Status check_domain() {
     if (classify(kernel_) != LoopKind::kContract) {
       return unimplemented(
-          fmt::format("a {} nest, takes contractions, argmin and argmax only", to_text(classify(kernel_))));
+          fmt::format("a {} nest, expected a contraction, argmin or argmax", to_text(classify(kernel_))));
     }
     for (std::size_t d = 0; d < kernel_.domain.size(); ++d) {
       const SizeExpr& extent = kernel_.domain[d].extent;
       if (!extent.is_constant()) {
         return unimplemented(
-            fmt::format("dim {} has the symbolic extent {}, takes static extents only", dim_text(d), extent.to_text()));
+            fmt::format("dim {} has the symbolic extent {}, expected a static one", dim_text(d), extent.to_text()));
       }
       extents_.push_back(extent.constant());
       problem_.is_empty |= extents_.back() == 0 && !kernel_.domain[d].is_reduction;
       if (!kernel_.domain[d].is_reduction) continue;
       if (k_) {
-        return unimplemented(fmt::format("dims {} and {} are both summed over and do not collapse, takes one",
+        return unimplemented(fmt::format("dims {} and {} are both summed over and do not collapse, expected one",
                                          dim_text(*k_), dim_text(d)));
       }
       k_ = d;
@@ -65,7 +65,7 @@ class GemmMatcher {
   /// classify() has checked that the term is the product of two loads.
   Status read_term() {
     if (kernel_.reductions[0].dtype != DType::kF32) {
-      return unimplemented(fmt::format("sums in {}, takes f32 only", to_text(kernel_.reductions[0].dtype)));
+      return unimplemented(fmt::format("sums in {}, expected f32", to_text(kernel_.reductions[0].dtype)));
     }
     const auto& code = kernel_.term.instructions;
     const BodyInstruction& product = code[kernel_.term.yields[0]];
@@ -88,7 +88,7 @@ class GemmMatcher {
       MILLRACE_TRY_ASSIGN(stores_.emplace_back(), walk_of(store, true));
     }
     if (loads_.size() + stores_.size() > kMaxGemmAccesses) {
-      return unimplemented(fmt::format("the epilogue has {} loads and stores, takes up to {}",
+      return unimplemented(fmt::format("the epilogue has {} loads and stores, expected at most {}",
                                        loads_.size() + stores_.size(), kMaxGemmAccesses));
     }
     return {};
@@ -128,7 +128,7 @@ class GemmMatcher {
   Status assign_dims() {
     if (!find_columns()) {
       return unimplemented(
-          "no dim that one factor alone walks has unit stride in the result, needs one for the columns");
+          "no dim along which only one factor moves has unit stride in the result, expected one for the columns");
     }
     for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
       if (d == *n_ || a_.strides[d] == 0 || b_.strides[d] != 0) continue;
@@ -143,7 +143,7 @@ class GemmMatcher {
     }
     if (batch_.size() > kMaxGemmBatch) {
       return unimplemented(
-          fmt::format("{} batch dims that do not collapse, takes up to {}", batch_.size(), kMaxGemmBatch));
+          fmt::format("{} batch dims that do not collapse, expected at most {}", batch_.size(), kMaxGemmBatch));
     }
     return {};
   }
@@ -190,7 +190,7 @@ class GemmMatcher {
 
   Status check_problem() const {
     if (problem_.k > kMaxGemmDepth) {
-      return unimplemented(fmt::format("a sum of {} products, takes up to {}", problem_.k, kMaxGemmDepth));
+      return unimplemented(fmt::format("a sum of {} products, expected at most {}", problem_.k, kMaxGemmDepth));
     }
     const GemmAccess& b = problem_.b;
     if (b.n != 1 && b.k != 1) {
@@ -205,18 +205,18 @@ class GemmMatcher {
     }
     for (const GemmAccess& load : problem_.loads) {
       if (load.n == 0 || load.n == 1) continue;
-      return unimplemented(fmt::format("operand '{}' of the epilogue has stride {} along columns, takes 0 or 1",
+      return unimplemented(fmt::format("operand '{}' of the epilogue has stride {} along columns, expected 0 or 1",
                                        kernel_.operands[load.buffer].name, load.n));
     }
     for (const GemmAccess& store : problem_.stores) {
       if (store.n == 1) continue;
-      return unimplemented(fmt::format("result '{}' has stride {} along columns, takes 1",
+      return unimplemented(fmt::format("result '{}' has stride {} along columns, expected 1",
                                        kernel_.results[store.buffer - kernel_.operands.size()].name, store.n));
     }
     for (const GemmAccess* access : {&problem_.a, &problem_.b}) {
       for (const std::int64_t stride : {access->m, access->n, access->k}) {
         if (std::abs(stride) <= kMaxStride) continue;
-        return unimplemented(fmt::format("operand '{}' has stride {}, takes up to {}",
+        return unimplemented(fmt::format("operand '{}' has stride {}, expected at most {}",
                                          kernel_.operands[access->buffer].name, stride, kMaxStride));
       }
     }
@@ -224,7 +224,7 @@ class GemmMatcher {
       for (const GemmAccess& access : *accesses) {
         if (std::abs(access.m) <= kMaxStride) continue;
         return unimplemented(
-            fmt::format("the epilogue has stride {} along rows, takes up to {}", access.m, kMaxStride));
+            fmt::format("the epilogue has stride {} along rows, expected at most {}", access.m, kMaxStride));
       }
     }
     return {};

@@ -22,8 +22,8 @@ struct GemmAccess {
 struct GemmProblem {
   bool is_empty = false;  // nothing to write; the extents below are still at least 1
   std::int64_t m = 1, n = 1, k = 1;
-  std::vector<std::int64_t> batch_extents;  // those along which B moves come first
-  std::size_t num_outer_batch = 0;          // the number of those
+  std::vector<std::int64_t> batch_extents;  // dims along which B moves come first
+  std::size_t num_outer_batch = 0;          // the number of dims along which B moves
   GemmAccess a, b;
   std::vector<GemmAccess> loads;         // the epilogue's
   std::vector<std::uint32_t> load_slot;  // LoopKernel's load number -> index in `loads`

@@ -19,7 +19,7 @@ namespace {
 /// The limit for copying the epilogue to each cell of a tile; a longer epilogue becomes a loop over the cells.
 constexpr std::size_t kMaxEpilogueBytes = 4 << 10;
 
-/// A row takes two calls; of shorter rows, LLVM's lanes take one each.
+/// The minimum row length for an argmin or argmax. A row takes two calls; LLVM's code has one shorter row per lane.
 constexpr std::int64_t kMinArgElements = 16;
 
 /// The decisions of plan() that emit() needs.
@@ -35,7 +35,7 @@ Result<GemmDesign> design_gemm(const LoopKernel& collapsed, const TargetSpec& sp
   MILLRACE_TRY_ASSIGN(design.epilogue, compile_epilogue(collapsed.epilogue, design.problem));
   const std::int64_t registers = spec.num_vector_registers();
   if (design.epilogue.num_slots + 1 > registers) {
-    return unimplemented(fmt::format("the epilogue holds {} vectors at once, {} has {} registers",
+    return unimplemented(fmt::format("the epilogue needs {} vectors at a time, {} has {} registers",
                                      design.epilogue.num_slots, spec.to_text(), registers));
   }
   const auto usual_cells = static_cast<std::size_t>(registers - registers / 4);
@@ -69,7 +69,7 @@ Result<std::int64_t> count_groups(const GemmDesign& design) {
       static_cast<double>(design.blocking.tile_groups()) * static_cast<double>(design.blocking.panel_groups());
   for (const std::int64_t extent : design.problem.batch_extents) groups *= static_cast<double>(extent);
   if (groups > std::numeric_limits<std::uint32_t>::max()) {
-    return unimplemented(fmt::format("{:.3g} groups, a launch has up to 2^32 - 1", groups));
+    return unimplemented(fmt::format("{:.3g} groups, expected at most 2^32 - 1 per launch", groups));
   }
   return static_cast<std::int64_t>(groups);
 }
@@ -98,8 +98,7 @@ class XbyakGenerator final : public KernelCompiler {
       return std::visit(plan, static_cast<const RowsWork::variant&>(*rows->work));
     }
     const auto* loop = std::get_if<LoopKernel>(&kernel);
-    if (loop == nullptr)
-      return unimplemented("a machine kernel, takes contractions, argmin, argmax, sorts and scans only");
+    if (loop == nullptr) return unimplemented("a machine kernel, expected a contraction, argmin, argmax, sort or scan");
     if (finds_index(*loop)) {
       MILLRACE_TRY_ASSIGN(const ArgDescriptor arg, match_arg(*loop));
       const SizeExpr& n = arg.input.type.shape.dims().back();
@@ -108,8 +107,7 @@ class XbyakGenerator final : public KernelCompiler {
                                        kMinArgElements));
     }
     // Refuse early: collapsing takes time, and a map stays a map.
-    if (classify(*loop) == LoopKind::kMap)
-      return unimplemented("a map nest, takes contractions, argmin and argmax only");
+    if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, expected a contraction, argmin or argmax");
     const LoopKernel collapsed = collapse_dims(*loop);
     MILLRACE_TRY_ASSIGN(GemmDesign design, design_gemm(collapsed, spec));
     MILLRACE_TRY_ASSIGN(const std::int64_t num_groups, count_groups(design));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits lane functions by the emitter of the CPU level.
+// Emits lane functions with the emitter of their CPU level.
 #include "jit/xbyak/lane_assembler.h"
 
 #include <ranges>
@@ -19,7 +19,7 @@ std::string_view to_text(const CoreTuning& tuning) {
 }
 
 Xbyak::Address LaneAssembler::table(const Table& words) {
-  // The next one is often the last one again.
+  // The same table is often requested several times in a row.
   for (Entry& entry : std::views::reverse(tables_)) {
     if (entry.words == words) return ptr[rip + entry.label];
   }

@@ -13,19 +13,19 @@
 
 namespace millrace {
 
-/// What code gains from knowing the cores that run it, beyond their level. Any core of the level runs it, and it
-/// computes the same: a program that another machine saved may only be slower.
+/// Properties of the cores, beyond their level, for which code is tuned. Tuned code runs on any core of the level with
+/// the same results, so a program saved on another machine is at worst slower.
 struct CoreTuning {
   /// Minima and maxima of 512 bits have one port, while logic has two: Intel's cores with AVX-512.
   bool has_one_minimum_port = false;
 };
 
-/// What is known of this machine's cores.
+/// The tuning for this machine's cores.
 CoreTuning host_tuning();
 /// "any core", "cores with one port for minima".
 std::string_view to_text(const CoreTuning&);
 
-/// Extends xbyak with tables of constants behind the code. Emits position-independent code into the caller's buffer.
+/// Extends xbyak with tables of constants after the code. Emits position-independent code into the caller's buffer.
 class LaneAssembler : public Xbyak::CodeGenerator {
  public:
   using Table = std::vector<std::uint64_t>;
@@ -35,7 +35,7 @@ class LaneAssembler : public Xbyak::CodeGenerator {
 
   const CoreTuning& tuning() const { return tuning_; }
 
-  /// The address of constants, aligned to 64 bytes; equal ones share it.
+  /// The address of a table, aligned to 64 bytes. Equal tables share it.
   Xbyak::Address table(const Table& words);
   /// Writes the tables. Call once, last.
   void finish();

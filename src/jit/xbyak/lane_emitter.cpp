@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the AVX2 and AVX-512 emitters of lane functions share: arguments, blocks and plain instructions.
+// The base of the AVX2 and AVX-512 emitters of lane functions: arguments, blocks and plain instructions.
 #include "jit/xbyak/lane_emitter.h"
 
 #include "millrace/base/check.h"

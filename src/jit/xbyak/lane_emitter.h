@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// Emits a lane function: arguments, loops and pointers, which are the same at every level. A level adds what is done
-/// to vectors. rax and r10 are free between instructions.
+/// Emits a lane function: arguments, loops and pointers, which are the same at every level. A level adds the operations
+/// on vectors. rax and r10 are free between instructions.
 class LaneEmitter {
  public:
   LaneEmitter(const LaneEmitter&) = delete;
@@ -27,23 +27,23 @@ class LaneEmitter {
 
   /// Emits an instruction that does not read a vector.
   void emit_control(const LaneInstruction&);
-  /// Emits an op that takes `a`, or `a` and `b`, and that has the same one instruction at each level. False for others.
+  /// Emits an op of `a`, or of `a` and `b`, that is the same single instruction at each level. Returns false for
+  /// others.
   bool emit_plain(LaneOp, const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b);
   /// Emits kShiftLeft or kShiftRight.
   void emit_shift(LaneOp, const Xbyak::Xmm& to, const Xbyak::Xmm& a, std::int64_t bits);
   /// Loads elements that are narrower than lanes.
   void emit_extended_load(const Xbyak::Xmm& to, const LaneInstruction&);
-  /// The immediate that makes unit i of four take unit i ^ distance.
+  /// The immediate of a shuffle in which unit i of four takes unit i ^ distance.
   static std::uint8_t exchange_of_four(int distance) {
     return static_cast<std::uint8_t>(distance + 4 * (1 ^ distance) + 16 * (2 ^ distance) + 64 * (3 ^ distance));
   }
-  /// Emits kRegroupLow or kRegroupHigh for orders that move lanes within 128 bits alone. False for others.
+  /// Emits kRegroupLow or kRegroupHigh for orders that move lanes only within 128 bits. Returns false for others.
   bool emit_regroup_in_blocks(const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b, BitOrder order,
                               bool is_high);
-  /// Two of the four units of each operand, as shuffles number them.
+  /// Immediates of shuffles that take two of the four units of each operand.
   static constexpr std::uint8_t kEvenUnits = 0x88, kOddUnits = 0xdd, kLowerUnits = 0x44, kUpperUnits = 0xee;
-  /// How vcmpps compares for kLessFloat, kNotAtMostFloat and kUnordered. Quiet, because a NaN is no
-  /// error.
+  /// The predicate of vcmpps for kLessFloat, kNotAtMostFloat and kUnordered. Quiet, because a NaN is not an error.
   static std::uint8_t predicate_of(LaneOp);
   /// Adds the argument of kReturnAny, if it has one, to rax.
   void emit_added_argument(const LaneInstruction& i) {
@@ -89,26 +89,26 @@ class LaneEmitter {
   LaneInstruction looping_ = {};
 };
 
-/// Adds what Ymm and Zmm have in common: registers, and memory for those that are spilled.
+/// Adds the code that Ymm and Zmm share: registers, and slots for spilled values.
 template <class Vector>
 class VectorEmitter : public LaneEmitter {
  protected:
   static constexpr int kVectorBytes = std::is_same_v<Vector, Xbyak::Zmm> ? 64 : 32;
 
-  /// A spilled result is in `spilled_result` until keep().
+  /// Instructions write a spilled result to `spilled_result`; keep() then stores it.
   VectorEmitter(LaneAssembler& as, const LaneFunction& f, LanePlaces places, const Vector& spilled_result)
       : LaneEmitter(as, f), places_(std::move(places)), spilled_result_(spilled_result) {}
   ~VectorEmitter() = default;
 
   Xbyak::Address slot(int number) const { return as_.ptr[as_.rsp + number * kVectorBytes]; }
-  /// A vector in a register: in the given one if it was spilled.
+  /// Returns the value's register. Loads a spilled value into `temp` first.
   Vector read(LaneValue value, const Vector& temp) {
     const RegisterPlace& place = places_.of(value);
     if (!place.is_slot) return Vector(place.number);
     copy(temp, slot(place.number));
     return temp;
   }
-  /// The register of an instruction's result.
+  /// The register that an instruction writes its result to.
   Vector result_of(LaneValue value) const {
     const RegisterPlace& place = places_.of(value);
     return place.is_slot ? spilled_result_ : Vector(place.number);
@@ -122,7 +122,7 @@ class VectorEmitter : public LaneEmitter {
     if (to.getIdx() == from.getIdx()) return;
     kVectorBytes == 64 ? as_.vmovdqa64(to, from) : as_.vmovdqa(to, from);
   }
-  /// Emits what reads the vector `a` alone, in the given register if it was spilled, or none.
+  /// Emits an instruction without a result that reads at most one vector. A spilled one is loaded into `temp`.
   void emit_effect_of_one(const LaneInstruction& i, const Vector& temp) {
     switch (i.op) {
       case LaneOp::kAssign: {
@@ -151,7 +151,7 @@ class VectorEmitter : public LaneEmitter {
   Vector spilled_result_;
 };
 
-/// The code for vectors of 512 bits, and of 256.
+/// Emit the code for vectors of 512 and of 256 bits.
 void emit_lanes_avx512(LaneAssembler&, const LaneFunction&);
 void emit_lanes_avx2(LaneAssembler&, const LaneFunction&);
 

@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// The room for an image's code.
+/// The maximum size of an image's code.
 inline constexpr std::size_t kMaxImageBytes = 128 << 10;
 /// The image of a routine with the code that `emit` writes. It sets `num_bytes` to the size of the code, and returns
 /// the call. Fails with `if_too_long` if there is no room, and with kInternal if xbyak cannot encode the code.

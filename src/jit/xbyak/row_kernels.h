@@ -5,14 +5,14 @@
 
 namespace millrace {
 
-// Plans of work along rows, as calls of compiled routines (src/hal/host/routines) with microkernels. They refuse what
-// the lanes do not hold, and rows that the routines do not take.
+// Plans of work along rows, as calls of compiled routines (src/hal/host/routines) with microkernels. They refuse dtypes
+// and rows that lanes or routines do not support.
 
-/// By the routine sort_rows or topk_rows.
+/// A sort or TopK by the routine sort_rows or topk_rows.
 Result<PlannedKernel> plan_rows_work(const SortDescriptor&, const TargetSpec&);
 /// A step of a sort of long rows, by a routine of long_sort.h.
 Result<PlannedKernel> plan_rows_work(const LongSortKernel&, const TargetSpec&);
-/// Along contiguous rows, by the routine scan_rows.
+/// A scan along contiguous rows, by the routine scan_rows.
 Result<PlannedKernel> plan_rows_work(const ScanDescriptor&, const TargetSpec&);
 /// An argmax or argmin along contiguous rows, by the routine arg_rows.
 Result<PlannedKernel> plan_rows_work(const ArgDescriptor&, const TargetSpec&);

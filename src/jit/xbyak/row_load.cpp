@@ -47,13 +47,13 @@ Result<RowLoad> plan_row_load(const LoopKernel& load, std::uint32_t axis, IsaLev
     const KernelTensor& operand = load.operands[access.tensor];
     if (access.fill || access.dynamic_dim) {
       return unimplemented(
-          fmt::format("'{}' is read with a fill or at gathered indices, takes plain loads", operand.name));
+          fmt::format("'{}' is read with a fill or at gathered indices, expected plain loads", operand.name));
     }
     places.push_back(element_offset(access, operand.layout, load.domain.size()));
     const SizeExpr& step = places.back().coefficients[axis];
     const bool is_spread = step.is(0) || load.domain[axis].extent.is(1);
     if (!is_spread && !step.is(1)) {
-      return unimplemented(fmt::format("'{}' has its elements {} apart along the axis, takes contiguous ones",
+      return unimplemented(fmt::format("'{}' has its elements {} apart along the axis, expected contiguous ones",
                                        operand.name, step.to_text()));
     }
     planned.elements.sources.push_back({operand.type.dtype, is_spread});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the plans of row kernels share: sizes, grid and buffers.
+// The common part of row kernels' plans: sizes, grid and buffers.
 #include "jit/xbyak/row_plan.h"
 
 #include <limits>
@@ -66,7 +66,7 @@ PlannedKernel plan_routine(const std::string& name, const SizeExpr& num_groups, 
 Result<PlannedKernel> plan_row_pair(const std::string& name, const RowPair& rows, std::vector<bool> buffer_is_written) {
   constexpr std::int64_t kMaxGroups = std::numeric_limits<std::uint32_t>::max();
   if (rows.num_groups.lower_bound() > kMaxGroups) {
-    return unimplemented(fmt::format("{} rows, takes up to {}", rows.num_groups.to_text(), kMaxGroups));
+    return unimplemented(fmt::format("{} rows, expected at most {}", rows.num_groups.to_text(), kMaxGroups));
   }
   return plan_routine(name, rows.num_groups, rows.sizes, std::move(buffer_is_written));
 }

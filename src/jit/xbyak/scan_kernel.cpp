@@ -13,7 +13,8 @@
 namespace millrace {
 namespace {
 
-/// About half of a large L3 cache: what is read again soon should stay there.
+/// The size from which results bypass the caches: about half of a large L3 cache. Smaller results may be read again
+/// soon.
 constexpr std::int64_t kStreamFromBytes = 16 << 20;
 
 ScanRowsStep step_of(const ScanDescriptor& scan) {
@@ -28,7 +29,7 @@ std::int64_t block_elements_of(const ScanDescriptor& scan, IsaLevel isa) {
   return has_blocks ? elements : 0;
 }
 
-/// `p` has what was decided before.
+/// Emits the image; `p` has the decisions of the plan.
 Result<ExecutableImage> emit_scan(ScanRowsParameters p, const ScanLanes& lanes, const std::optional<RowLoad>& load,
                                   std::size_t num_row_sizes, const TargetSpec& spec) {
   return emit_lane_image(spec.isa, [&](const MicrokernelSink& sink) {
@@ -47,7 +48,7 @@ Result<PlannedKernel> plan_rows_work(const ScanDescriptor& scan, const TargetSpe
   for (const KernelTensor* tensor : {&scan.input, &scan.result}) {
     const SizeExpr& stride = tensor->layout.strides[scan.axis];
     if (stride.is(1) || (scan.load && tensor == &scan.input)) continue;
-    return unimplemented(fmt::format("'{}' has its elements {} apart along the axis, takes contiguous rows",
+    return unimplemented(fmt::format("'{}' has its elements {} apart along the axis, expected contiguous rows",
                                      tensor->name, stride.to_text()));
   }
   const RowPair rows(scan.input, scan.result, scan.axis, scan.step != ScanStep::kRows ? scan.parts : SizeExpr(1));

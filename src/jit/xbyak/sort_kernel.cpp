@@ -22,8 +22,8 @@
 namespace millrace {
 namespace {
 
-/// Those that rows of this length need: sort_few of the minimum number of vectors that holds them, or all. Halved keys
-/// have runs of any shorter length too.
+/// The functions that rows of this length need: sort_few for the minimum number of vectors that holds a row, or all.
+/// Halved keys also need those for shorter runs.
 FewRange few_of(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, lane_keys_of(sort).lane_bits());
@@ -45,7 +45,7 @@ std::int64_t elements_in_registers(const SortDescriptor& sort, IsaLevel isa) {
   return fits && is_one_result && !lane_keys_of(sort).are_halved() ? n.constant() : 0;
 }
 
-/// What a selection needs: for short rows the functions of the vectors that k asks for, and those for others.
+/// The functions that a selection needs: those for long rows, or those for short rows and this k.
 SelectionFunctions selection_of(const SortDescriptor& sort, IsaLevel isa) {
   using Short = ShortSelector<std::int64_t>;  // numbers of elements and of groups do not depend on the key
   const SizeExpr& n = sort.input.type.shape[sort.axis];
@@ -64,24 +64,24 @@ TopkRowsMemory memory_of_selection(const SortDescriptor& sort) {
   return TopkRowsMemory(TopkRowsMemory::max_found(selects_first(sort) ? sort.k.upper_bound() : 0));
 }
 
-/// Refuses the loads of sorts that would not gain by reading through them.
+/// Refuses loads whose elements are better stored before the sort reads them.
 Status check_gain_of_load(const SortDescriptor& sort, const TargetSpec& spec) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (selects_first(sort)) return {};
   if (!keys_fit_workgroup(sort, spec)) {
     return unimplemented(
-        fmt::format("keys of {} elements are in memory, a load is worth it for rows in the cache", n.to_text()));
+        fmt::format("keys of {} elements exceed the cache, expected rows whose keys fit it", n.to_text()));
   }
   if (!lane_keys_of(sort).with_index &&
       CountingSort::takes(static_cast<std::int64_t>(size_bytes(sort.input.type.dtype)), n.upper_bound())) {
     return unimplemented(
-        fmt::format("{} elements of {} are counted in memory", n.to_text(), to_text(sort.input.type.dtype)));
+        fmt::format("{} elements of {} are sorted by counting in memory", n.to_text(), to_text(sort.input.type.dtype)));
   }
   return {};
 }
 
-/// The bit patterns of narrow elements in order. Those that are equal though their bits differ, zeros and NaNs, are
-/// runs of their own. Returns the number of runs; 0 for other dtypes.
+/// The bit patterns of narrow elements in order. Equal elements with different bits, zeros and NaNs, form runs of their
+/// own. Returns the number of runs; 0 for other dtypes.
 std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
   if (size_bytes(keys.dtype) > 2) return 0;
   const std::int64_t max = magnitude_of(keys.dtype), sign = max + 1, all = max | sign;
@@ -105,14 +105,14 @@ std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
   return static_cast<std::int64_t>(ascending.size());
 }
 
-/// Whether there are runs with rows of bytes that a ByteCounter counts.
+/// Whether rows may be bytes that a ByteCounter counts.
 bool counts_bytes(const SortDescriptor& sort, const TargetSpec& spec) {
   const LaneKeys keys = lane_keys_of(sort);
   return has_byte_microkernels(spec) && !keys.with_index && size_bytes(keys.dtype) == 1 &&
          sort.input.type.shape[sort.axis].upper_bound() >= ByteCounter::kMinBytes;
 }
 
-/// What moves rows into a ColumnBlock.
+/// Appends the functions that move rows into a ColumnBlock, and their parameters.
 void append_columns(SortRowsParameters& p, const SortDescriptor& sort, const TargetSpec& spec,
                     const MicrokernelSink& sink) {
   p.columns_bytes = column_bytes(sort, spec);
@@ -137,7 +137,7 @@ SortRowsParameters append_all(const SortDescriptor& sort, const std::optional<Ro
                .runs = true,
                .few = few});
   p.uses_scratch = !keys_fit_workgroup(sort, spec);
-  // Rows of any length that fits share the code.
+  // Rows of every length that fits share this code.
   p.max_workgroup_key_bytes =
       p.uses_scratch != 0 ? workgroup_key_bytes(sort, spec) : std::numeric_limits<std::int64_t>::max();
   const std::int64_t in_registers = elements_in_registers(sort, spec.isa);
@@ -199,7 +199,7 @@ std::vector<SizeExpr> size_arguments_of(const SortDescriptor& sort) {
   for (const KernelTensor* tensor : tensors) {
     sizes.push_back(tensor != nullptr ? tensor->layout.strides[sort.axis] : SizeExpr(0));
   }
-  if (sort.load) sizes[SortRowsSizes::kAxisStrides] = 1;  // what is computed is side by side
+  if (sort.load) sizes[SortRowsSizes::kAxisStrides] = 1;  // computed elements are contiguous
   append_dims(sizes, dims_of(sort));
   return sizes;
 }
@@ -229,11 +229,11 @@ SortRowsParameters sort_parameters(const SortDescriptor& sort) {
 
 Status check_lanes_sort(const SortDescriptor& sort, const TargetSpec& spec) {
   if (spec.isa == IsaLevel::kBaseline) {
-    return unimplemented(fmt::format("lanes are vectors of at least 256 bits, {} has none", spec.to_text()));
+    return unimplemented(fmt::format("sorting by lanes needs 256-bit vectors, {} has none", spec.to_text()));
   }
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (!lane_keys_of(sort).with_index || n.upper_bound() <= kMaxIndexedByLanes) return {};
-  return unimplemented(fmt::format("rows of {} elements, lanes number up to {}", n.to_text(), kMaxIndexedByLanes));
+  return unimplemented(fmt::format("rows of {} elements, expected at most {}", n.to_text(), kMaxIndexedByLanes));
 }
 
 Result<PlannedKernel> plan_rows_work(const SortDescriptor& sort, const TargetSpec& spec) {
@@ -241,7 +241,7 @@ Result<PlannedKernel> plan_rows_work(const SortDescriptor& sort, const TargetSpe
   const LaneKeys keys = lane_keys_of(sort);
   if (!sort.parts.is(1) && !selects_first(sort)) {
     const SizeExpr& n = sort.input.type.shape[sort.axis];
-    return unimplemented(fmt::format("the first {} of parts of {} elements, takes k that are small next to a part",
+    return unimplemented(fmt::format("the first {} of each part of {} elements, expected k much smaller than a part",
                                      sort.k.to_text(), n.to_text()));
   }
   const bool selects = selects_first(sort);

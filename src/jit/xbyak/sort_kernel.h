@@ -7,16 +7,16 @@
 
 namespace millrace {
 
-/// Refuses what the lanes do not hold.
+/// Refuses targets without lanes, and rows too long for their indices.
 Status check_lanes_sort(const SortDescriptor&, const TargetSpec&);
 
 /// See SortRowsSizes.
 std::vector<SizeExpr> size_arguments_of(const SortDescriptor&);
 
-/// Whether the one result is written part by part: it is contiguous, and keys hold it.
+/// Whether the result is written part by part: it is the only one, contiguous, and held by the keys.
 bool writes_sorted(const SortDescriptor&);
 
-/// What holds for every sort, without microkernels.
+/// The parameters of every sort, without microkernels.
 SortRowsParameters sort_parameters(const SortDescriptor&);
 
 }  // namespace millrace

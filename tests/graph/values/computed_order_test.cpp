@@ -362,18 +362,18 @@ TEST_CASE("rows are read once if lanes compute them, and the plan says which are
     CHECK_EQ(plan("scale and bias", "maximum", 300, target, DType::kBF16), "lane_scan, mul_add_cumulative_max_0");
   }
   CHECK_EQ(plan("square root", "values of topk"),
-           "lane_sort, abs_sqrt_topk_0_load, abs_sqrt_topk_0; sqrt of f32 has no lanes");
+           "lane_sort, abs_sqrt_topk_0_load, abs_sqrt_topk_0; sqrt of f32 has no lane instruction");
   CHECK_EQ(plan("scale and bias", "sort", 200'000),
-           "lane_sort, mul_add_sort_0_load, mul_add_sort_0; keys of 200000 elements are in memory, a "
-           "load is worth it for rows in the cache");
+           "lane_sort, mul_add_sort_0_load, mul_add_sort_0; keys of 200000 elements exceed the cache, expected rows "
+           "whose keys fit it");
   CHECK_EQ(plan("scale and bias", "sort", 300'000),
            "lane_sort_parts, mul_add_sort_0_load, mul_add_sort_0_cuts, mul_add_sort_0_chunks, mul_add_sort_0_buckets, "
            "mul_add_sort_0_runs");
   CHECK_EQ(plan("scale and bias", "sort", 700, "cpu:avx2", DType::kU8),
-           "lane_sort, mul_add_sort_0_load, mul_add_sort_0; 700 elements of u8 are counted in memory");
+           "lane_sort, mul_add_sort_0_load, mul_add_sort_0; 700 elements of u8 are sorted by counting in memory");
   CHECK_EQ(plan("scale and bias", "sort of columns"),
            "lane_sort, mul_add_sort_0_load, mul_add_sort_0; 'x0' has its elements 300 apart along the "
-           "axis, takes contiguous ones");
+           "axis, expected contiguous ones");
   CHECK_EQ(plan("scale and bias", "topk", 300, "cpu:baseline"), "topk_heap, mul_add_topk_0_load, mul_add_topk_0");
   CHECK_EQ(plan("scale and bias", "sum", 300, "cpu:baseline"),
            "scan_lines, mul_add_cumulative_sum_0_load, mul_add_cumulative_sum_0");

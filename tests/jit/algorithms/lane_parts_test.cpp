@@ -103,12 +103,12 @@ TEST_CASE("many results, and rows that are not contiguous, are not cut into part
       "expected at most 8192 and long contiguous rows");
   CHECK(refusal(argmax_of(3, 1 << 20, true), "lane_arg_parts") ==
         "lower 'argmax' for cpu:avx2: no algorithm takes it; lane_arg_parts: an argmax of elements that are 3 apart, "
-        "takes contiguous rows");
+        "expected contiguous rows");
   ScanDescriptor columns = scan_of(4 << 20, 3);
   columns.axis = 0;
   CHECK(refusal(columns, "lane_scan_parts") ==
         "lower 'scan' for cpu:avx2: no algorithm takes it; lane_scan_parts: kernel scan_totals: no generator of "
-        "cpu:avx2 takes it:\n  xbyak: 'x' has its elements 3 apart along the axis, takes contiguous rows");
+        "cpu:avx2 takes it:\n  xbyak: 'x' has its elements 3 apart along the axis, expected contiguous rows");
 }
 
 TEST_CASE("short rows are not worth cutting") {
@@ -151,14 +151,14 @@ TEST_CASE("only lanes take parts and indices of elements") {
   sort.input_indices = tensor("given", DType::kI64, {2, 1000});
   for (const std::string algorithm : {"lane_topk_parts", "topk_heap", "radix_sort", "merge_sort"}) {
     CHECK(refusal(sort, algorithm) == "lower 'topk' for cpu:avx2: no algorithm takes it; " + algorithm +
-                                          ": sort 'topk': elements come with indices, takes only elements without");
+                                          ": sort 'topk': elements with indices, expected elements without");
   }
   sort = topk_of(2, 1000, 10);
   sort.parts = 2;
   sort.values = tensor("values", DType::kF32, {2, 20});
   sort.indices = tensor("indices", DType::kI64, {2, 20});
   CHECK(refusal(sort, "merge_sort") ==
-        "lower 'topk' for cpu:avx2: no algorithm takes it; merge_sort: sort 'topk': rows in 2 parts, takes only "
+        "lower 'topk' for cpu:avx2: no algorithm takes it; merge_sort: sort 'topk': rows in 2 parts, expected "
         "whole rows");
   sort = topk_of(2, 1000, 200);
   sort.parts = 2;
@@ -166,7 +166,7 @@ TEST_CASE("only lanes take parts and indices of elements") {
   sort.indices = tensor("indices", DType::kI64, {2, 400});
   CHECK(refusal(sort, "lane_sort") ==
         "lower 'topk' for cpu:avx2: no algorithm takes it; lane_sort: kernel topk: no generator of cpu:avx2 takes it:\n"
-        "  xbyak: the first 200 of parts of 1000 elements, takes k that are small next to a part");
+        "  xbyak: the first 200 of each part of 1000 elements, expected k much smaller than a part");
   ScanDescriptor scan = scan_of(2, 1000);
   scan.step = ScanStep::kTotals;
   CHECK(refusal(scan, "lane_scan") ==

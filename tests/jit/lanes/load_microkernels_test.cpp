@@ -248,10 +248,10 @@ std::string refusal(const ComputedElements& elements) {
 
 TEST_CASE("an op that lanes cannot compute is refused, and named") {
   const DType f32[3] = {DType::kF32, DType::kF32, DType::kF32}, u32[1] = {DType::kU32}, i64[1] = {DType::kI64};
-  CHECK_EQ(refusal(one_op(KernelOp::kMulAdd, f32, DType::kF32)), "mul_add of f32 has no lanes");
-  CHECK_EQ(refusal(one_op(KernelOp::kSqrt, std::span(f32, 1), DType::kF32)), "sqrt of f32 has no lanes");
-  CHECK_EQ(refusal(one_op(KernelOp::kConvert, u32, DType::kF32)), "convert of u32 to f32 has no lanes");
-  CHECK_EQ(refusal(one_op(KernelOp::kConvert, i64, DType::kF32)), "f32 next to i64, lanes have one width");
+  CHECK_EQ(refusal(one_op(KernelOp::kMulAdd, f32, DType::kF32)), "mul_add of f32 has no lane instruction");
+  CHECK_EQ(refusal(one_op(KernelOp::kSqrt, std::span(f32, 1), DType::kF32)), "sqrt of f32 has no lane instruction");
+  CHECK_EQ(refusal(one_op(KernelOp::kConvert, u32, DType::kF32)), "convert of u32 to f32 has no lane instruction");
+  CHECK_EQ(refusal(one_op(KernelOp::kConvert, i64, DType::kF32)), "f32 and i64 in one body, expected one width");
   ComputedElements elements;
   BodyBuilder b;
   BodyValue sum = b.load(0, DType::kF32);
@@ -259,19 +259,19 @@ TEST_CASE("an op that lanes cannot compute is refused, and named") {
   elements.sources.resize(5);
   b.yield(sum);
   elements.body = b.finish();
-  CHECK_EQ(refusal(elements), "5 loads, lanes take up to 4");
+  CHECK_EQ(refusal(elements), "5 loads, expected at most 4");
   elements.sources.resize(1);
   BodyBuilder longer;
   BodyValue x = longer.load(0, DType::kF32);
   for (int i = 0; i < 128; ++i) x = longer.neg(x);
   longer.yield(x);
   elements.body = longer.finish();
-  CHECK_EQ(refusal(elements), "129 body instructions, lanes take up to 128");
+  CHECK_EQ(refusal(elements), "129 body instructions, expected at most 128");
   BodyBuilder indexed;
   indexed.yield(indexed.index(0));
   elements.body = indexed.finish();
   elements.dtype = DType::kI64;
-  CHECK_EQ(refusal(elements), "index of i64 has no lanes");
+  CHECK_EQ(refusal(elements), "index of i64 has no lane instruction");
 }
 
 }  // namespace

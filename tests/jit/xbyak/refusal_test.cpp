@@ -27,10 +27,10 @@ TEST_CASE("xbyak lists the targets that it generates code for") {
 }
 
 TEST_CASE("xbyak takes contractions, argmin, argmax, sorts and scans only") {
-  CHECK_EQ(refusal(MachineKernel{}), "a machine kernel, takes contractions, argmin, argmax, sorts and scans only");
+  CHECK_EQ(refusal(MachineKernel{}), "a machine kernel, expected a contraction, argmin, argmax, sort or scan");
   LoopKernel maximum = make_gemm({.m = 8, .n = 8, .k = 8});
   maximum.reductions[0].kind = ReductionKind::kMax;
-  CHECK_EQ(refusal(maximum), "a reduce nest, takes contractions, argmin and argmax only");
+  CHECK_EQ(refusal(maximum), "a reduce nest, expected a contraction, argmin or argmax");
   LoopKernel map = make_gemm({.m = 8, .n = 8, .k = 8}, {Spread::kFull},
                              [](BodyBuilder&, BodyValue, const Element& e) { return std::vector{e(0)}; });
   map.reductions.clear();
@@ -40,13 +40,13 @@ TEST_CASE("xbyak takes contractions, argmin, argmax, sorts and scans only") {
     for (AffineIndex& index : access.indices) index.coefficients.pop_back();
   }
   for (AffineIndex& index : map.stores[0].indices) index.coefficients.pop_back();
-  CHECK_EQ(refusal(map), "a map nest, takes contractions, argmin and argmax only");
+  CHECK_EQ(refusal(map), "a map nest, expected a contraction, argmin or argmax");
 }
 
 TEST_CASE("xbyak takes static f32 products") {
   LoopKernel symbolic = make_gemm({.m = 8, .n = 8, .k = 8});
   symbolic.domain[0].extent = Dim("rows");
-  CHECK_EQ(refusal(symbolic), "dim d0 (m) has the symbolic extent rows, takes static extents only");
+  CHECK_EQ(refusal(symbolic), "dim d0 (m) has the symbolic extent rows, expected a static one");
   LoopKernel half = make_gemm({.m = 8, .n = 8, .k = 8});
   half.operands[1].type.dtype = DType::kF16;
   CHECK_EQ(refusal(half), "operand 'b' is f16, expected f32");
@@ -55,12 +55,12 @@ TEST_CASE("xbyak takes static f32 products") {
   CHECK_EQ(refusal(narrow_result), "result 'c0' is bf16, expected f32");
   LoopKernel wide = make_gemm({.m = 8, .n = 8, .k = 8});
   wide.reductions[0].dtype = DType::kF64;
-  CHECK_EQ(refusal(wide), "sums in f64, takes f32 only");
+  CHECK_EQ(refusal(wide), "sums in f64, expected f32");
 }
 
 TEST_CASE("xbyak takes sums that two levels of accumulators hold") {
   CHECK_EQ(refusal(make_gemm({.m = 8, .n = 8, .k = 131072})), "taken");
-  CHECK_EQ(refusal(make_gemm({.m = 8, .n = 8, .k = 131073})), "a sum of 131073 products, takes up to 131072");
+  CHECK_EQ(refusal(make_gemm({.m = 8, .n = 8, .k = 131073})), "a sum of 131073 products, expected at most 131072");
 }
 
 /// A one-dimensional convolution: its two reduction dims walk the input together.
@@ -76,12 +76,12 @@ TEST_CASE("xbyak takes one dim of summation") {
   kernel.operands[0].type.shape[0] = 10;
   kernel.loads[1].indices[0].coefficients[3] = 8;
   kernel.operands[1].type.shape[0] = 24;
-  CHECK_EQ(refusal(kernel), "dims d2 (k) and d3 (window) are both summed over and do not collapse, takes one");
+  CHECK_EQ(refusal(kernel), "dims d2 (k) and d3 (window) are both summed over and do not collapse, expected one");
 }
 
 TEST_CASE("xbyak refuses strides that its loads and stores cannot walk") {
   CHECK_EQ(refusal(make_gemm({.m = 1, .n = 1, .k = 8})),
-           "no dim that one factor alone walks has unit stride in the result, needs one for the columns");
+           "no dim along which only one factor moves has unit stride in the result, expected one for the columns");
   CHECK_EQ(
       refusal(make_gemm({.m = 3, .n = 8, .k = 8, .b_is_transposed = true})),
       "3 row(s) by a matrix that is contiguous along the sum: transposing it costs more than it gains below 4 rows");
@@ -92,11 +92,11 @@ TEST_CASE("xbyak refuses strides that its loads and stores cannot walk") {
       make_gemm({.m = 8, .n = 8, .k = 8}, {Spread::kFull},
                 [](BodyBuilder& b, BodyValue sum, const Element& e) { return std::vector{b.add(sum, e(0))}; });
   transposed.operands[2].layout.strides = {1, 8};
-  CHECK_EQ(refusal(transposed), "operand 'e0' of the epilogue has stride 8 along columns, takes 0 or 1");
+  CHECK_EQ(refusal(transposed), "operand 'e0' of the epilogue has stride 8 along columns, expected 0 or 1");
   LoopKernel padded = make_gemm({.m = 8, .n = 8, .k = 8});
   padded.loads[0].fill = Scalar::of(0.0f);
   padded.loads[0].indices[0].offset = -1;
-  CHECK_EQ(refusal(padded), "a reduce nest, takes contractions, argmin and argmax only");
+  CHECK_EQ(refusal(padded), "a reduce nest, expected a contraction, argmin or argmax");
 }
 
 TEST_CASE("xbyak names the op of an epilogue that has no vector form") {
@@ -115,7 +115,7 @@ TEST_CASE("xbyak names the op of an epilogue that has no vector form") {
              for (const BodyValue value : values) total = b.add(total, value);
              return std::vector{total};
            }),
-           "the epilogue holds 17 vectors at once, cpu:avx2 has 16 registers");
+           "the epilogue needs 17 vectors at a time, cpu:avx2 has 16 registers");
 }
 
 /// An epilogue that is refused for its length alone.
@@ -141,7 +141,8 @@ TEST_CASE("xbyak refuses an epilogue whose code would be too long, and emits wha
       CHECK_LE(image->code_bytes, 65536);
     }
     CHECK_GE(num_taken, 8);
-    CHECK_EQ(refusal(long_product(20000), spec), "the epilogue makes 131072 bytes of code or more, takes up to 65536");
+    CHECK_EQ(refusal(long_product(20000), spec),
+             "the epilogue makes 131072 bytes of code or more, expected at most 65536");
   }
 }
 

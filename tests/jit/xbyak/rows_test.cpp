@@ -52,36 +52,36 @@ TEST_CASE("xbyak takes an argmin or argmax of one operand's contiguous rows") {
     CHECK_EQ(refusal(ArgCase{.dtype = dtype, .kind = ReductionKind::kArgMin}.build()), "taken");
   }
   CHECK_EQ(refusal(ArgCase{.of_columns = true}.build()),
-           "an argmax of elements that are 100 apart, takes contiguous rows");
+           "an argmax of elements that are 100 apart, expected contiguous rows");
   CHECK_EQ(refusal(ArgCase{.load = {.fill = Scalar::of(0.0f)}, .shift = 1}.build()),
-           "an argmax of padded or gathered elements, takes plain rows");
-  CHECK_EQ(refusal(ArgCase{.m = std::int64_t{1} << 32}.build()), "4294967296 rows, takes up to 4294967295");
+           "an argmax of padded or gathered elements, expected plain rows");
+  CHECK_EQ(refusal(ArgCase{.m = std::int64_t{1} << 32}.build()), "4294967296 rows, expected at most 4294967295");
 }
 
 TEST_CASE("xbyak takes no argmax with further computation") {
   const auto abs = [](BodyBuilder& b, BodyValue x) { return b.abs(x); };
   CHECK_EQ(refusal(ArgCase{.term = abs}.build()),
-           "an argmax of computed values, the last by abs; takes the operand's elements");
+           "an argmax of values computed by abs, expected an operand's elements");
   CHECK_EQ(refusal(ArgCase{.kind = ReductionKind::kArgMin, .term = abs}.build()),
-           "an argmin of computed values, the last by abs; takes the operand's elements");
+           "an argmin of values computed by abs, expected an operand's elements");
   CHECK_EQ(refusal(ArgCase{.epilogue = [](BodyBuilder& b, BodyValue index) { return b.add(index, index); }}.build()),
-           "an argmax whose index enters an epilogue, takes the index as the one result");
+           "an argmax whose index enters an epilogue, expected the index as the only result");
   LoopKernelBuilder kernel("two");
   const AffineIndex m = kernel.parallel("m", 8), n = kernel.reduction("n", 100);
   const BodyValue x = kernel.load(kernel.term(), kernel.operand("x", {DType::kF32, {8, 100}}), {m, n});
   const BodyValue w = kernel.load(kernel.term(), kernel.operand("w", {DType::kF32, {100}}), {n});
   kernel.store("y", {DType::kI64, {8}}, {m}, kernel.reduce(ReductionKind::kArgMax, kernel.term().mul(x, w)));
   CHECK_EQ(refusal(kernel.finish().value()),
-           "the index of an extreme next to 0 reductions of 2 loads, takes one of one");
+           "an argmin or argmax with 0 other reductions and 2 loads, expected 0 and 1");
 }
 
 TEST_CASE("xbyak scans contiguous rows") {
   CHECK_EQ(refusal(rows_kernel(make_scan(DType::kF32, 1))), "taken");
   CHECK_EQ(refusal(rows_kernel(make_scan(DType::kF32, 0))),
-           "'x' has its elements 100 apart along the axis, takes contiguous rows");
+           "'x' has its elements 100 apart along the axis, expected contiguous rows");
   ScanDescriptor strided = make_scan(DType::kU8, 1);
   strided.result.layout.strides[1] = 2;
-  CHECK_EQ(refusal(rows_kernel(strided)), "'y' has its elements 2 apart along the axis, takes contiguous rows");
+  CHECK_EQ(refusal(rows_kernel(strided)), "'y' has its elements 2 apart along the axis, expected contiguous rows");
 }
 
 TEST_CASE("the code of rows is short, and the same for every size") {

@@ -160,7 +160,7 @@ Result<KernelSequence> lower_counting_sort(const KernelRequest& request, const T
   const auto& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
   if (!has_few_keys(sort)) {
-    return unimplemented(fmt::format("{} {} indices, takes only values of 8 or 16 bits, without indices",
+    return unimplemented(fmt::format("{} {} indices, expected values of 8 or 16 bits without indices",
                                      to_text(sort.input.type.dtype), sort.indices ? "with" : "without"));
   }
   if (options.force_algorithm.empty() && never_holds(margin_of_counted(sort))) {
