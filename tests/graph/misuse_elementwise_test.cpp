@@ -204,40 +204,40 @@ constexpr Misuse kOwnKernels[] = {
      "%1 = kernel sum: the body reads x[1], expected an index below 1, the number of its operands; correct the index, "
      "or pass more operands"},
     {"a body that does not take the dtype", [](GraphBuilder& g) { g.kernel<Halve>("halve", i32(g, {4})); },
-     "%1 = kernel halve: the body computes mul(i32, f32) : i32, which that operation does not take; cast the "
+     "%1 = kernel halve: the body computes mul(i32, f32) : i32, which is not supported; cast the "
      "operands, or convert in the body"},
     {"a body that does not take the dtypes together",
      [](GraphBuilder& g) { g.kernel<Sum>("sum", f32(g, {4}), i32(g, {4})); },
-     "%2 = kernel sum: the body computes add(f32, i32) : f32, which that operation does not take; cast the operands, "
+     "%2 = kernel sum: the body computes add(f32, i32) : f32, which is not supported; cast the operands, "
      "or "
      "convert in the body"},
     {"math on floats with integers", [](GraphBuilder& g) { g.kernel<Exp>("mine", i32(g, {4})); },
-     "%1 = kernel mine: the body computes exp(i32) : i32, which that operation does not take; cast the operands, or "
+     "%1 = kernel mine: the body computes exp(i32) : i32, which is not supported; cast the operands, or "
      "convert in the body"},
     {"math on floats with a float that no register holds",
      [](GraphBuilder& g) { g.kernel<ExpOfHalf>("mine", f32(g, {4})); },
-     "%1 = kernel mine: the body computes exp(f16) : f16, which that operation does not take; cast the operands, or "
+     "%1 = kernel mine: the body computes exp(f16) : f16, which is not supported; cast the operands, or "
      "convert in the body"},
     {"a fraction as an integer", [](GraphBuilder& g) { g.kernel<Quarter>("quarter", i32(g, {4})); },
-     "%1 = kernel quarter: the body computes constant(0.25) : i32, which that operation does not take; cast the "
+     "%1 = kernel quarter: the body computes constant(0.25) : i32, which is not supported; cast the "
      "operands, or convert in the body"},
     {"a choice of floats that no register holds", [](GraphBuilder& g) { g.kernel<ChooseHalf>("mine", f32(g, {4})); },
-     "%1 = kernel mine: the body computes select(bool, f16, f16) : f16, which that operation does not take; cast the "
+     "%1 = kernel mine: the body computes select(bool, f16, f16) : f16, which is not supported; cast the "
      "operands, or convert in the body"},
     {"a constant that no register holds", [](GraphBuilder& g) { g.kernel<OneHalf>("mine", f32(g, {4})); },
-     "%1 = kernel mine: the body computes constant(1) : f16, which that operation does not take; cast the operands, or "
+     "%1 = kernel mine: the body computes constant(1) : f16, which is not supported; cast the operands, or "
      "convert in the body"},
     {"a number above u8", [](GraphBuilder& g) { g.kernel<Plus300>("mine", g.input("x", DType::kU8, {4})); },
-     "%1 = kernel mine: the body computes constant(300) : u8, which that operation does not take; cast the operands, "
+     "%1 = kernel mine: the body computes constant(300) : u8, which is not supported; cast the operands, "
      "or convert in the body"},
     {"a number below u8", [](GraphBuilder& g) { g.kernel<Minus1>("mine", g.input("x", DType::kU8, {4})); },
-     "%1 = kernel mine: the body computes constant(-1) : u8, which that operation does not take; cast the operands, or "
+     "%1 = kernel mine: the body computes constant(-1) : u8, which is not supported; cast the operands, or "
      "convert in the body"},
     {"a number above i32", [](GraphBuilder& g) { g.kernel<Plus1e30>("mine", i32(g, {4})); },
-     "%1 = kernel mine: the body computes constant(1e+30) : i32, which that operation does not take; cast the "
+     "%1 = kernel mine: the body computes constant(1e+30) : i32, which is not supported; cast the "
      "operands, or convert in the body"},
     {"a number that is no bool", [](GraphBuilder& g) { g.kernel<Or2>("mine", flag(g, {4})); },
-     "%1 = kernel mine: the body computes constant(2) : bool, which that operation does not take; cast the operands, "
+     "%1 = kernel mine: the body computes constant(2) : bool, which is not supported; cast the operands, "
      "or convert in the body"},
     {"a kernel made by hand", [](GraphBuilder& g) { g.custom({"empty"}, {f32(g, {4})}); },
      "%1 = kernel empty: the kernel has no body; make it with make_custom_kernel<Body>()"},

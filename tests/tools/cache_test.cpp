@@ -147,7 +147,7 @@ TEST_CASE("a kernel that cannot be stored ends a fill with the reason") {
   error_of_fill("neg.mr", "Not a directory");
   error_of_fill("/dev/full", "Not a directory");
   std::filesystem::create_directories(here.path("taken/" + key));
-  error_of_fill("taken", "a directory stands in its place; remove that");
+  error_of_fill("taken", "a directory has its name; remove the directory");
   const std::string listed = here.output_of("cache --directory taken --list");
   CHECK(contains(listed, "\n  1 of 1 files refused, such as " + key + " is a directory\n"));
   CHECK(listed.ends_with("  is a directory\n"));

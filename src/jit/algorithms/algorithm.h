@@ -30,10 +30,10 @@ struct Algorithm {
   /// `options.force_algorithm` is empty or this algorithm's name. If forced, it refuses only requests that it cannot
   /// lower, not those that another algorithm lowers better.
   Result<KernelSequence> (*lower)(const KernelRequest&, const Target&, const LowerOptions& options) = nullptr;
-  /// The sizes that it takes if a run binds them; the first case that holds applies. If absent, it takes all sizes.
-  /// With no case at all, the algorithm is not asked, and does not appear among the refusals.
+  /// Returns the cases of sizes, bound by a run, that the algorithm takes; the first case that holds applies. Null: it
+  /// takes all sizes. If it returns no case, the algorithm is not asked, and does not appear among the refusals.
   std::vector<RequestCase> (*cases)(const KernelRequest&, const TargetSpec&) = nullptr;
-  /// Whether `lower` takes requests with a load. Otherwise the load is stored first (stored_load.h).
+  /// Whether `lower` takes requests with a load. If not, the load's result is stored first (stored_load.h).
   bool reads_loads = false;
 };
 
@@ -94,7 +94,7 @@ RequestCase sort_case(const SizeExpr& margin, SortDescriptor, const SortBounds&,
 
 /// Checks that a request is valid. Every algorithm calls this.
 Status check_sort(const SortDescriptor&);
-/// The same for algorithms that also take rows in parts and elements with given indices.
+/// check_sort for algorithms that also take rows in parts and elements with given indices.
 Status check_sort_of_parts(const SortDescriptor&);
 Status check_scan(const ScanDescriptor&);
 
@@ -108,7 +108,7 @@ std::size_t num_operands(const ScanDescriptor&);
 /// The number of requested results.
 std::size_t num_results(const SortDescriptor&);
 
-/// The operands, except one in the result's buffer, then the results.
+/// The operands, without one that shares the result's buffer, then the results.
 std::vector<SequenceOperand> buffers_of(const LoopKernel&);
 /// Operands 0, 1, ..., then results 0, 1, ...
 std::vector<SequenceOperand> operands_then_results(std::size_t num_operands, std::size_t num_results);

@@ -12,7 +12,7 @@ namespace millrace {
 
 /// Traverses the rows along one axis of tensors that have equal shapes except for the axis. A thread takes one row,
 /// together with as many of its neighbours in the last dim as a vector has lanes. If the axis is the last dim, the
-/// thread takes one row alone, or, if `gathers` is set, neighbouring rows in the longest other dim, whose elements are
+/// thread takes a single row or, if `gathers` is set, neighbouring rows in the longest other dim, whose elements are
 /// gathered and scattered.
 class LineWalk {
  public:

@@ -9,7 +9,7 @@ namespace millrace {
 Status check_load(const KernelRequest&);
 /// The load through which a sort or scan reads; null if the request has none.
 const LoopKernel* load_of(const KernelRequest&);
-/// The same request for an input in memory.
+/// The request with its input in memory instead of computed by a load.
 KernelRequest without_load(KernelRequest);
 
 /// Extends the sequence of a request without its load to that of the request with it: a kernel stores the load's result

@@ -202,7 +202,7 @@ Status KernelCacheDirectory::write(const std::string& key, std::span<const std::
   }
   int error = make_directories(path_);
   if (error == 0) error = replace(key, content);
-  if (error == EISDIR) return refuse("a directory stands in its place; remove that");
+  if (error == EISDIR) return refuse("a directory has its name; remove the directory");
   if (error != 0) return refuse(std::generic_category().message(error));
   if (is_to_trim(content.size())) trim_cache_directory(path_, max_bytes_);
   return {};

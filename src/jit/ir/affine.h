@@ -24,7 +24,7 @@ std::optional<std::size_t> as_single_dim(const AffineIndex& index);
 
 /// The index as an i64 of the body. Sizes that are not constant are appended to `extents`, those of the body's kernel.
 BodyValue index_value(BodyBuilder& body, const AffineIndex& index, std::vector<SizeExpr>& extents);
-/// The same for a size.
+/// The size as an i64 of the body, as in index_value.
 BodyValue extent_value(BodyBuilder& body, const SizeExpr& size, std::vector<SizeExpr>& extents);
 
 /// Whether the index is provably in [0, extent) at every point of a non-empty domain.

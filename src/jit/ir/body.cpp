@@ -22,8 +22,7 @@ std::string dtypes_text(std::initializer_list<BodyValue> values) {
 
 /// A message that continues "the body", for an operation that is not allowed.
 std::string refused(std::string_view operation) {
-  return fmt::format("computes {}, which that operation does not take; cast the operands, or convert in the body",
-                     operation);
+  return fmt::format("computes {}, which is not supported; cast the operands, or convert in the body", operation);
 }
 
 /// A body computes nothing in this dtype: it occurs only between two conversions, as a rounding.

@@ -91,7 +91,7 @@ BodyValue LoopKernelBuilder::load(BodyBuilder& body, OperandId operand, std::vec
   }
   const KernelTensor& tensor = kernel_.operands[number];
   if (&body != &term_ && &body != &epilogue_) {
-    return note_mistake(body, fmt::format("load '{}': into a body of its own, expected term() or epilogue() of this "
+    return note_mistake(body, fmt::format("load '{}': into another body, expected term() or epilogue() of this "
                                           "builder",
                                           tensor.name));
   }

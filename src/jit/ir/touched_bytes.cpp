@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// A longer expression costs more than the barrier that it may save.
+/// The maximum number of terms of an expression; a longer one costs more than the barrier that it may save.
 constexpr std::size_t kMaxTerms = 16;
 
 /// Rows with gaps between them, innermost level first. A dim whose step continues the level inside it extends that
@@ -40,7 +40,7 @@ std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tens
     const SizeExpr step = element.coefficients[d] * element_bytes;
     const SizeExpr& extent = domain[d].extent;
     if (step.is(0) || extent.is(1)) continue;
-    if (step == length) {  // side by side: right for an extent of 0 too
+    if (step == length) {  // contiguous; also correct for an extent of 0
       length = length * extent;
       rows.are_broken |= !rows.levels.empty();
     } else {

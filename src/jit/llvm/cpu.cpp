@@ -90,7 +90,7 @@ void emit_entry(llvm::Module& module, llvm::IRBuilder<>& ir, const LlvmTarget& t
   ir.CreateRetVoid();
 }
 
-/// Nothing: with one thread per workgroup, program order is enough.
+/// Emits nothing: with one thread per workgroup, program order is enough.
 void emit_barrier(llvm::IRBuilder<>&) {}
 
 llvm::Value* emit_shuffle(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* value, llvm::Value*) { return value; }

@@ -18,12 +18,12 @@ constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kCoalesced = 32;
 /// Threads along each dim of a transposing map: loads and stores both access 16 neighbouring elements.
 constexpr std::uint32_t kTransposedSide = 16;
-/// A reduction with fewer points along a dim stays with one thread.
+/// The minimum number of points of a reduction dim that threads share.
 constexpr std::int64_t kWorthSharing = 16;
 /// A reduction with this many points for each thread of a workgroup is shared by all of it, a shorter one by a
 /// subgroup.
 constexpr std::int64_t kLongPointsPerThread = 4;
-/// Fewer threads leave a GPU partly idle.
+/// The number of threads that keeps a GPU busy.
 constexpr std::int64_t kManyThreads = std::int64_t{1} << 14;
 /// Bytes of a vector register per thread: narrower elements take a whole one.
 constexpr std::size_t kRegisterBytes = 4;

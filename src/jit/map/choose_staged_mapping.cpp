@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// Threads of a workgroup along the rows, and as many along the lanes: 256 in all, as choose_gpu_mapping has.
+/// Threads of a workgroup along the rows, and along the lanes: 256 in all, as in choose_gpu_mapping.
 constexpr std::uint32_t kSide = 16;
 /// Reduction points of a block. They bound the workgroup memory: a block of 64 points of f32 takes 4 KiB.
 constexpr std::uint32_t kStagedPoints = 16;
@@ -20,7 +20,8 @@ constexpr int kMaxDoublings = 2;
 constexpr std::int64_t kMaxTilePoints = std::int64_t{kSide} << kMaxDoublings;  // of a workgroup along a dim
 /// Bytes for a thread's accumulators: 4 rows by 4 lanes of f32 are 16 vector registers.
 constexpr std::size_t kMaxSumBytes = 64;
-/// Workgroups that a tile must leave to grow. Fewer leave compute units idle: large GPUs have 96 and more.
+/// The minimum number of workgroups that must remain when a tile grows. Fewer leave compute units idle: large GPUs have
+/// 96 and more.
 constexpr std::int64_t kManyGroups = 128;
 /// The weight of reuse: any difference in it counts for more than contiguous stores, which add 1.
 constexpr std::int64_t kUseWeight = 2;

@@ -14,7 +14,7 @@ namespace {
 /// Reduction points times parallel points per workgroup: enough to make the launch overhead negligible.
 constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
 constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
-/// A kernel with up to this many times the points of a group is one group.
+/// A kernel with at most this many times a group's points is a single group.
 constexpr std::int64_t kSingleGroupFactor = 2;
 /// Limits for the lanes of blocks transposed in registers: smaller blocks gain nothing, larger ones need more vectors
 /// than there are registers.
@@ -22,8 +22,8 @@ constexpr std::uint32_t kMinTransposedLanes = 4, kMaxTransposedLanes = 16;
 /// A row of transposed blocks stores one cache line, or two adjacent lines (which are fetched together) if this many
 /// registers suffice.
 constexpr std::uint32_t kLineBytes = 64, kTransposedRegisters = 32;
-/// Elements a multiple of this many bytes apart fall into few sets of the first cache and drive each other out.
-/// Measured (commit 8159106a): 3584 elements stored 1024 bytes apart took 6.9 us, along the rows 1.3 us.
+/// Elements that are a multiple of this many bytes apart share few sets of the L1 cache and evict each other. Measured
+/// (commit 8159106a): 3584 elements stored 1024 bytes apart took 6.9 us, along the rows 1.3 us.
 constexpr std::int64_t kCollidingBytes = 512;
 /// Instructions for one cell of a transposed block, including conversions.
 constexpr std::int64_t kAccessInstructions = 4, kF16AccessInstructions = 24;
@@ -45,9 +45,9 @@ constexpr std::uint32_t kOperandShare = 4;
 /// Accumulators that keep an adder busy: an addition takes about four cycles, and one begins in each. A reduction of
 /// fewer steps is not unrolled for them.
 constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16;
-/// Longer dims count as equally long for rows.
+/// The choice of a row dim treats longer dims as equally long.
 constexpr std::int64_t kLongExtent = std::int64_t{1} << 20;
-/// Each row that is reduced along the lanes ends in a tree of shuffles.
+/// The maximum tile of a reduction along the lanes, small because each row ends in a tree of shuffles.
 constexpr std::uint32_t kMaxRowsAlongLanes = 4, kMaxVectorsAlongLanes = 2;
 /// The cycles of one step of a tile: two multiply-adds start per cycle, each has a latency of four, and the loop itself
 /// takes half a cycle. These are the figures of Intel's cores since Skylake (Intel, optimization reference manual).

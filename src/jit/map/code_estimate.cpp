@@ -23,11 +23,11 @@ constexpr std::int64_t kBodyDivision = 64;  // of a vector whose lanes are not k
 /// arguments. This costs compile time per access but no instructions, so each size argument beyond the usual number
 /// counts.
 constexpr std::int64_t kUsualSizes = 8, kAddressPieces = 6;
-/// Instructions per register of ops that take several: min and max propagate NaN, x86 below AVX-512
-/// multiplies no lanes of 8 or 64 bits and shifts none of 8, and conversions saturate.
+/// Instructions per register of ops that take several: min and max propagate NaN, conversions saturate, and x86 below
+/// AVX-512 cannot multiply lanes of 8 or 64 bits, nor shift lanes of 8 bits.
 constexpr std::int64_t kFloatMinMaxPieces = 6, kNarrowOrWideMulPieces = 4, kNarrowShiftPieces = 4;
 constexpr std::int64_t kFloatToIntegerPieces = 7;
-/// Instructions of a loop besides one per result.
+/// Instructions of a loop, in addition to one per result.
 constexpr std::int64_t kLoopPieces = 4;
 /// The instruction counts of the bodies in millrace/jit/float16_bodies.h.
 constexpr std::int64_t kNarrowF16 = 28, kWidenF16 = 16, kNarrowBF16 = 10, kWidenBF16 = 2;

@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-/// plan_kernel() without its verification of a loop nest, for nests of verified requests and what algorithms make of
+/// plan_kernel() without its verification of a loop nest, for verified nests and the nests that algorithms make of
 /// them.
 Result<PlanOutcome> plan_verified(const Kernel&, const Target&, const CompileKernelOptions&);
 

@@ -16,10 +16,11 @@
 namespace millrace {
 namespace {
 
-/// At least this many distinct kernels of one shape share code. Fewer keep their numbers as constants, and each has
-/// code of its own, which takes 2 to 5 ms to generate (commit 4df18eec).
+/// The minimum number of distinct kernels of one shape that share code. Fewer keep their numbers as constants, and each
+/// gets code of its own, which takes 2 to 5 ms to generate (commit 4df18eec).
 constexpr std::size_t kWorthSharing = 16;
-/// Up to this many combinations of divisors, shift counts and other deciding numbers each get their own code.
+/// The maximum number of combinations of deciding numbers, such as divisors and shift counts, that get code of their
+/// own.
 constexpr std::size_t kMaxDecisions = 64;
 
 using Bits = std::vector<std::uint64_t>;

@@ -152,7 +152,7 @@ TEST_CASE("if writes are required, a failing write is an error with the file and
   SUBCASE("a directory in its place") {
     const fs::path file = filled.directory.path() + "/" + start.substr(start.find("entry ") + 6, 32);
     fs::create_directory(file);
-    CHECK(filling_error(filled.directory.path()) == start + "a directory stands in its place; remove that");
+    CHECK(filling_error(filled.directory.path()) == start + "a directory has its name; remove the directory");
   }
   SUBCASE("no space on the disk") {
     // A file may grow to no byte here, which a full disk says with another errno.

@@ -136,7 +136,7 @@ TEST_CASE("finish() names the first wrong call") {
           const BodyValue element = k.load(k.epilogue(), x, {i});
           k.store("y", type, {i}, k.epilogue().add(element, k.index(k.epilogue(), i)));
         }) ==
-        "loop kernel 'wrong': the epilogue computes add(f32, i64) : f32, which that operation does not take; "
+        "loop kernel 'wrong': the epilogue computes add(f32, i64) : f32, which is not supported; "
         "cast the operands, or convert in the body");
 }
 

@@ -15,7 +15,8 @@ namespace {
 
 /// The cost of storing or loading a value between pieces, in instructions.
 constexpr std::int64_t kMoveInstructions = 4;
-/// A cut is sought in the last of this many equal ranges of what fits, so that no piece is much shorter than it may be.
+/// A cut falls in the last 1 / kCutRanges of the instructions that fit, so that no piece is much shorter than it may
+/// be.
 constexpr std::int64_t kCutRanges = 4;
 
 using Kind = SequenceOperand::Kind;

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// Elements of a part at least, for threads to share a row; a shorter row than kMinElements stays whole.
+/// The minimum lengths of a part, and of a row that is cut into parts for threads to share.
 constexpr std::int64_t kPartElements = 256 << 10, kMinElements = 4 * kPartElements;
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// With fewer products, guarded loads cost less than another kernel and its pass over scratch.
+/// The minimum number of products. With fewer, guarded loads cost less than another kernel and its pass over scratch.
 constexpr std::int64_t kWorthPadding = std::int64_t{1} << 18;
 
 LoopKernel without_fills(LoopKernel kernel) {

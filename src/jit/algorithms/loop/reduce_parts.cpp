@@ -18,9 +18,9 @@
 namespace millrace {
 namespace {
 
-/// The rule. A nest with fewer groups than `few_groups` is cut along its longest reduction dim into parts of at least
-/// `part_terms` terms and `part_points` points of that dim, but into no more parts than `wanted_groups` needs. It stays
-/// whole if only a run knows whether it has few groups.
+/// When to cut. A nest with fewer groups than `few_groups` is cut along its longest reduction dim into parts of at
+/// least `part_terms` terms and `part_points` points of that dim, but into no more parts than `wanted_groups` needs. It
+/// stays whole if only a run knows whether it has few groups.
 struct PartsRule {
   std::int64_t few_groups, wanted_groups, part_terms, part_points;
 };
@@ -31,11 +31,11 @@ constexpr PartsRule kCpuRule{
 /// accumulator takes. Large GPUs have 96 or more compute units.
 constexpr PartsRule kGpuRule{
     .few_groups = 96, .wanted_groups = 256, .part_terms = std::int64_t{1} << 12, .part_points = 512};
-/// With fewer parts a nest stays whole.
+/// The minimum number of parts; a nest that would have fewer stays whole.
 constexpr std::int64_t kMinParts = 4;
-/// A product with more results has blocks and tiles of its own to share.
+/// The maximum number of results of a product that is cut. Larger products have enough tiles for threads to share.
 constexpr std::int64_t kMaxProducts = 16;
-/// Keeps vectors whole: only the rest has a remainder.
+/// Parts have a multiple of this many points, so that only the rest has a partial vector.
 constexpr std::int64_t kLengthMultiple = 64;
 
 std::int64_t ceil_div_of(std::int64_t value, std::int64_t unit) { return value / unit + (value % unit != 0); }

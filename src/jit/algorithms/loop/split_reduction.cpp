@@ -46,7 +46,7 @@ class NestCopy {
   }
 
   using Replace = std::function<std::optional<BodyValue>(const BodyInstruction&)>;
-  /// Appends one of the other nest's bodies. `replace` may give a value for an instruction that is then not copied.
+  /// Appends one of the other nest's bodies. If `replace` gives a value for an instruction, the value replaces it.
   std::vector<BodyValue> append(BodyBuilder& body, const Body& source, const Replace& replace) {
     return body.inline_body(source, [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {
       if (std::optional<BodyValue> value = replace(instruction)) return value;

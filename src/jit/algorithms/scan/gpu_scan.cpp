@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint32_t kThreads = 256;        // of a workgroup
 constexpr std::uint32_t kLanes = 4;            // elements per thread and step
 constexpr std::int64_t kPieceElements = 8192;  // elements of a row per workgroup
-constexpr std::int64_t kManyRows = 256;        // rows from which on a GPU is full without cutting them
+constexpr std::int64_t kManyRows = 256;        // with this many rows, a GPU is busy without cutting them
 
 /// The part of a scan that a kernel computes.
 enum class ScanPart : std::uint8_t {
@@ -202,7 +202,7 @@ Status append_scan(KernelSequence& sequence, const ScanDescriptor& scan, ScanPar
   return {};
 }
 
-/// Whether each row can be left to one workgroup.
+/// Whether one workgroup per row is enough.
 SizeExpr margin_of_rows(const ScanDescriptor& scan) {
   return max(margin_of_at_most(scan.input.type.shape[scan.axis], kPieceElements),
              margin_of_at_least(num_rows(scan.input.type.shape, scan.axis), kManyRows));

@@ -14,10 +14,10 @@
 namespace millrace {
 namespace {
 
-/// Elements of a part at least, for threads to share a row. Parts read a row twice, which is why only rows of
-/// kMinElements and more are cut.
+/// The minimum lengths of a part, and of a row that is cut into parts for threads to share. Only long rows are cut,
+/// because parts read a row twice.
 constexpr std::int64_t kPartElements = 256 << 10, kMinElements = 16 * kPartElements;
-/// The limit of a row's parts: each combines all totals before it.
+/// The maximum number of parts per row, because each part combines all totals before it.
 constexpr std::int64_t kMaxParts = 1024;
 
 }  // namespace

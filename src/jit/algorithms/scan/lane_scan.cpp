@@ -10,8 +10,8 @@
 namespace millrace {
 namespace {
 
-/// Each row costs a call and the steps of a whole vector, even if it fills few lanes. Shorter rows are left to
-/// scan_lines.
+/// The minimum row length. A row costs a call and the steps of a whole vector, even if it fills few lanes; scan_lines
+/// takes shorter rows.
 constexpr std::int64_t kMinScanned = kMaxInShortLine + 1;
 
 }  // namespace

@@ -11,21 +11,21 @@ namespace millrace {
 namespace {
 
 /// Whether the lanes of a vector take neighbouring rows that run along the last dim, so that their elements are
-/// gathered. A gather takes longer than an addition per element, but less than a minimum or maximum of floats. Long
-/// rows that are a power of two apart would evict each other from the cache.
+/// gathered. Per element, a gather costs more than an addition, but less than a minimum or maximum of floats. Long rows
+/// that are a power of two apart would evict each other from the cache.
 bool gathers_rows(const ScanDescriptor& scan) {
   const bool is_order = scan.kind == ReductionKind::kMin || scan.kind == ReductionKind::kMax;
   return is_order && is_float(scan.input.type.dtype) && scan.axis + 1 == scan.input.type.shape.rank() &&
          scan.input.type.shape[scan.axis].upper_bound() <= kMaxInShortLine;
 }
 
-/// Each step reads neighbouring cache lines, which the hardware prefetches: for 4096x1024 f32, eight vectors side by
-/// side take less than half the time of one (avx512).
+/// The maximum number of vectors side by side. A step then reads neighbouring cache lines, which the hardware
+/// prefetches: for 4096x1024 f32, eight vectors take less than half the time of one (avx512).
 constexpr std::uint32_t kMaxVectors = 8;
 constexpr std::uint32_t kMaxLanes = 128;  // of a vector in kernel IR, which LLVM splits into registers
-/// Workgroups that threads can share: vectors are narrower rather than have fewer of them.
+/// The number of workgroups wanted for threads to share; vectors are narrowed to reach it.
 constexpr std::int64_t kWantedGroups = 16;
-/// Bytes of a vector of few columns: one of 64 bytes would straddle two cache lines each time.
+/// The maximum bytes of a vector if there are few columns; 64 bytes would straddle two cache lines each time.
 constexpr std::uint32_t kShortLineBytes = 32;
 
 /// The number of neighbouring lines that a group takes.

@@ -16,12 +16,12 @@
 namespace millrace {
 namespace {
 
-/// With fewer elements per key, a pass over the keys takes longer than sorting.
+/// The minimum number of elements per key. With fewer, a pass over the keys takes longer than sorting.
 constexpr std::int64_t kMinElementsPerKey = 2;
 constexpr std::uint32_t kLanes = 16;  // per store
 
 std::int64_t num_keys(const SortDescriptor& sort) { return std::int64_t{1} << sort_key_bits(sort.input.type.dtype); }
-/// Equal neighbours are counted in different tables, so that an addition need not wait for the one before.
+/// The number of tables of counts. Neighbours use different tables, so that counting equal ones need not wait.
 std::int64_t num_tables(const SortDescriptor& sort) { return size_bytes(sort.input.type.dtype) == 1 ? 4 : 1; }
 
 DType counter_dtype(const SortDescriptor& sort) {

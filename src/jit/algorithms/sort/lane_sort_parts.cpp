@@ -14,10 +14,11 @@
 namespace millrace {
 namespace {
 
-/// Row length from which on several kernels sort a row, so that threads can share it (commit 19de1563).
+/// The minimum length of a row that several kernels sort, so that threads can share it (commit 19de1563).
 constexpr std::int64_t kMinElements = 256 << 10;
 
-/// If not, one kernel is faster at any length: it selects the first few results, or counts narrow values.
+/// Whether the sort orders keys. If not, one kernel is faster at any length: it selects the first few results, or
+/// counts narrow values.
 bool sorts_keys(const SortDescriptor& sort) {
   return !selects_first(sort) && (size_bytes(sort.input.type.dtype) > 2 || sort.indices);
 }

@@ -17,7 +17,7 @@ struct RadixElements {
 /// Scratch that the kernels of a radix sort or selection pass on.
 struct RadixScratch {
   DType count = DType::kI32;   // the dtype of all counts: i32 if it can count a row's elements
-  SequenceOperand counts;      // by row, digit and block: counts; then where their first goes
+  SequenceOperand counts;      // by row, digit and block: counts; then the place of the first
   SequenceOperand totals;      // by row and digit: counts
   SequenceOperand thresholds;  // by row: the digits of the k-th key found so far, with 0 below
   SequenceOperand ranks;       // by row, for this pass and the last one: rank of the k-th among keys with these digits

@@ -112,7 +112,7 @@ class TopKPartsBuilder {
     return records_.make(loaded, b_.convert(records_.index_dtype(), position));
   }
 
-  /// Adds to the kept records those of the next kStep elements that come before the threshold.
+  /// Appends to the kept records each of the next kStep elements that comes before the threshold.
   void append_step(MachineValue at, const SortRecord& threshold) {
     for_my_share(b_, kStep, threads_.num_threads, [&](MachineValue i) {
       const MachineValue position = b_.add(at, b_.convert(DType::kI64, i));
