@@ -60,7 +60,7 @@ class ByteSet {
            __builtin_add_overflow(offset.constant(), length.constant(), &end);
   }
 
-  /// Adjacent ranges become one, so that what is packed side by side stays a single span.
+  /// Merges adjacent ranges, so that contiguous data stay a single span.
   void add_symbolic(ByteSpan span, bool may_grow) {
     for (std::size_t i = 0; may_grow && i < symbolic_.size();) {
       ByteSpan& other = symbolic_[i];

@@ -36,7 +36,7 @@ struct OperandCount {
 };
 OperandCount operand_count(Op);
 
-/// What is wrong with the number of operands of a call that is made like the example. Empty if nothing is.
+/// The message about a wrong number of operands in a call like the example; empty if the number is right.
 ///   "1 operand, expected 2 (x, y); pass the missing y"
 std::string operand_count_problem(const CallExample&, OperandCount, std::size_t found);
 

@@ -87,7 +87,7 @@ Result<T> read_float(TextReader& reader) {
   Read read = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + (is_number ? text.size() : 0), read);
   if (problem == std::errc::invalid_argument) {
-    return reader.unexpected(fmt::format("expected a number of {}; correct it", to_text(dtype_of<T>)));
+    return reader.unexpected(fmt::format("expected a number of dtype {}; write one", to_text(dtype_of<T>)));
   }
   const auto length = static_cast<std::size_t>(end - text.data());
   reader.skip(length);
@@ -95,7 +95,7 @@ Result<T> read_float(TextReader& reader) {
   const auto wide = static_cast<Wide<T>>(value);
   if (problem == std::errc::result_out_of_range || std::isinf(wide) || (wide == 0 && read != 0)) {
     return reader.error(begin,
-                        fmt::format("found {}{}, expected a number that {} holds; correct the number or the dtype",
+                        fmt::format("found {}{}, expected a number that {} can hold; change the number or the dtype",
                                     is_negative ? "-" : "", printable(text.substr(0, length)), to_text(dtype_of<T>)));
   }
   return value;
@@ -117,11 +117,11 @@ Result<T> read_integer(TextReader& reader) {
   const std::string_view text = reader.rest();
   const auto length = std::min(text.find_first_not_of("0123456789"), text.size());
   if (length == 0) {
-    return reader.unexpected(fmt::format("expected an integer of {}; correct it", to_text(dtype_of<T>)));
+    return reader.unexpected(fmt::format("expected an integer of dtype {}; write one", to_text(dtype_of<T>)));
   }
   if (const auto all = length + fraction_length(text.substr(length)); all > length) {
     return reader.error(begin,
-                        fmt::format("found {}{}, expected an integer of {}; correct the number or the dtype",
+                        fmt::format("found {}{}, expected an integer of dtype {}; change the number or the dtype",
                                     is_negative ? "-" : "", printable(text.substr(0, all)), to_text(dtype_of<T>)));
   }
   reader.skip(length);
@@ -129,7 +129,7 @@ Result<T> read_integer(TextReader& reader) {
   T value = 0;
   const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (problem == std::errc() && end == number.data() + number.size()) return value;
-  return reader.error(begin, fmt::format("found {}, expected {} to {}, which {} holds; correct the number or the dtype",
+  return reader.error(begin, fmt::format("found {}, expected {} to {}, the range of {}; change the number or the dtype",
                                          printable(number), std::numeric_limits<T>::min(),
                                          std::numeric_limits<T>::max(), to_text(dtype_of<T>)));
 }
@@ -154,7 +154,7 @@ Result<T> read_number(TextReader& reader) {
   if constexpr (std::is_same_v<T, bool>) {
     if (reader.take_word("true")) return true;
     if (reader.take_word("false")) return false;
-    return reader.unexpected("expected true or false; correct it");
+    return reader.unexpected("expected true or false; write one of them");
   } else if constexpr (is_float(dtype_of<T>)) {
     return read_float<T>(reader);
   } else {

@@ -63,7 +63,7 @@ void apply_modifiers(const Operand& operand, std::uint32_t num_lanes, Lanes<Bits
   for (std::uint32_t i = 0; i < num_lanes; ++i) lanes.values[i] = (lanes.values[i] & keep) ^ flip;
 }
 
-/// The same for undefined bits: |x| and -x do not move them.
+/// Applies the modifiers to undefined bits, which |x| and -x do not move.
 template <class Bits>
 void apply_part(const Operand& operand, std::uint32_t num_lanes, Lanes<Bits>& undefined) {
   if (operand.part == Part::kWhole) return;
@@ -201,7 +201,7 @@ bool keeps_other_half(const Wave& wave, const Instruction& instruction) {
   return wave.machine.major >= 10 || instruction.row->keeps_other_half;
 }
 
-/// Writes a result to its part of the register, and keeps what must be kept of the rest.
+/// Writes a result to its part of the register, and sets or keeps the rest as the modifiers say.
 void merge_part(const Instruction& instruction, Part part, bool keeps_rest, const LaneWords& old,
                 std::uint32_t num_lanes, std::uint32_t* values) {
   const std::uint32_t shift = part_shift(part), mask = part_mask(part) << shift;

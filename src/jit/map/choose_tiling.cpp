@@ -33,7 +33,8 @@ constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
 constexpr std::int64_t kMaxTransposedInstructions = kMaxKernelInstructions / 2;
 /// The limit, in instructions, of the copies of a body for the rows of a block that is not transposed in registers.
 constexpr std::size_t kMaxBlockInstructions = 128;
-/// Bodies with more instructions have enough parallelism without copies; every copy costs compile time.
+/// The maximum lengths of a map's body for kVectorsOfShortBody and kVectorsOfBody copies. Longer bodies have enough
+/// parallelism without copies, and every copy costs compile time.
 constexpr std::size_t kMaxOverlappingInstructions = 12, kMaxCopiedInstructions = 40;
 /// Copies of a map's body in one step: vectors side by side.
 constexpr std::uint32_t kVectorsOfShortBody = 4, kVectorsOfBody = 2;

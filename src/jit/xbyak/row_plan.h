@@ -27,7 +27,7 @@ struct RowPair {
   SizeExpr num_groups;    // one per part of a row
 };
 
-/// Begins the plan of a routine. The caller adds the key text and what is emitted.
+/// Begins the plan of a routine. The caller adds the key text and the design that emits the image.
 PlannedKernel plan_routine(const std::string& name, const SizeExpr& num_groups, std::vector<SizeExpr> sizes,
                            std::vector<bool> buffer_is_written);
 /// Begins the plan of a routine that takes one row, or one part of a row, per group. Refuses more rows than a launch

@@ -82,33 +82,33 @@ TEST_CASE("numbers are written and read in the usual notation") {
 
 TEST_CASE("a number that the dtype does not hold is refused") {
   CHECK(error<float>("1e39") ==
-        "t:1:1: found 1e39, expected a number that f32 holds; correct the number or the dtype\n1e39\n^");
+        "t:1:1: found 1e39, expected a number that f32 can hold; change the number or the dtype\n1e39\n^");
   CHECK(error<float>("-1e-50") ==
-        "t:1:1: found -1e-50, expected a number that f32 holds; correct the number or the dtype\n-1e-50\n^");
+        "t:1:1: found -1e-50, expected a number that f32 can hold; change the number or the dtype\n-1e-50\n^");
   CHECK(error<Half>("65520") ==
-        "t:1:1: found 65520, expected a number that f16 holds; correct the number or the dtype\n65520\n^");
+        "t:1:1: found 65520, expected a number that f16 can hold; change the number or the dtype\n65520\n^");
   CHECK(error<Half>("1e-9") ==
-        "t:1:1: found 1e-9, expected a number that f16 holds; correct the number or the dtype\n1e-9\n^");
+        "t:1:1: found 1e-9, expected a number that f16 can hold; change the number or the dtype\n1e-9\n^");
   CHECK(error<std::int8_t>(" -129") ==
-        "t:1:2: found -129, expected -128 to 127, which i8 holds; correct the number or the dtype\n -129\n ^");
+        "t:1:2: found -129, expected -128 to 127, the range of i8; change the number or the dtype\n -129\n ^");
   CHECK(error<std::uint64_t>("18446744073709551616") ==
-        "t:1:1: found 18446744073709551616, expected 0 to 18446744073709551615, which u64 holds; correct the number or "
+        "t:1:1: found 18446744073709551616, expected 0 to 18446744073709551615, the range of u64; change the number or "
         "the dtype\n"
         "18446744073709551616\n^");
   CHECK(error<std::uint8_t>("2.5") ==
-        "t:1:1: found 2.5, expected an integer of u8; correct the number or the dtype\n2.5\n^");
+        "t:1:1: found 2.5, expected an integer of dtype u8; change the number or the dtype\n2.5\n^");
   CHECK(error<std::int64_t>(" -1e3") ==
-        "t:1:2: found -1e3, expected an integer of i64; correct the number or the dtype\n -1e3\n ^");
+        "t:1:2: found -1e3, expected an integer of dtype i64; change the number or the dtype\n -1e3\n ^");
   CHECK(error<std::uint8_t>("-1") ==
-        "t:1:1: found -1, expected 0 to 255, which u8 holds; correct the number or the dtype\n-1\n^");
+        "t:1:1: found -1, expected 0 to 255, the range of u8; change the number or the dtype\n-1\n^");
 }
 
 TEST_CASE("text that is not a number is refused") {
-  CHECK(error<float>("x") == "t:1:1: found 'x', expected a number of f32; correct it\nx\n^");
-  CHECK(error<float>("infinity") == "t:1:1: found 'infinity', expected a number of f32; correct it\ninfinity\n^");
-  CHECK(error<double>("-") == "t:1:2: found the end of the text, expected a number of f64; correct it\n-\n ^");
-  CHECK(error<std::int32_t>("x") == "t:1:1: found 'x', expected an integer of i32; correct it\nx\n^");
-  CHECK(error<bool>("1") == "t:1:1: found '1', expected true or false; correct it\n1\n^");
+  CHECK(error<float>("x") == "t:1:1: found 'x', expected a number of dtype f32; write one\nx\n^");
+  CHECK(error<float>("infinity") == "t:1:1: found 'infinity', expected a number of dtype f32; write one\ninfinity\n^");
+  CHECK(error<double>("-") == "t:1:2: found the end of the text, expected a number of dtype f64; write one\n-\n ^");
+  CHECK(error<std::int32_t>("x") == "t:1:1: found 'x', expected an integer of dtype i32; write one\nx\n^");
+  CHECK(error<bool>("1") == "t:1:1: found '1', expected true or false; write one of them\n1\n^");
   const std::string bits = "expected the bits of a NaN of f32, such as 0x7fc00000; correct them\n";
   CHECK(error<float>("nan(1)") == "t:1:5: found '1', " + bits + "nan(1)\n    ^");
   CHECK(error<float>("nan(0x3f800000)") == "t:1:5: found '0x3f800000', " + bits + "nan(0x3f800000)\n    ^");

@@ -136,7 +136,7 @@ TEST_CASE("a message cuts the input that it repeats, however long that is") {
 TEST_CASE("a message shows both ends of a long input, and few of many names") {
   CHECK(parsed("%c = constant(1" + std::string(1000, '0') + "2) : i32[] return c = %c").message() ==
         "graph:2:15: found 1" + std::string(159, '0') + "..." + std::string(63, '0') +
-            "2, expected -2147483648 to 2147483647, which i32 holds; correct the number or the dtype\n%c = constant(1" +
+            "2, expected -2147483648 to 2147483647, the range of i32; change the number or the dtype\n%c = constant(1" +
             std::string(39, '0') + "...\n              ^");
   GraphBuilder graph;
   for (int i = 0; i < 100; ++i) {

@@ -68,22 +68,22 @@ constexpr Mistake kAttributes[] = {
      "  %y, %i = topk(%x) {axis = first}\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:29: found 'first', expected an integer of i64; correct it\n"
+     "g.mr:2:29: found 'first', expected an integer of dtype i64; write one\n"
      "  %y, %i = topk(%x) {axis = first}\n"
      "                            ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y, %i = topk(%x) {axis = 9223372036854775808}\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:29: found 9223372036854775808, expected -9223372036854775808 to 9223372036854775807, which i64 holds; "
-     "correct the number or the dtype\n"
+     "g.mr:2:29: found 9223372036854775808, expected -9223372036854775808 to 9223372036854775807, the range of i64; "
+     "change the number or the dtype\n"
      "  %y, %i = topk(%x) {axis = 9223372036854775808}\n"
      "                            ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y, %i = topk(%x) {sorted = 1}\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:31: found '1', expected true or false; correct it\n"
+     "g.mr:2:31: found '1', expected true or false; write one of them\n"
      "  %y, %i = topk(%x) {sorted = 1}\n"
      "                              ^"},
     {"graph g(%x: f32[4]) {\n"
@@ -97,21 +97,21 @@ constexpr Mistake kAttributes[] = {
      "  %y = pad(%x) {low = [0], high = [0], value = x}\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:48: found 'x', expected a number of f32; correct it\n"
+     "g.mr:2:48: found 'x', expected a number of dtype f32; write one\n"
      "  %y = pad(%x) {low = [0], high = [0], value = x}\n"
      "                                               ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = pad(%x) {low = [0], high = [0], value = 1e999}\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:48: found 1e999, expected a number that f32 holds; correct the number or the dtype\n"
+     "g.mr:2:48: found 1e999, expected a number that f32 can hold; change the number or the dtype\n"
      "  %y = pad(%x) {low = [0], high = [0], value = 1e999}\n"
      "                                               ^"},
     {"graph g(%x: u64[4]) {\n"
      "  %y = pad(%x) {low = [0], high = [1], value = 18446744073709551616}\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:48: found 18446744073709551616, expected 0 to 18446744073709551615, which u64 holds; correct the number "
+     "g.mr:2:48: found 18446744073709551616, expected 0 to 18446744073709551615, the range of u64; change the number "
      "or "
      "the dtype\n"
      "  %y = pad(%x) {low = [0], high = [1], value = 18446744073709551616}\n"
@@ -141,7 +141,7 @@ constexpr Mistake kAttributes[] = {
      "  %y = reduce_sum(%x) {axes = [0,]}\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:34: found ']', expected an integer of i64; correct it\n"
+     "g.mr:2:34: found ']', expected an integer of dtype i64; write one\n"
      "  %y = reduce_sum(%x) {axes = [0,]}\n"
      "                                 ^"},
     {"graph g(%x: f32[4]) {\n"
@@ -222,42 +222,42 @@ constexpr Mistake kConstants[] = {
      "  %y = constant(4,) : f32[2]\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:19: found ')', expected a number of f32; correct it\n"
+     "g.mr:2:19: found ')', expected a number of dtype f32; write one\n"
      "  %y = constant(4,) : f32[2]\n"
      "                  ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = constant(x) : f32[]\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:17: found 'x', expected a number of f32; correct it\n"
+     "g.mr:2:17: found 'x', expected a number of dtype f32; write one\n"
      "  %y = constant(x) : f32[]\n"
      "                ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = constant(300) : u8[]\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:17: found 300, expected 0 to 255, which u8 holds; correct the number or the dtype\n"
+     "g.mr:2:17: found 300, expected 0 to 255, the range of u8; change the number or the dtype\n"
      "  %y = constant(300) : u8[]\n"
      "                ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = constant(1.5) : i32[]\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:17: found 1.5, expected an integer of i32; correct the number or the dtype\n"
+     "g.mr:2:17: found 1.5, expected an integer of dtype i32; change the number or the dtype\n"
      "  %y = constant(1.5) : i32[]\n"
      "                ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = constant(2) : bool[]\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:17: found '2', expected true or false; correct it\n"
+     "g.mr:2:17: found '2', expected true or false; write one of them\n"
      "  %y = constant(2) : bool[]\n"
      "                ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = constant(70000) : f16[]\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:17: found 70000, expected a number that f16 holds; correct the number or the dtype\n"
+     "g.mr:2:17: found 70000, expected a number that f16 can hold; change the number or the dtype\n"
      "  %y = constant(70000) : f16[]\n"
      "                ^"},
     {"graph g(%x: f32[4]) {\n"

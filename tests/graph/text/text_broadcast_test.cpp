@@ -202,7 +202,7 @@ constexpr Mistake kUnfitOperands[] = {
      "  %y = add(%x, one)\n"
      "               ^"},
     {"graph g(%x: f32[4]) {\n  %y = add(%x, 1e999)\n  return y = %y\n}\n",
-     "g.mr:2:16: found 1e999, expected a number that f64 holds; correct the number or the dtype\n"
+     "g.mr:2:16: found 1e999, expected a number that f64 can hold; change the number or the dtype\n"
      "  %y = add(%x, 1e999)\n"
      "               ^"},
     {"graph g(%c: bool[4]) {\n  %y = select(%c, 1, 0)\n  return y = %y\n}\n",
