@@ -102,7 +102,7 @@ bool fail_outside(Wave& wave, const Places& places, std::uint32_t num_bytes, Acc
   return false;
 }
 
-/// Addresses of DS instructions are 32 bits wide, and wrap.
+/// Finds the places in workgroup memory. Addresses of DS instructions are 32 bits wide, and wrap.
 bool find_local(Wave& wave, const Instruction& instruction, std::int64_t offset, std::uint32_t num_bytes,
                 AccessKind kind, Places& places) {
   LocalMemory& memory = wave.group.local;
@@ -116,7 +116,7 @@ bool find_local(Wave& wave, const Instruction& instruction, std::int64_t offset,
   return fail_outside(wave, places, num_bytes, kind, outside, "the workgroup's memory", memory.group_size());
 }
 
-/// Each lane has its own segment, which begins at address 0.
+/// Finds the places in the lanes' private segments, each of which begins at address 0.
 bool find_private(Wave& wave, const Instruction& instruction, std::int64_t offset, std::uint32_t num_bytes,
                   AccessKind kind, Places& places) {
   LocalMemory& memory = wave.group.local;
@@ -155,7 +155,8 @@ MemoryHistory* history_at(Wave& wave, const Instruction& instruction, std::uint6
   return wave.group.dispatch.global.find_history(address);
 }
 
-/// Each workgroup has its own group segment, whose phases continue those of the workgroup before it.
+/// Local accesses have group 0: each workgroup has its own group segment, whose phases continue those of the workgroup
+/// before it.
 WaveAccess access_of(const Wave& wave, std::uint32_t instruction, bool is_local) {
   return {.group = is_local ? 0 : wave.group.number,
           .wave = wave.number,

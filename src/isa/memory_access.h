@@ -37,7 +37,7 @@ bool check_order(Wave&, const Instruction&, std::uint32_t num_bytes, AccessKind,
 /// Fails if stored data are undefined and the memory must be defined. `bits`: the bits of each 32-bit word that are
 /// stored.
 bool check_stored_bits(Wave&, const Operand& data, std::uint32_t bits, const Places&);
-/// Fails for lanes that store bytes other than those that lanes before them stored in the same place.
+/// Fails for lanes that store other bytes than earlier lanes did in the same place.
 void fail_overlap(Wave&, const Instruction&, std::uint32_t num_bytes, const Places&, std::uint64_t lanes);
 /// Counts the accesses and, if mistakes are looked for, begins them; `second` is for two-address instructions.
 void finish_access(Wave&, const Instruction&, std::uint32_t num_bytes, AccessKind, const Places&,

@@ -44,8 +44,8 @@ bool factors_less(const Factors& a, const Factors& b) { return compare_factors(T
 
 using Polynomial = std::map<Factors, std::int64_t, decltype(&factors_less)>;
 
-/// Adds the term with each factor x written as l + t, where l is the minimum of x. The products are those of the
-/// t; each t is known by its x.
+/// Adds the term with each factor x written as l + t, where l is the minimum of x. The result has products of the t,
+/// each represented by its x.
 void add_shifted(Polynomial& sum, const Term& term) {
   for (std::uint32_t kept = 0; kept < 1U << term.factors.size(); ++kept) {
     std::int64_t coefficient = term.coefficient;

@@ -63,7 +63,7 @@ void apply_modifiers(const Operand& operand, std::uint32_t num_lanes, Lanes<Bits
   for (std::uint32_t i = 0; i < num_lanes; ++i) lanes.values[i] = (lanes.values[i] & keep) ^ flip;
 }
 
-/// Applies the modifiers to undefined bits, which |x| and -x do not move.
+/// Applies the modifiers to undefined bits. |x| and -x do not move them.
 template <class Bits>
 void apply_part(const Operand& operand, std::uint32_t num_lanes, Lanes<Bits>& undefined) {
   if (operand.part == Part::kWhole) return;

@@ -37,7 +37,7 @@ struct Algorithm {
   bool reads_loads = false;
 };
 
-/// In the order in which they are asked.
+/// All algorithms, in the order in which they are asked.
 std::span<const Algorithm> algorithms();
 
 /// lower_request() for a request whose nest or load is verified. Algorithms trust it.
@@ -102,7 +102,7 @@ Status check_scan(const ScanDescriptor&);
 Status append_kernel(KernelSequence& sequence, const Kernel& kernel, std::vector<SequenceOperand> buffers,
                      const Target& target, const LowerOptions& options);
 
-/// The number of operands: those of the load, or the input.
+/// The number of operands: the load's, or 1 for an input in memory.
 std::size_t num_operands(const SortDescriptor&);
 std::size_t num_operands(const ScanDescriptor&);
 /// The number of requested results.

@@ -12,8 +12,8 @@ const LoopKernel* load_of(const KernelRequest&);
 /// The request with its input in memory instead of computed by a load.
 KernelRequest without_load(KernelRequest);
 
-/// Extends the sequence of a request without its load to that of the request with it: a kernel stores the load's result
-/// to scratch, and the others read it as their input. For algorithms that do not read loads.
+/// Adds the load to the sequence of a request without its load: a kernel stores the load's result to scratch, and the
+/// others read it as their input. For algorithms that do not read loads.
 Result<KernelSequence> with_stored_load(const LoopKernel& load, KernelSequence, const Target&, const LowerOptions&);
 
 }  // namespace millrace

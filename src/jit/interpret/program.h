@@ -80,7 +80,7 @@ struct Program {
   std::uint32_t num_masks = 1;
 };
 
-/// For any number of threads, or a shorter and faster program for an unobserved workgroup of one thread.
+/// The kinds of programs: for any number of threads, or shorter and faster for an unobserved workgroup of one thread.
 enum class ProgramKind : std::uint8_t { kOneThread, kThreads, kObservedThreads };
 Program decode(const MachineKernel&, ProgramKind);
 

@@ -22,7 +22,8 @@ AffineIndex compose(const AffineIndex& outer, std::span<const AffineIndex> inner
 /// The domain dim, if the index is exactly one dim.
 std::optional<std::size_t> as_single_dim(const AffineIndex& index);
 
-/// The index as an i64 of the body. Sizes that are not constant are appended to `extents`, those of the body's kernel.
+/// The index as an i64 of the body. Sizes that are not constant are appended to `extents`, the extents of the body's
+/// kernel.
 BodyValue index_value(BodyBuilder& body, const AffineIndex& index, std::vector<SizeExpr>& extents);
 /// The size as an i64 of the body, as in index_value.
 BodyValue extent_value(BodyBuilder& body, const SizeExpr& size, std::vector<SizeExpr>& extents);

@@ -86,8 +86,8 @@ MicrokernelCode<SplitBytes> split_bytes(IsaLevel isa) {
     }
     b.advance(kBytes, kOfEachStream * kVectorBytes);
     for (const LaneValue bytes : loaded) {
-      // Half of the buckets end where signed integers do, half where the others do. A mask out of two takes as long as
-      // a comparison.
+      // Each bucket is an end of the signed range of the bytes, or of the bytes with their sign inverted, so one
+      // comparison finds it.
       const LaneValue inverted = b.binary(LaneOp::kXor, bytes, sign);
       const std::array<LaneValue, kBuckets> masks = {
           b.binary(LaneOp::kLess, inverted, min), b.binary(LaneOp::kAtMost, max, bytes),

@@ -100,7 +100,7 @@ struct LaneElement {
   friend bool operator==(const LaneElement&, const LaneElement&) = default;
 };
 
-/// The number of a value, which is that of the instruction that made it.
+/// The number of a value, which is the number of the instruction that makes it.
 using LaneValue = std::int32_t;
 inline constexpr LaneValue kNoLaneValue = -1;
 
@@ -156,7 +156,7 @@ class LaneBuilder {
   std::int32_t vector_bytes(LaneElement element) const { return num_lanes() * element.bytes; }
   std::int32_t vector_bytes() const { return vector_bytes(lane_element()); }
 
-  /// Any instruction. Returns its number, which is that of its result.
+  /// Appends any instruction. Returns its number, which is also its result's number.
   LaneValue add(const LaneInstruction& instruction) {
     function_.instructions.push_back(instruction);
     return static_cast<LaneValue>(function_.instructions.size() - 1);

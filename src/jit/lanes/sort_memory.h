@@ -35,7 +35,7 @@ SizeExpr lane_key_bytes(const SortDescriptor&);
 /// place.
 std::int64_t column_bytes(const SortDescriptor&, const TargetSpec&);
 
-/// Whether the keys fit workgroup memory. Otherwise the kernel's last buffer is scratch with lane_key_bytes() per row.
+/// Whether the keys fit workgroup memory. If not, the kernel's last buffer is scratch with lane_key_bytes() per row.
 bool keys_fit_workgroup(const SortDescriptor&, const TargetSpec&);
 /// The bytes of workgroup memory for keys: for all rows if they fit; otherwise for rows that turn out to be short,
 /// unless rows are moved into a ColumnBlock. Keys in workgroup memory stay in the L2 cache from row to row.

@@ -33,9 +33,10 @@ struct LlvmFrame {
 struct LlvmTarget {
   const char* triple;
   std::string cpu;
-  /// Fixed rather than that of the host, so that a cached image does not depend on the machine that filled the cache.
+  /// The processor to tune for. Not the host's, so that a cached image does not depend on the machine that filled the
+  /// cache.
   const char* tune;
-  /// In addition to the CPU's features.
+  /// Features in addition to the CPU's.
   const char* features;
   /// The bits of the widest vector that code generation may choose.
   const char* vector_width;
@@ -60,7 +61,7 @@ const LlvmTarget& llvm_target(const TargetSpec&);
 
 /// Indexed by IsaLevel.
 std::span<const LlvmTarget> llvm_cpu_targets();
-/// In the order of gfx_targets().
+/// The rows in the order of gfx_targets().
 std::span<const LlvmTarget> llvm_amdgpu_targets();
 
 /// The name of the entry in host code.

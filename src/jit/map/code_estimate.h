@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// Whether the target has an instruction for a masked load or store of this dtype. Otherwise each lane takes a branch.
+/// Whether the target has an instruction for a masked load or store of this dtype. If not, each lane takes a branch.
 bool has_masked_access(const TargetSpec&, DType);
 
 /// The limit for `estimate_instructions` of a CPU kernel. LLVM takes 30 to 45 us per instruction

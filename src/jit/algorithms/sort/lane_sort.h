@@ -8,7 +8,7 @@ namespace millrace {
 /// The margin of the sizes for which the first k elements are selected instead of sorting the row.
 SizeExpr margin_of_selected(const SortDescriptor& sort);
 
-/// Appends a sort by lanes as one kernel, with the scratch that its keys need. `buffers` are those of the descriptor.
+/// Appends a sort by lanes as one kernel, with the scratch that its keys need. `buffers` are the descriptor's.
 Status append_lane_sort(KernelSequence& sequence, const SortDescriptor& sort, std::vector<SequenceOperand> buffers,
                         const Target& target, const LowerOptions& options);
 

@@ -17,7 +17,7 @@ struct LongSortBuffers {
   std::uint32_t first_written_scratch = 0;  // this one and those after it are written
 };
 
-/// By LongSortStep.
+/// Indexed by LongSortStep.
 inline constexpr std::array<LongSortBuffers, 4> kLongSortBuffers = {{
     {"_cuts", false, 1, 0},
     {"_chunks", false, 3, 1},

@@ -89,7 +89,7 @@ class ScatterBuilder : RadixPassBuilder {
     });
   }
 
-  /// From the counts by subgroup and digit, computes where the first element of each goes in the row.
+  /// Computes the place in the row of the first element of each subgroup and digit, from their counts.
   void place_digits() {
     const MachineValue digit = row_digit(), zero = b_.constant_int(count_, 0);
     const MachineValue total =

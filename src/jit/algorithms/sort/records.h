@@ -54,7 +54,7 @@ class SortRecords {
   MachineValue is_before(const SortRecord& a, const SortRecord& c);
   SortRecord select(MachineValue condition, const SortRecord& a, const SortRecord& c);
   SortRecord shuffle_xor(const SortRecord&, std::uint32_t mask);
-  /// The made record for threads whose `condition` holds, last() for the others.
+  /// The result of make_record() in threads whose `condition` holds, last() in the others.
   template <class F>
   SortRecord make_where(MachineValue condition, F&& make_record);
 

@@ -28,7 +28,7 @@ constexpr std::int64_t kMaxGatheredByAvx2 = 7;
 /// has 64 bits.
 struct LaneRecord {
   MachineValue key;
-  MachineValue index;  // the same word as the key, if that holds both
+  MachineValue index;  // the key itself if one word holds both
 };
 
 /// The comparators on which the first k results depend, in order.
