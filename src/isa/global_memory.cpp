@@ -13,8 +13,8 @@
 namespace millrace::isa {
 namespace {
 
-/// LLVM widens a load up to its alignment (LegalizeVectorTypes.cpp, findMemType), and assumes that the kernarg segment
-/// is aligned to 16 bytes (AMDGPULowerKernelArguments): a load of the last argument may read on to a multiple of that.
+/// The alignment that LLVM assumes for the kernarg segment (AMDGPULowerKernelArguments). LLVM widens a load up to its
+/// alignment (LegalizeVectorTypes.cpp, findMemType), so a load of the last argument may read on to a multiple of this.
 constexpr std::size_t kArgumentsAlignment = 16;
 constexpr std::byte kBehindArguments{0xa5};  // the bytes that such a load reads there
 

@@ -36,9 +36,9 @@ Attributes default_attributes(Op op) {
 
 namespace {
 
-/// Keeps byte offsets far inside int64 for every dtype and stride.
+/// The maximum number of elements of a tensor, which keeps byte offsets far inside int64 for every dtype and stride.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
-/// Without this limit, eight dims of a hundred terms each would expand to 10^16 terms.
+/// The maximum number of terms of an element count. Eight dims of a hundred terms each would expand to 10^16 terms.
 constexpr std::size_t kMaxTerms = 4096;
 
 bool holds_attributes_of(Op op, const Attributes& attributes) {

@@ -128,7 +128,7 @@ Result<std::vector<KernelRequest>> build_broadcast(const OpInstance& node) {
   });
 }
 
-/// No dim has that many elements (broken_limit).
+/// More than the extent of any dim (broken_limit).
 constexpr std::int64_t kBeyondExtents = std::int64_t{1} << 48;
 
 InferResult infer_slice(Types operands, const Attributes& attributes) {

@@ -102,7 +102,7 @@ Status check_scan(const ScanDescriptor&);
 Status append_kernel(KernelSequence& sequence, const Kernel& kernel, std::vector<SequenceOperand> buffers,
                      const Target& target, const LowerOptions& options);
 
-/// The number of operands: the load's, or 1 for an input in memory.
+/// The number of operands: the load's if there is one, otherwise the input and, if given, its indices.
 std::size_t num_operands(const SortDescriptor&);
 std::size_t num_operands(const ScanDescriptor&);
 /// The number of requested results.

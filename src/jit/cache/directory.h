@@ -14,7 +14,7 @@
 
 namespace millrace {
 
-/// More than any kernel needs. A longer file is damaged and is not read.
+/// The maximum size of a file, which is more than any kernel needs. A longer file is damaged and is not read.
 inline constexpr std::uint64_t kMaxCacheFileBytes = std::uint64_t{64} << 20;
 
 /// The result of reading a cache file.

@@ -115,7 +115,7 @@ struct LaneInstruction {
   friend bool operator==(const LaneInstruction&, const LaneInstruction&) = default;
 };
 
-/// Six arguments are passed in registers; the function loads the last one from the stack.
+/// The maximum number of arguments. Six are passed in registers; the function loads the last one from the stack.
 inline constexpr std::size_t kMaxLaneArguments = 7;
 
 /// A function of up to kMaxLaneArguments pointers and integers: instructions in order, with blocks that do not nest.

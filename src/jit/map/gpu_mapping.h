@@ -9,8 +9,9 @@
 
 namespace millrace {
 
-/// A longer epilogue is emitted once, as a loop over a thread's points, to keep kernels small. With four rounds of
-/// tanh, pow and add after a 4096x4096 product, this reduces code generation from 1927 to 190 ms (gfx90a).
+/// The maximum length of an epilogue that is copied for each point. A longer one is emitted once, as a loop over a
+/// thread's points, to keep kernels small. With four rounds of tanh, pow and add after a 4096x4096 product, this
+/// reduces code generation from 1927 to 190 ms (gfx90a).
 constexpr std::size_t kLongEpilogue = 40;
 
 /// Neighbouring threads of a workgroup along one dim of the nest. Along a parallel dim, each thread has its own tile;

@@ -18,7 +18,8 @@ namespace millrace {
 // where the 16 additions are those after the loop, which join the remainder's vectors, then vectors, lanes and threads.
 // The parts of a reduction (jit/algorithms/loop/) are one more level.
 
-/// Terms of one float accumulator. In a sum of products, loads cost more, and a cache block of a product has this many.
+/// The maximum number of terms of one float accumulator, as many as a product's cache block has. In a sum of products,
+/// the loads cost more than the levels.
 inline constexpr std::int64_t kMaxSumTerms = 128;
 inline constexpr std::int64_t kMaxProductTerms = 512;
 

@@ -22,9 +22,9 @@ constexpr std::int64_t kPartialBytes = 96 << 10;
 /// A matrix B that spans at most this many bytes is near: it stays in L2, its rows touch at most 256 pages, and it is
 /// read in place. The limit is lower for half the vector width: there are twice the panels, and each reads all rows.
 constexpr std::int64_t near_bytes(std::int64_t lanes) { return lanes == 16 ? 1 << 20 : 192 << 10; }
-/// A far B is packed if there are more rows than this. Otherwise the copy does not pay, and B is streamed: a few steps
-/// of k at a time, over long pieces of its rows as the hardware prefetches them, keeping the sums in between. Measured
-/// with one thread (commit 56ba330): streaming took 8x3072x768 from 25 to 50 GFLOP/s.
+/// A far B is packed if there are more rows than this. For fewer rows the copy does not pay, and B is streamed: a few
+/// steps of k at a time, over long pieces of its rows, which the hardware prefetches, keeping the sums in between.
+/// Measured with one thread (commit 56ba330): streaming took 8x3072x768 from 25 to 50 GFLOP/s.
 constexpr std::int64_t kMaxRowsToStream = 64;
 constexpr std::int64_t kStreamedSteps = 16;
 constexpr std::int64_t kStreamedRowBytes = 8 << 10;
@@ -44,9 +44,9 @@ struct TileSize {
 };
 
 /// Units of 1/32 cycle for one step of k of a tile. The maximum of: multiply-adds (one of 64 bytes or two of 32
-/// per cycle), loads from L1, B's way from L2 at 32 bytes per cycle, and the latency of 4 cycles from one step's sum to
-/// the next. Loads are not free even when hidden; their weight is measured: 6x4 and 9x3 beat 14x2, 8x3 beats 4x6, and
-/// with half the width 6x2 beats 4x3.
+/// per cycle), loads from L1, the transfer of B from L2 at 32 bytes per cycle, and the latency of 4 cycles from one
+/// step's sum to the next. Loads are not free even when hidden; their weight is measured: 6x4 and 9x3 beat 14x2, 8x3
+/// beats 4x6, and with half the width 6x2 beats 4x3.
 std::int64_t step_cost(const TileSize& tile) {
   const auto [rows, vectors, lanes] = tile;
   const std::int64_t multiply = rows * vectors * (lanes == 16 ? 32 : 16);

@@ -56,7 +56,7 @@ class GemmKernelEmitter {
  private:
   bool is_masked(int vector) const { return vector + 1 == spec_.vectors && spec_.valid_lanes < as_.lanes(); }
   /// Register `index`, as wide as column vector `vector` needs: on Zen 4, 32 bytes take half the time of 64, and
-  /// elsewhere no more.
+  /// elsewhere no longer than 64.
   Xbyak::Xmm sized(int index, int vector) const {
     const bool is_narrow = as_.is_avx512() && vector + 1 == spec_.vectors && spec_.valid_lanes <= 8;
     return is_narrow ? Xbyak::Xmm(Xbyak::Ymm(index)) : as_.vector(index);

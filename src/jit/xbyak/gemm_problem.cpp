@@ -12,9 +12,10 @@
 namespace millrace {
 namespace {
 
-/// A tile's rows and steps of k are displacements in the code: 64 times this must stay below 2^31 bytes.
+/// The maximum stride, in elements. A tile's rows and steps of k are displacements in the code: 64 strides must stay
+/// below 2^31 bytes.
 constexpr std::int64_t kMaxStride = (std::int64_t{1} << 23) - 1;
-/// Copying and transposing B costs about as much as multiplying it with this many rows.
+/// The minimum number of rows for transposing B: the copy costs about as much as multiplying B with this many rows.
 constexpr std::int64_t kMinRowsToTranspose = 4;
 
 /// A buffer's offset, and its stride along each domain dim, in elements.

@@ -6,7 +6,7 @@
 namespace millrace {
 namespace {
 
-/// Enough for a row that fills any memory; used if the length has no bound.
+/// The maximum number of levels: enough for a row that fills any memory. Used if the length has no bound.
 constexpr int kMaxCarryLevels = 5;
 
 using Values = MachineBuilder::Values;

@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::int64_t kMaxElements = 15;  // of a row: from 2 to 15, sorting by lanes took longer (commit e40bb0ac)
 constexpr std::int64_t kIndexBits = 4;     // hold the index of an element
-/// AVX2 gathers slowly: if only values are wanted, longer contiguous rows sort faster one after the other.
+/// The maximum length of contiguous rows that AVX2 gathers if only values are wanted. AVX2 gathers slowly: longer rows
+/// sort faster one after the other.
 constexpr std::int64_t kMaxGatheredByAvx2 = 7;
 
 /// One element in a lane: the key in the high bits and the index in the low bits of one word, or two words if the key
