@@ -158,7 +158,7 @@ class GroupRunner {
 
   Status too_many_instructions(const Wave& wave, const Instruction& instruction) const {
     Status status = mistake(wave, instruction,
-                            fmt::format("the dispatch has executed {} instructions and goes on; it may never end",
+                            fmt::format("the dispatch has executed {} instructions and still runs; it may never end",
                                         dispatch_.launch.max_wave_instructions),
                             0);
     return resource_exhausted(std::string(status.message()));
@@ -176,7 +176,7 @@ class GroupRunner {
     for (Wave& wave : group_.waves) {
       if (wave.pc != at_barrier->pc) {
         return mistake(wave, dispatch_.kernel.instructions[wave.pc - 1],
-                       fmt::format("waits at a barrier, and wave {} at another one, at {:#x}", at_barrier->number,
+                       fmt::format("waits at a barrier, but wave {} waits at another, at {:#x}", at_barrier->number,
                                    dispatch_.kernel.instructions[at_barrier->pc - 1].address),
                        0);
       }

@@ -124,10 +124,10 @@ if [[ -e $work/prefix/$LIBDIR/$module ]]; then
   expect 0 "$of_package" "${hidden[@]}" "$work/alone/consumer"
 
   why="kernel 'mul_add_max_0' for cpu:* is in no kernel cache, and cannot be generated: llvm:"
-  advice="take their access away, or name the module in MILLRACE_LLVM_MODULE; this context has no cache directory"
+  advice="remove their access, or name the module in MILLRACE_LLVM_MODULE; this context has no cache directory"
   chmod o+w "$of_package"
-  expect_like 1 "relu: $why $of_package is not opened: $of_package can be written by everybody, so it may be code of \
-others; $advice" "${hidden[@]}" "$work/alone/consumer"
+  expect_like 1 "relu: $why $of_package is not opened: $of_package can be written by everybody, so others may have \
+changed it; $advice" "${hidden[@]}" "$work/alone/consumer"
   chmod o-w "$of_package"
   mv "$of_package" "$of_package.away"
   expect_like 1 "relu: $why $module not found; looked in $work/alone/$module, $of_package*; put it there \
@@ -139,12 +139,12 @@ directory" "${hidden[@]}" "$work/alone/consumer"
 
   cp "$work/app/bin/$module" "$work/alone"
   chmod o+w "$work/alone/$module"
-  expect_like 1 "relu: $why $work/alone/$module is not opened: $work/alone/$module can be written by everybody, so it \
-may be code of others; $advice" "${hidden[@]}" "$work/alone/consumer"
+  expect_like 1 "relu: $why $work/alone/$module is not opened: $work/alone/$module can be written by everybody, so \
+others may have changed it; $advice" "${hidden[@]}" "$work/alone/consumer"
   chmod o-w "$work/alone/$module"
   chmod o+w "$work/alone"
-  expect_like 1 "relu: $why $work/alone/$module is not opened: $work/alone can be written by everybody, so it may be \
-code of others; $advice" "${hidden[@]}" "$work/alone/consumer"
+  expect_like 1 "relu: $why $work/alone/$module is not opened: $work/alone can be written by everybody, so others may \
+have changed it; $advice" "${hidden[@]}" "$work/alone/consumer"
   chmod o-w "$work/alone"
   mv "$of_package.away" "$of_package"
 fi

@@ -49,7 +49,7 @@ TEST_CASE("isa launch: the number of workgroups needs no memory") {
     CHECK(status.code() == StatusCode::kResourceExhausted);
     const std::string message(status.message());
     CHECK(message.starts_with("at 0x0, s_endpgm: workgroup "));
-    CHECK(message.ends_with(", wave 0: the dispatch has executed 10 instructions and goes on; it may never end"));
+    CHECK(message.ends_with(", wave 0: the dispatch has executed 10 instructions and still runs; it may never end"));
     if (seed == 0) CHECK(message.starts_with("at 0x0, s_endpgm: workgroup 10, "));
   }
 }

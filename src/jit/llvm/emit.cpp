@@ -225,7 +225,7 @@ class KernelWalk {
   }
 
   /// The condition of a branch around exchanges between threads. LLVM switches threads off if it cannot prove that all
-  /// take the same way. The verifier has proved it in cases that LLVM does not see; a ballot tells LLVM.
+  /// take the same path. The verifier has proved it in cases that LLVM does not see; a ballot tells LLVM.
   Value* agreed(const Instruction& branch, Value* condition) {
     const bool has_exchange =
         std::ranges::any_of(branch.blocks, [&](BlockId block) { return exchanges_lanes(kernel_, block); });

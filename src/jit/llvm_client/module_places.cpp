@@ -118,7 +118,7 @@ Status check_module_writers(const std::string& module, uid_t library_owner) {
         stat(path.c_str(), &info) != 0 ? std::generic_category().message(errno) : foreign_writer(info, library_owner);
     if (why.empty()) continue;
     return unavailable(
-        fmt::format("llvm: {} is not opened: {} {}, so it may be code of others; take their access away, or name the "
+        fmt::format("llvm: {} is not opened: {} {}, so others may have changed it; remove their access, or name the "
                     "module in MILLRACE_LLVM_MODULE",
                     module, path, why));
   }

@@ -58,13 +58,13 @@ struct Place {
     std::ofstream(module) << "module";
     chmod(module.c_str(), 0644);
   }
-  /// The message for this library's owner, from "is not opened: " up to ", so it may".
+  /// The message for this library's owner, from "is not opened: " up to ", so others".
   std::string reason(uid_t library_owner = geteuid()) const {
     const std::string message = check_module_writers(module, library_owner).message();
     if (message.empty()) return "";
     const std::string begin = "llvm: " + module + " is not opened: ";
     const std::string end =
-        ", so it may be code of others; take their access away, or name the module in MILLRACE_LLVM_MODULE";
+        ", so others may have changed it; remove their access, or name the module in MILLRACE_LLVM_MODULE";
     CHECK(message.starts_with(begin));
     CHECK(message.ends_with(end));
     return message.substr(begin.size(), message.size() - begin.size() - end.size());
@@ -89,8 +89,8 @@ TEST_CASE("a module that others can write to is refused, with the owner and the 
   CHECK(check_module_writers(link, geteuid()).ok());
   chmod(place.directory.c_str(), 0777);
   CHECK(check_module_writers(link, geteuid()).message() ==
-        fmt::format("llvm: {} is not opened: {} can be written by everybody, so it may be code of others; take their "
-                    "access away, or name the module in MILLRACE_LLVM_MODULE",
+        fmt::format("llvm: {} is not opened: {} can be written by everybody, so others may have changed it; remove "
+                    "their access, or name the module in MILLRACE_LLVM_MODULE",
                     link, place.directory));
 }
 
