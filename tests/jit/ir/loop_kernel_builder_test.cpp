@@ -120,7 +120,7 @@ TEST_CASE("finish() names the first wrong call") {
   CHECK(message_of([&](LoopKernelBuilder& k, const AffineIndex& i, OperandId x) {
           BodyBuilder own;
           k.store("y", type, {i}, k.load(own, x, {i}));
-        }) == "loop kernel 'wrong': load 'x': into a body of its own, expected term() or epilogue() of this builder");
+        }) == "loop kernel 'wrong': load 'x': into another body, expected term() or epilogue() of this builder");
   CHECK(message_of([&](LoopKernelBuilder& k, const AffineIndex& i, OperandId x) {
           const BodyValue index = k.epilogue().constant_int(DType::kI32, 1);
           k.store("y", type, {i}, k.load(k.epilogue(), x, {i}, {.gather_index = index}));
