@@ -18,8 +18,9 @@ namespace millrace {
 /// "softmax" in millrace::softmax(Tensor, std::int64_t).
 std::string_view plain_name(const std::source_location&);
 
-/// Returns what `body` builds. If memory runs out, that is a mistake of the graph, reported under the caller's name,
-/// and the result is empty; as it is if there is no graph. `size_bytes` is what the body copies, for the message.
+/// Returns what `body` builds. If memory runs out, reports that under the caller's name as a mistake of the graph, and
+/// returns an empty result. The result is also empty without a graph. `size_bytes`: the bytes that the body copies, for
+/// the message.
 template <class Body>
 std::invoke_result_t<Body> build_or_fail(GraphBuilder* graph, Body&& body, std::size_t size_bytes = 0,
                                          std::string_view name = plain_name(std::source_location::current())) {
@@ -34,7 +35,7 @@ std::invoke_result_t<Body> build_or_fail(GraphBuilder* graph, Body&& body, std::
   return Built();
 }
 
-/// Invalid tensors, as many as the caller will use; none if there is no memory even for that.
+/// Invalid tensors, as many as the caller will use; none if memory runs out.
 std::vector<Tensor> invalid_tensors(std::size_t count);
 
 }  // namespace millrace

@@ -32,8 +32,8 @@ bool GraphBuilder::accept_outside(const std::string& who) {
   return false;
 }
 
-/// Returns what `make` returns. If it fails, the graph has that mistake, and the result is `count` invalid tensors, or
-/// none if there is no memory even for these.
+/// Returns what `make` returns. If it fails, records the mistake in the graph and returns `count` invalid tensors, or
+/// none if memory runs out.
 template <class Make>
 static std::vector<Tensor> make_or_fail(GraphBuilder& graph, const char* what, std::size_t count, Make&& make) {
   Result<std::vector<Tensor>> made = guard_allocations([&] { return graph.next_text(what); }, make);

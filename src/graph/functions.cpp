@@ -71,8 +71,8 @@ Tensor add_broadcast(Op op, Tensor x, Tensor y) {
     }
     return refuse(
         *x.builder(), to_text(op),
-        fmt::format("operands are {} and {}, expected dims that are equal or 1, from the last one on; reshape "
-                    "or broadcast one",
+        fmt::format("operands are {} and {}, expected dims that are equal or 1, aligned at the last; reshape or "
+                    "broadcast one",
                     x.type().to_text(), y.type().to_text()));
   }
   if (x.shape() != *joint) x = align_last(x, *joint);
@@ -151,8 +151,7 @@ Tensor broadcast_to(Tensor x, Shape shape) {
     const Shape shapes[] = {shape, x.shape()};
     if (joint_shape(shapes) != shape) {
       return composite.refuse(
-          fmt::format("operand 0 is {}, expected dims that are 1 or those of shape {}, from the last one on; "
-                      "reshape it",
+          fmt::format("operand 0 is {}, expected dims that are 1 or those of shape {}, aligned at the last; reshape it",
                       x.type().to_text(), shape.to_text()));
     }
     return align_last(x, shape);
@@ -169,7 +168,7 @@ SizeExpr from_beginning(const SizeExpr& bound, const SizeExpr& extent) {
   return bound.upper_bound() < 0 ? extent + bound : bound;
 }
 
-/// Elements start, start + step, ... above stop, for a negative step, as elements of a positive one, backwards.
+/// Turns a slice with a negative step into the slice of the same elements with a positive step, in reverse order.
 void reverse_slice(SizeExpr& start, SizeExpr& stop, std::int64_t& step) {
   step = -step;
   const SizeExpr count = ceil_div(start - stop, step), last = start;

@@ -52,10 +52,10 @@ constexpr Misuse kArithmeticTypes[] = {
      "%1 = div: the number 2 next to i32[4] is of a C++ floating-point type, expected an integer type in an integer "
      "division; cast the tensor, or write 2 as an integer"},
     {"shapes that do not meet", [](GraphBuilder& g) { f32(g, {4, 8}) + g.input("y", DType::kF32, {4}); },
-     "%2 = add: operands are f32[4x8] and f32[4], expected dims that are equal or 1, from the last one on; reshape or "
+     "%2 = add: operands are f32[4x8] and f32[4], expected dims that are equal or 1, aligned at the last; reshape or "
      "broadcast one"},
     {"symbols that differ", [](GraphBuilder& g) { f32(g, {Dim("n")}) * g.input("y", DType::kF32, {Dim("m")}); },
-     "%2 = mul: operands are f32[n] and f32[m], expected dims that are equal or 1, from the last one on; reshape or "
+     "%2 = mul: operands are f32[n] and f32[m], expected dims that are equal or 1, aligned at the last; reshape or "
      "broadcast one"},
     {"a symbol with two sets of facts",
      [](GraphBuilder& g) { f32(g, {Dim("n")}) * g.input("y", DType::kF32, {Dim("n").at_most(4)}); },
@@ -111,8 +111,8 @@ constexpr Misuse kArithmeticTypes[] = {
      "it"},
     {"where of shapes that do not meet",
      [](GraphBuilder& g) { where(flag(g, {4}), f32(g, {3}), g.input("y", DType::kF32, {4})); },
-     "where: operands are bool[4], f32[3] and f32[4], expected dims that are equal or 1, from the last one on; "
-     "reshape or broadcast one"},
+     "where: operands are bool[4], f32[3] and f32[4], expected dims that are equal or 1, aligned at the last; reshape "
+     "or broadcast one"},
     {"layer_norm scaled by another length",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {4, 8});

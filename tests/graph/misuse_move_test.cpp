@@ -52,11 +52,10 @@ constexpr Misuse kBroadcasts[] = {
      "%1 = broadcast: operand 0 is f32[3], expected extent 4 or 1 in dim 0, which becomes dim 1 of f32[2x4]; correct "
      "dims or shape"},
     {"to a lower rank", [](GraphBuilder& g) { broadcast_to(f32(g, {2, 4}), {4}); },
-     "broadcast_to: operand 0 is f32[2x4], expected dims that are 1 or those of shape [4], from the last one on; "
-     "reshape "
-     "it"},
+     "broadcast_to: operand 0 is f32[2x4], expected dims that are 1 or those of shape [4], aligned at the last; "
+     "reshape it"},
     {"to a scalar", [](GraphBuilder& g) { broadcast_to(f32(g, {1}), {}); },
-     "broadcast_to: operand 0 is f32[1], expected dims that are 1 or those of shape [], from the last one on; reshape "
+     "broadcast_to: operand 0 is f32[1], expected dims that are 1 or those of shape [], aligned at the last; reshape "
      "it"},
     {"to a negative extent", [](GraphBuilder& g) { broadcast_to(f32(g, {1}), {-2, 1}); },
      "broadcast_to: the result is f32[-2x1], expected extents of 0 or more; correct them"},

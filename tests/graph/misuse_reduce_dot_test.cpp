@@ -57,11 +57,10 @@ constexpr Misuse kDots[] = {
      "matmul: operand 1 is f32[4x8], expected extent 8 in dim 0 like dim 1 of operand 0, f32[4x8]; transpose or "
      "reshape one of them"},
     {"batches differ", [](GraphBuilder& g) { matmul(f32(g, {2, 4, 8}), y(g, {3, 8, 4})); },
-     "matmul: operands are f32[2x4x8] and f32[3x8x4], expected batch dims that are equal or 1, from the third "
-     "last "
-     "on; reshape or broadcast one"},
+     "matmul: operands are f32[2x4x8] and f32[3x8x4], expected batch dims that are equal or 1, aligned at the last; "
+     "reshape or broadcast one"},
     {"a scalar", [](GraphBuilder& g) { matmul(f32(g, {}), y(g, {8})); },
-     "matmul: operands are f32[] and f32[8], expected at least a vector on each side; multiply a scalar by *"},
+     "matmul: operands are f32[] and f32[8], expected at least a vector on each side; use * to multiply by a scalar"},
     {"batch dims without a partner", [](GraphBuilder& g) { dot(f32(g, {4, 8}), y(g, {8, 4}), {{0}, {}, {1}, {0}}); },
      "%2 = dot: x_batch has 1 dims and y_batch has 0, expected equal numbers; pair them in order"},
     {"contracted dims without a partner", [](GraphBuilder& g) { dot(f32(g, {4, 8}), y(g, {8, 4}), {{}, {}, {1}, {}}); },

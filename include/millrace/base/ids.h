@@ -19,7 +19,7 @@ constexpr std::uint32_t index_of(Id id) {
   return static_cast<std::uint32_t>(id);
 }
 
-/// The id behind `id`.
+/// The id after `id`.
 template <DenseId Id>
 constexpr Id next_id(Id id) {
   return static_cast<Id>(index_of(id) + 1);

@@ -9,9 +9,8 @@ namespace millrace {
 
 /// Text from outside (a name, a path, a number in a file) as messages and tables show it. Replaces each control
 /// character with an escape: "\n", "\t", "\x1b". A name read from a file can then neither break the line it is printed
-/// on nor move a terminal's cursor. Also escapes C1 controls and invalid UTF-8. Cuts text of more than `max_bytes` to
-/// its front,
-/// "..." and its end: of more than 256 bytes, the first 160 and the last 64.
+/// on nor move a terminal's cursor. Also escapes C1 controls and invalid UTF-8. Text longer than `max_bytes` keeps its
+/// front and its end, with "..." between them: by default, the first 160 and the last 64 bytes.
 std::string printable(std::string_view, std::size_t max_bytes = 256);
 
 /// Like printable(), but keeps line ends and tabs, for text of several lines, and cuts nothing.

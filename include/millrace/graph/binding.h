@@ -125,7 +125,7 @@ TensorBinding bind(T&& memory, Extents extents) {
 }
 /// By the argument's name: bind("pixels", pixels). All inputs, or all outputs, are then bound by name, in any order.
 template <class Name, class T>
-  requires std::convertible_to<const Name&, std::string_view>  // more constrained than std::bind, found too
+  requires std::convertible_to<const Name&, std::string_view>  // more constrained than std::bind, which ADL finds
 TensorBinding bind(Name&& name, T&& memory) {
   TensorBinding binding = bind(std::forward<T>(memory));
   binding.name = name;

@@ -103,7 +103,7 @@ class GraphBuilder {
   /// its elements equal `initial`, rounded to the dtype. Its name must be unique among inputs and variables, and its
   /// dims must be numbers: a session allocates it before any run binds a symbol.
   Tensor variable(std::string name, TensorType type, double initial = 0);
-  /// Its initial elements are these row-major ones, which are copied. Their number must match the shape.
+  /// Adds a variable with these initial row-major elements, which are copied. Their number must match the shape.
   template <detail::HasElements Elements>
   Tensor variable(std::string name, Shape shape, const Elements& initial) {
     const std::span flat = detail::flat_span(initial);
@@ -138,7 +138,7 @@ class GraphBuilder {
     const BodyGuard guard(*this);
     const Tensor first = condition(std::span(initial));
     const std::vector<Tensor> state = open_body("while", initial);
-    if (state.size() != initial.size()) return state;  // there is no memory even for that
+    if (state.size() != initial.size()) return state;  // memory ran out
     const std::vector<Tensor> next = body(std::span(state));
     const Tensor again = accept_state(initial, next) ? condition(std::span(next)) : Tensor();
     return close_loop(first, initial, next, again);
@@ -158,7 +158,7 @@ class GraphBuilder {
     return close_cond(condition, if_false());
   }
 
-  /// Adds any op of the table. Returns one tensor per result; empty if there is no memory even for that.
+  /// Adds any op of the table. Returns one tensor per result; empty if memory runs out.
   std::vector<Tensor> op(Op op, std::span<const Tensor> operands, Attributes attributes = NoAttrs{});
   Tensor op1(Op op, std::initializer_list<Tensor> operands, Attributes attributes = NoAttrs{});
 
@@ -240,16 +240,16 @@ class GraphBuilder {
   bool is_taken(NodeId) const;
 
  private:
-  // The public functions call these, which let std::bad_alloc pass.
+  // The public functions call these, which may throw std::bad_alloc.
   Tensor add_input(std::string name, DType dtype, Shape shape);
   Tensor add_constant(TensorType type, SharedBytes bytes);
   Tensor add_variable(std::string name, TensorType type, SharedBytes initial);
-  Tensor add_update(Tensor variable, Tensor value);  // invalid
+  Tensor add_update(Tensor variable, Tensor value);  // returns an invalid tensor
   Tensor add_fill(DType dtype, Shape shape, double value);
   std::vector<Tensor> add_op(Op op, std::span<const Tensor> operands, Attributes attributes);
   Tensor add_custom(CustomKernel kernel, std::span<const Tensor> operands);
   Tensor custom(CustomKernel (*make)(std::string), std::string name, std::initializer_list<Tensor> operands);
-  Tensor add_output(std::string name, Tensor tensor);  // invalid
+  Tensor add_output(std::string name, Tensor tensor);  // returns an invalid tensor
   Result<Graph> take_graph();
   std::vector<Tensor> append(Node node);
   friend class Tensor;
@@ -280,7 +280,7 @@ class GraphBuilder {
                                  Tensor again);
   void close_branch(std::span<const Tensor> results);
   std::vector<Tensor> close_cond(Tensor condition, std::span<const Tensor> results);
-  // The same; they let std::bad_alloc pass.
+  // These too may throw std::bad_alloc.
   Result<std::vector<Tensor>> add_state(const char* what, std::span<const Tensor> initial);
   Result<std::vector<Tensor>> check_state(std::span<const Tensor> initial, std::span<const Tensor> next);
   Result<std::vector<Tensor>> add_loop(Tensor first, std::span<const Tensor> initial, std::span<const Tensor> next,

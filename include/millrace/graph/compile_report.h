@@ -22,11 +22,11 @@ struct PassReport {
 struct KernelReport {
   std::string name;
   std::chrono::nanoseconds time{};   // spent generating its code or finding it in the cache
-  std::chrono::nanoseconds begin{};  // after the phase `code` begins; threads overlap
+  std::chrono::nanoseconds begin{};  // since the start of the phase `code`; threads overlap
 };
 
-/// A value that depends on constants alone and is not prepared, as it does not fit into what is left of
-/// PassOptions::max_prepared_bytes: each run computes it.
+/// A value that depends on constants alone, but does not fit into the rest of PassOptions::max_prepared_bytes, so that
+/// each run computes it.
 struct UnpreparedConstant {
   std::string name;  // the name of its node: "%weights = mul", "layer3/dequantize_linear"
   std::uint64_t size_bytes = 0;
@@ -42,7 +42,7 @@ struct CompileReport {
   std::size_t num_regions = 0, num_kernels = 0, num_dispatches = 0;
   SizeExpr slab_bytes = 0;  // size of the transients; if sizes are symbolic, an expression that no run exceeds
   std::uint64_t constant_bytes = 0;
-  std::uint64_t prepared_bytes = 0;  // the part of these that loading the program computes
+  std::uint64_t prepared_bytes = 0;  // the part of constant_bytes that loading computes
   std::vector<UnpreparedConstant> unprepared;
   std::uint64_t variable_bytes = 0;  // per session
 };

@@ -97,11 +97,11 @@ struct UniqueResults {
 UniqueResults unique(Tensor x, SizeExpr bound);
 /// The bound is n.
 UniqueResults unique(Tensor x);
-/// Which of boxes[n, 4] to keep, best score first, at most `bound`: a box whose overlap with a kept one, the area that
-/// both share by the area of their union, is above `max_overlap` goes. Boxes are two opposite corners: x, y, x, y.
-/// Only scores[n] above `min_score` count; NaN and -inf never do. Of equal scores, the first box comes first. From
-/// `count` on, the i64 indices are -1. A loop of a round per box that is kept, each O(n).
-/// Source: Neubeck & Van Gool, "Efficient Non-Maximum Suppression", ICPR 2006: the greedy one.
+/// The indices of the boxes[n, 4] to keep, best score first, at most `bound`. Drops a box if its overlap with a kept
+/// one (shared area divided by the area of the union) is above `max_overlap`. A box is two opposite corners: x, y, x,
+/// y. Only scores[n] above `min_score` count; NaN and -inf never do. Of equal scores, the first box comes first. From
+/// `count` on, the i64 indices are -1. Runs one iteration of O(n) per kept box.
+/// Source: Neubeck & Van Gool, "Efficient Non-Maximum Suppression", ICPR 2006 (the greedy algorithm).
 IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound, double max_overlap = 0.5,
                                     double min_score = -std::numeric_limits<double>::infinity());
 /// The bound is n.
@@ -141,8 +141,8 @@ enum class DepthOrder { kBlockFirst, kChannelFirst };
 Tensor depth_to_space(Tensor x, std::int64_t block, DepthOrder order = DepthOrder::kBlockFirst);
 /// x[n, c, h * block, w * block] -> [n, block^2 * c, h, w]: the inverse of depth_to_space with kBlockFirst.
 Tensor space_to_depth(Tensor x, std::int64_t block);
-/// x with the elements replaced that `indices` select along `axis`, as in take_along_axis. Indices and updates have one
-/// shape, which is that of x except along the axis. The last of equal indices wins.
+/// x with `updates` in place of the elements that `indices` select along `axis`, as in take_along_axis. Indices and
+/// updates have equal shapes, which differ from x only along the axis. Of equal indices, the last one wins.
 Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 /// x with `update` in place of its elements from `start` on along `axis`; the other dims are equal. A negative start
 /// counts from the end. If x is not needed later, or is a variable that the result updates, only the update is stored.

@@ -72,7 +72,7 @@ enum class JoinRule : std::uint8_t {
   kRootInOperand,        // the reader takes elementwise operands only; `node`, in the producer's region, is not
   kIsStored,             // `node`, in the producer's region, is an output or a variable's new value
   kOtherReader,          // `node` reads the producer's region too
-  kTooManyNodes,         // `found` in both, at most `limit` in one
+  kTooManyNodes,         // `found` in both together; a region has at most `limit`
   kTooManyInstructions,  // the same for instructions
 };
 
@@ -125,8 +125,8 @@ struct DispatchGraph {
 /// (kMaxMapInstructions). Target-independent. O(nodes * operands), except that each join searches for cycles: quadratic
 /// at worst. The result is verified. Precondition: verify(graph) passed.
 Result<DispatchGraph> form_dispatches(Graph);
-/// The name by which people know these nodes: the name of the last one that has a name, as texts spell it; without one,
-/// the last scope. Empty if there is neither.
+/// A name for these nodes, for people: that of the last named node, as texts spell it; if none is named, the last
+/// scope. Empty without either.
 std::string label_of(const Graph&, std::span<const NodeId>);
 /// Checks these invariants. Fails with kInternal and one line per failure.
 /// * Every region stores at least one value.

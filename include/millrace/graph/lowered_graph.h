@@ -16,7 +16,7 @@
 
 namespace millrace {
 
-/// A graph lowered for one target down to its commands, as data: everything but the code.
+/// A graph lowered for one target down to its commands, as data: everything except the code.
 struct LoweredGraph {
   DispatchGraph dispatch;                              // made from the graph after the passes
   std::vector<std::vector<KernelSequence>> sequences;  // one row per region

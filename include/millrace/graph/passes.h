@@ -41,11 +41,11 @@ struct PreparedConstants {
   std::vector<UnpreparedConstant> unprepared;  // work that stays in the graph, because its results do not fit
 };
 
-/// Moves work that depends on constants alone out of the graph, as far as its results fit into `max_bytes` in all.
-/// Views stay, and so do cheap elementwise ops on single elements, on iotas, or on fewer bytes than they make for an
-/// elementwise reader, because computing them there costs no more than reading memory. Work in the bodies of loops and
-/// branches is moved to the graph around them first. Work that a run could refuse, such as a gather whose indices are
-/// not known to be in range, stays. Needs: no prepared constants. Leaves: no dead nodes, if it moved any. Why here:
+/// Moves work that depends on constants alone out of the graph, while the results fit into `max_bytes` in total. Views
+/// stay. So do cheap elementwise ops on single elements or on iotas, and those that read fewer bytes than they produce
+/// for an elementwise reader: computing them in the reader costs no more than loading them. Work in the bodies of loops
+/// and branches is moved to the graph around them first. Work that a run could refuse, such as a gather whose indices
+/// are not known to be in range, stays. Needs: no prepared constants. Leaves: no dead nodes, if it moved any. Why here:
 /// after all others, so that what folds or is not needed is not prepared, and before form_dispatches, so that the rest
 /// becomes regions without it. O(nodes * operands).
 Result<PreparedConstants> prepare_constants(Graph&, std::uint64_t max_bytes);

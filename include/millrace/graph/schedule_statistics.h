@@ -14,14 +14,14 @@ namespace millrace {
 struct ScheduleStatistics {
   ScheduleOrder order = ScheduleOrder::kMaxConcurrency;
   std::size_t num_dispatches = 0;
-  std::size_t num_copies = 0;    // copies of values; those that kernels do are dispatches too
+  std::size_t num_copies = 0;    // copies of values; a copy by a kernel is a dispatch too
   std::size_t num_waits = 0;     // steps that wait for earlier ones
-  std::size_t num_barriers = 0;  // what they wait for
-  /// What a run takes of the slab, and the maximum that lives at one timepoint, below which no packing can go;
-  /// alignment included. Absent if it depends on a symbol without a value.
+  std::size_t num_barriers = 0;  // the barriers that these steps wait for
+  /// The slab bytes that a run takes, and their lower bound: the largest total that lives at one timepoint. Alignment
+  /// is included. Absent if they depend on a symbol without a value.
   std::optional<std::int64_t> peak_bytes = {}, lower_bound_bytes = {};
   std::int64_t constant_bytes = 0;
-  std::int64_t prepared_bytes = 0;  // the part of these that loading the program computes
+  std::int64_t prepared_bytes = 0;  // the part of constant_bytes that loading computes
   friend bool operator==(const ScheduleStatistics&, const ScheduleStatistics&) = default;
 };
 

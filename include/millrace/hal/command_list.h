@@ -138,7 +138,7 @@ struct CommandBlock {
 };
 
 /// Commands as data. Commands between two barriers may run in any order, or at the same time. A loop or a condition
-/// counts as one command; the commands inside it begin after its host has decided. Messages and reports number commands
+/// counts as one command; the commands inside it begin after the host has decided. Messages and reports number commands
 /// by CommandId. Sizes are expressions; the caller evaluates them when it binds symbols, and passes the values to each
 /// submission.
 struct CommandList {

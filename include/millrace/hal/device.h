@@ -53,8 +53,8 @@ struct CommandTime {
 /// loop or a condition counts as one command, from before its first decision to its end, by the host's clock.
 struct SubmissionTimes {
   std::vector<CommandTime> commands;
-  /// Set by whoever asks: also when the commands in loops and conditions ran, behind the entry of what holds them, with
-  /// an entry for each time. That makes loops and conditions slower, as the host waits for each of their parts.
+  /// Set by the caller: also records the commands in loops and conditions, one entry per execution, after the entry of
+  /// the loop or condition. That slows loops and conditions down, because the host waits for each of their parts.
   bool has_blocks = false;
 };
 
@@ -134,7 +134,7 @@ class Device {
   virtual Status read_back(const Buffer&, std::size_t offset_bytes, std::span<std::byte> destination);
 
  protected:
-  /// Only a wrapper has an id other than its own: that of the wrapped device, which makes its memory and executables.
+  /// A wrapper passes the id of the wrapped device, which makes its memory and executables.
   explicit Device(DeviceInfo info, DeviceId id = new_device_id());
   /// Call this first in a driver's destructor: from then on, loops and conditions do not continue, and the parts that
   /// they would submit are cancelled. Waits for parts that are being submitted.

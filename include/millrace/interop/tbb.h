@@ -28,7 +28,7 @@ class TbbExecutor final : public Executor {
       tbb::parallel_for(
           tbb::blocked_range<std::size_t>(0, count, chunk),
           [&](const tbb::blocked_range<std::size_t>& range) {
-            // oneTBB makes them as small as a chunk, but how small is its own affair.
+            // A range may be larger than a chunk: oneTBB does not promise the size.
             for (std::size_t begin = range.begin(); begin < range.end(); begin += chunk) {
               body(begin, std::min(begin + chunk, range.end()));
             }

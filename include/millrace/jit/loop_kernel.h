@@ -131,8 +131,9 @@ Result<LoopKernel> parse_loop_kernel(std::string_view text, std::string_view nam
 SizeExpr count_flops(const LoopKernel&);
 
 /// The same nest with fewer dims, for generators that compute addresses. Tensors without fill or dynamic index become
-/// rank 1, so that an access has one stride per dim; neighbouring dims that all accesses traverse as one are merged;
-/// dims of extent 1 are dropped. Keeps the order of dims, and the numbers of operands, results, loads and stores.
+/// rank 1, so that an access has one stride per dim; neighbouring dims that every access walks like a single dim are
+/// merged; dims of extent 1 are dropped. Keeps the order of dims, and the numbers of operands, results, loads and
+/// stores.
 LoopKernel collapse_dims(const LoopKernel&);
 
 /// Runs the nest point by point on host scalars. This slow version defines the meaning of a LoopKernel. `data` points

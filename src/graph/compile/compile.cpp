@@ -112,8 +112,8 @@ void add_parts(XXH3_state_t& state, std::span<const UploadPart> parts) {
   }
 }
 
-/// The identity of the constants' content: each constant's place and bytes, without the gaps between them. Prepared
-/// constants depend on the setup, its kernels and the target's rounding, which therefore count too.
+/// Identifies the constants by the place and the bytes of each, without the gaps between them. Prepared constants
+/// depend on the setup, its kernels and the target's rounding, so these count too.
 ContentId identify(const ProgramVariant& variant, std::size_t size_bytes) {
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
@@ -142,7 +142,8 @@ void release_constants(LoweredGraph& lowered) {
   if (lowered.setup != nullptr) release_constants(*lowered.setup);
 }
 
-/// With this many bytes of constants, the time to map the generators' pages again does not matter.
+/// From this many bytes of constants on, compiling releases the generators' memory: the time to map it again is small
+/// then.
 constexpr std::uint64_t kManyConstantBytes = std::uint64_t{64} << 20;
 
 Status compile_into(Program::State& state, Graph graph, const CompileOptions& options) {

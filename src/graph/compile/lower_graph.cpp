@@ -87,8 +87,8 @@ Status schedule_sequences(std::span<LoweredGraph* const> all, ScheduleOrder orde
       return verify(lowered->schedule, ScheduleBodies::kAreVerified);
     };
     const Status status = unguarded(schedule_by(order));
-    // With symbolic sizes, a schedule may fail to prove that steps keep apart. The graph's order, with all barriers,
-    // needs no such proof.
+    // With symbolic sizes, it may be impossible to prove that concurrent steps touch different bytes. The graph's order
+    // with all barriers needs no such proof.
     if (!status.ok() && order != ScheduleOrder::kStrict) {
       MILLRACE_TRY(schedule_by(ScheduleOrder::kStrict));
     } else {

@@ -6,7 +6,7 @@
 namespace millrace {
 namespace {
 
-/// The element that each position of a padded axis shows, below 0 where it can show none.
+/// Maps each position of a padded axis to the element that it shows; below 0 if there is none.
 using IndexMap = Tensor (*)(Tensor position, Tensor last);
 
 Tensor clamp_index(Tensor position, Tensor last) { return max(min(position, last), 0); }
@@ -27,7 +27,7 @@ struct PaddedDim {
     return fmt::format("dim {} of {} is padded by {} and {}, expected", dim, type.to_text(), low.to_text(),
                        high.to_text());
   }
-  /// What a run says, too, if only a run can tell.
+  /// The message for a dim that is too short; a run reports it if only the run can tell.
   std::string too_short(IndexMap map_index) const {
     return text() + (map_index == mirror_index ? " less than its extent on each side; pad in steps"
                                                : " an extent of 1 or more; pad it with a number before");
@@ -65,7 +65,7 @@ Tensor pad_border(Composite& composite, Tensor x, const std::vector<SizeExpr>& l
     Tensor position = iota(graph, DType::kI64, {result.shape[d]}, 0);
     position -= size_of(graph, low[d]);
     Tensor index = map_index(position, size_of(graph, extent) - 1);
-    // Beyond what the axis can show; gather would wrap it.
+    // Without this, gather would wrap an index that is below 0.
     index = or_outside(greater_equal(index, 0), index, extent);
     x = gather(x, index, static_cast<std::int64_t>(d));
   }

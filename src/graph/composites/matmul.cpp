@@ -34,7 +34,7 @@ Tensor matmul(Tensor x, Tensor y) {
                y_rank = static_cast<std::int64_t>(y.shape().rank());
     if (x_rank == 0 || y_rank == 0) {
       return composite.refuse(
-          fmt::format("operands are {} and {}, expected at least a vector on each side; multiply a scalar by *",
+          fmt::format("operands are {} and {}, expected at least a vector on each side; use * to multiply by a scalar",
                       x.type().to_text(), y.type().to_text()));
     }
     DotAttrs attributes;
@@ -46,8 +46,8 @@ Tensor matmul(Tensor x, Tensor y) {
     const std::optional<Shape> batch = joint_shape(batches);
     if (!batch) {
       return composite.refuse(
-          fmt::format("operands are {} and {}, expected batch dims that are equal or 1, from the third last on; "
-                      "reshape or broadcast one",
+          fmt::format("operands are {} and {}, expected batch dims that are equal or 1, aligned at the last; reshape "
+                      "or broadcast one",
                       x.type().to_text(), y.type().to_text()));
     }
     const SizeExpr columns = x.shape().dims().back(), rows = y.shape()[static_cast<std::size_t>(y_rank - 2)];

@@ -39,7 +39,7 @@ Tensor resize_nearest(Tensor x, std::int64_t axis, const ResizedAxis& resized, R
   return gather_at(x, resized.inside(nearest), axis);
 }
 
-/// For each result point, the operand point `below` it, and the share that the point after that has in the result.
+/// For each result point, the operand point `below` it, and the share of the next operand point in the result.
 struct Neighbours {
   Tensor below;  // i64
   Tensor share;  // f64, from 0 to below 1

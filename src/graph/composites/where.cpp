@@ -16,8 +16,8 @@ Tensor where(Tensor condition, Tensor if_true, Tensor if_false) {
     const std::optional<Shape> joint = joint_shape(shapes);
     if (!joint) {
       return composite.refuse(
-          fmt::format("operands are {}, {} and {}, expected dims that are equal or 1, from the last one on; "
-                      "reshape or broadcast one",
+          fmt::format("operands are {}, {} and {}, expected dims that are equal or 1, aligned at the last; reshape or "
+                      "broadcast one",
                       condition.type().to_text(), if_true.type().to_text(), if_false.type().to_text()));
     }
     Tensor choice = broadcast_to(condition, *joint);

@@ -131,7 +131,7 @@ DispatchGraph Former::finish() {
   return result;
 }
 
-/// Bodies first. Whoever asks verifies the result, which verifies its bodies.
+/// Forms bodies first. The caller verifies the result, which includes the bodies.
 DispatchGraph form(Graph graph) {
   DispatchGraph result = Former(std::move(graph)).finish();
   for (Region& region : result.regions) {

@@ -25,11 +25,11 @@ namespace millrace {
 namespace {
 
 /// Joining takes time linear in the region, and code generation more than linear in the kernel: without a limit, both
-/// were quadratic.
+/// would be quadratic in the graph.
 constexpr std::int64_t kMaxRegionNodes = 128;
 /// The maximum number of instructions of a body with a root; kMaxMapInstructions is the limit for a map. A reduction or
-/// contraction has four copies of the body, for full and remainder rows and columns. Next to that many instructions,
-/// one more pass over memory costs little.
+/// contraction has four copies of the body, for full and remainder rows and columns. Compared with that many
+/// instructions, one more pass over memory costs little.
 constexpr std::int64_t kMaxRootInstructions = kMaxKernelInstructions / 4 - 50;
 
 bool has_trait(const Node& node, OpTraits trait) {
@@ -132,7 +132,7 @@ std::uint32_t NodeGroups::reader_in(std::uint32_t group, std::uint32_t view) {
   return reader == users_[view].end() ? view : *reader;
 }
 
-/// The reason why `to` needs `from` through a third group or behind a view; joining the two would then create a cycle.
+/// The reason why `to` needs `from` through a third group or a view; joining the two would then create a cycle.
 std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::uint32_t to) {
   std::set<std::uint32_t> seen;
   std::vector<std::uint32_t> open = {to};

@@ -166,7 +166,7 @@ class PartPlacer {
   }
 
   /// Whether the sizes show that the operand's rows, and what is before and after them, are no longer than the pitch.
-  /// Otherwise nobody could tell what writes the result from what does not.
+  /// Otherwise nobody could tell which kernels write the same bytes.
   static bool are_known_to_fit(const Shape& shape, const Place& place, const Shape& whole,
                                const std::vector<SizeExpr>& strides) {
     SizeExpr row = 1;  // the span from its first element to its last
@@ -205,7 +205,7 @@ class PartPlacer {
       return fmt::format("{} stores {} with its rows side by side", kind_name(node_of(storage)), name);
     }
     if (is_slower_in_rows(nest->second, row, graph_.type(storage).dtype, has_border)) {
-      return fmt::format("rows of {} are short, and it takes less time to compute them side by side", name);
+      return fmt::format("rows of {} are short, and computing them side by side is faster", name);
     }
     if (num_rows.lower_bound() < 1) {
       return fmt::format("{} may have no rows; if its dims are never 0, promise it: at_least(1)", name);
@@ -213,10 +213,10 @@ class PartPlacer {
     return "";
   }
 
-  /// Vectors run along a row, and the rest of the row is computed element by element. Where the rest is most of the
-  /// work, a pass over all elements and a copy take less time: for exp of 2 of 4 columns a third, of 17 of 32 half. The
-  /// same holds where each line of the cache has a border: 2048x3x3 took 14.9 us in place, 6.7 copied (commit
-  /// 346779f9).
+  /// Whether storing in rows with gaps is slower than one pass over all elements and a copy. Vectors run along a row,
+  /// and the rest of the row is computed element by element. Where that rest is most of the work, the copy wins: exp
+  /// takes a third of the time for 2 of 4 columns, and half for 17 of 32. It also wins where every cache line contains
+  /// a border: 2048x3x3 took 14.9 us in place, 6.7 us copied (commit 346779f9).
   static bool is_slower_in_rows(const Nest& nest, const SizeExpr& row, DType dtype, bool has_border) {
     constexpr std::int64_t kVector = 16;     // elements of f32 in the widest vector of x86
     constexpr std::int64_t kLong = 1024;     // elements; the remainder of a vector is a small part of them
@@ -232,8 +232,8 @@ class PartPlacer {
     return !is_cheap && !is_one && row.known_multiple() % kVector != 0 && row.lower_bound() < kLong;
   }
 
-  /// How many of the stored value's dims, from the outermost on, have one index per row of the result. At least
-  /// `min_dims`, which rows around these have.
+  /// The number of outermost dims of the stored value that have one index per row of the result; at least `min_dims`,
+  /// which the rows around these rows take.
   std::optional<std::size_t> find_outer_dims(Value storage, std::size_t min_dims, const SizeExpr& num_rows,
                                              const SizeExpr& row) const {
     const Shape& shape = graph_.type(storage).shape;

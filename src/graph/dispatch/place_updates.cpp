@@ -85,7 +85,8 @@ class UpdatePlacer {
     }
   }
 
-  /// Whether the value is a loop's state that begins with the variable's memory, which the loop reads only there.
+  /// Whether the value is a loop's state that begins in the variable's memory, and the loop reads the variable nowhere
+  /// else.
   bool continues(const Region& region, Value state, Value variable) const {
     if (!is_loop(region)) return false;
     const Value first = graph_.nodes[region.nodes[0]].operands[state.result + 1];

@@ -19,11 +19,11 @@ std::string view_text(const Graph& graph, const Separation& edge) {
   const std::string value = value_text(graph, edge.value);
   if (is_broadcast(graph.nodes[edge.node])) {
     return fmt::format(
-        "{} needs each element at several points, by {}; nothing helps if it is a reduction's result, otherwise "
+        "{} needs each element at several points, by {}; if that is a reduction's result, nothing helps; otherwise "
         "broadcast before {}",
         reader, view, value);
   }
-  return fmt::format("{} reads it through {}, so at other points; move the view before {} or after {}", reader, view,
+  return fmt::format("{} reads it through {} at other points; move the view before {} or after {}", reader, view,
                      value, value_text(graph, {edge.other, 0}));
 }
 
@@ -51,7 +51,7 @@ std::string rule_text(const Graph& graph, const Separation& edge) {
           "order would help",
           reader(), node());
     case JoinRule::kTwoRoots:
-      return fmt::format("a kernel holds one of {} and {}; only one op for both would help", node(), other());
+      return fmt::format("a kernel holds only one of {} and {}; only one op for both would help", node(), other());
     case JoinRule::kNoEpilogue:
       return fmt::format("the kernel of {} computes nothing after it; do that work before it, if that gives the same",
                          node());
@@ -60,8 +60,7 @@ std::string rule_text(const Graph& graph, const Separation& edge) {
                          graph.type({edge.node, 0}).shape.to_text());
     case JoinRule::kReadAround:
       return fmt::format(
-          "{} is between the two: it reads the one and the other needs it; only another formula would "
-          "help",
+          "{} is between the two: it reads one, and the other needs it; only a different formula would help",
           node());
     case JoinRule::kReadByRoot:
       return fmt::format("{} reads it at other points, from memory; nothing helps while it does", node());
@@ -77,13 +76,13 @@ std::string rule_text(const Graph& graph, const Separation& edge) {
       return fmt::format("{} reads it too, so it is in memory anyway; nothing helps while it does", node());
     case JoinRule::kTooManyNodes:
       return fmt::format(
-          "they have {} nodes together, a dispatch has at most {}; fewer nodes would help, but one more "
-          "pass over memory is cheap by comparison",
+          "they have {} nodes together, expected at most {}; fewer nodes would help, but one more pass over memory is "
+          "cheap by comparison",
           edge.found, edge.limit);
     case JoinRule::kTooManyInstructions:
       return fmt::format(
-          "they take about {} instructions together, a kernel at most {}; simpler functions would help, "
-          "but one more pass over memory is cheap by comparison",
+          "they take about {} instructions together, expected at most {}; simpler functions would help, but one more "
+          "pass over memory is cheap by comparison",
           edge.found, edge.limit);
   }
   return {};

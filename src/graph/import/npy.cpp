@@ -149,7 +149,7 @@ Result<Described> describe(const std::string& where, std::span<const std::byte> 
 }
 
 Status ends_in_header(const std::string& where) {
-  return data_loss(fmt::format("{}: ends inside its header; is it whole?", where));
+  return data_loss(fmt::format("{}: ends inside its header; is the file complete?", where));
 }
 
 /// Reads the fields before the elements. `take(n)` returns the next n bytes, or fewer at the end.

@@ -153,7 +153,7 @@ Result<Front> read_front(const std::string& where, Take take, Left left) {
 Result<std::map<std::string, Safetensors::Entry>> entries_in(const std::string& where, Front front,
                                                              const SharedBytes& data) {
   if (data.size() != front.data_bytes) {
-    return data_loss(fmt::format("{}: holds {} data bytes{}, expected {}; is it whole?", where, data.size(),
+    return data_loss(fmt::format("{}: holds {} data bytes{}, expected {}; is the file complete?", where, data.size(),
                                  data.size() > front.data_bytes ? " or more" : "", front.data_bytes));
   }
   std::map<std::string, Safetensors::Entry> entries;

@@ -25,7 +25,7 @@ Result<Shape> shape_of(const std::string& where, std::span<const std::uint64_t> 
 }
 
 Status wrong_file_size(const std::string& where, const TensorType& type, std::string_view found) {
-  return data_loss(fmt::format("{}: holds {} of elements, expected {} for {}; is it whole?", where, found,
+  return data_loss(fmt::format("{}: holds {} of elements, expected {} for {}; is the file complete?", where, found,
                                size_bytes(type).to_text(), type.to_text()));
 }
 

@@ -67,7 +67,7 @@ class TermParser {
     for (Op op : kAllOps) {
       if (to_text(op) == name) return op;
     }
-    MILLRACE_CHECK(!"a rule names an op that there is not");
+    MILLRACE_CHECK(!"a rule names an unknown op");
     return Op{};
   }
 

@@ -78,8 +78,8 @@ Result<std::span<const TensorBinding>> ArgumentOrder::apply(std::span<const Tens
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (!has_name(given[i])) {
       return invalid_argument(
-          fmt::format("run: {} number {} has no name, and others have; bind all {}s by name, or all "
-                      "in the program's order",
+          fmt::format("run: {} number {} has no name, but others have one; bind all {}s by name, or all in the "
+                      "program's order",
                       what_, i, what_));
     }
     const std::size_t argument = find(given[i].name);
@@ -113,16 +113,15 @@ Result<Extents> extents_of(const TensorBinding& given, const Argument& input) {
 Status check_dtype(const TensorBinding& given, const Argument& argument, const char* what) {
   const DType expected = argument.type.dtype;
   if (!given.dtype || holds_elements(*given.dtype, expected)) return {};
-  return invalid_argument(fmt::format("run: {} '{}' is bound to elements of {}, expected {} for {}; bind those", what,
-                                      printable(argument.name), to_text(*given.dtype), to_text(expected),
-                                      argument.type.to_text()));
+  return invalid_argument(
+      fmt::format("run: {} '{}' is bound to elements of {}, expected {} for {}; bind elements of that dtype", what,
+                  printable(argument.name), to_text(*given.dtype), to_text(expected), argument.type.to_text()));
 }
 
 Status check_writable(const TensorBinding& given, const Argument& output) {
   if (!given.is_const) return {};
   return invalid_argument(
-      fmt::format("run: output '{}' is bound to const elements, expected some that can be written; bind memory that is "
-                  "not const",
+      fmt::format("run: output '{}' is bound to const elements, expected writable ones; bind memory that is not const",
                   printable(output.name)));
 }
 

@@ -48,8 +48,8 @@ Status name_largest(const Status& status, std::string_view what, std::span<const
 }
 
 Result<std::size_t> find_target(const Device& device, std::span<const TargetSpec> targets) {
-  // A device has one target per set of features that it distinguishes, not per subset. Takes the program's target that
-  // covers the others which the device runs, or the first one that no other covers.
+  // The device lists one target per feature set that it distinguishes, not per subset. Of the program's targets that it
+  // runs, take the one that covers the others, or the first that no other covers.
   for (const TargetSpec& runs : device.targets()) {
     auto best = targets.end();
     for (auto target = targets.begin(); target != targets.end(); ++target) {
@@ -59,8 +59,8 @@ Result<std::size_t> find_target(const Device& device, std::span<const TargetSpec
   }
   const auto text = [](const TargetSpec& target) { return target.to_text(); };
   return not_found(
-      fmt::format("device '{}' runs {}, and the program is for {}; name a target of the device's among "
-                  "CompileOptions::targets, or take another device",
+      fmt::format("device '{}' runs {}, and the program is for {}; add a target of the device to "
+                  "CompileOptions::targets, or use another device",
                   device.name(), fmt::join(device.targets() | std::views::transform(text), ", "),
                   fmt::join(targets | std::views::transform(text), ", ")));
 }

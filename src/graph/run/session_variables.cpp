@@ -30,11 +30,12 @@ Status check_given(std::string_view who, const Argument& variable, const TensorB
   const std::string where = fmt::format("{}: variable '{}'", who, printable(variable.name));
   if (given.buffer != nullptr) {
     return invalid_argument(
-        fmt::format("{} is bound to a buffer of a device, expected caller memory; bind that", where));
+        fmt::format("{} is bound to a buffer of a device, expected caller memory; bind host memory", where));
   }
   if (given.dtype && !holds_elements(*given.dtype, variable.type.dtype)) {
-    return invalid_argument(fmt::format("{} is bound to elements of {}, expected {} for {}; bind those", where,
-                                        to_text(*given.dtype), to_text(variable.type.dtype), variable.type.to_text()));
+    return invalid_argument(
+        fmt::format("{} is bound to elements of {}, expected {} for {}; bind elements of that dtype", where,
+                    to_text(*given.dtype), to_text(variable.type.dtype), variable.type.to_text()));
   }
   if (given.size_bytes != bytes_of(variable)) {
     return invalid_argument(fmt::format("{} has {} bytes, expected {} for {}; bind the whole tensor", where,
@@ -79,8 +80,8 @@ Status SessionVariables::get(std::string_view name, const TensorBinding& to) con
   MILLRACE_TRY_ASSIGN(const std::size_t number, find("get", name, to));
   if (to.is_const) {
     return invalid_argument(
-        fmt::format("get: variable '{}' is bound to const elements, expected some that can be written; bind memory "
-                    "that is not const",
+        fmt::format("get: variable '{}' is bound to const elements, expected writable ones; bind memory that is not "
+                    "const",
                     printable(name)));
   }
   return download(*program_->device, *buffer_, program_->variable_parts[number].offset_bytes,

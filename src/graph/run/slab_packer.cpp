@@ -30,7 +30,7 @@ std::int64_t weight_of(PackOrder order, const PackedTransient& transient) {
   return transient.bytes;
 }
 
-/// `changes` has room for what begins or ceases to live at each timepoint, and after the last.
+/// `changes` has an entry per timepoint and one for the end, which receive the changes of the live bytes there.
 std::int64_t max_live(std::span<const PackedTransient> transients, std::span<std::int64_t> changes) {
   std::ranges::fill(changes, 0);
   for (const auto& [bytes, life, number] : transients) {

@@ -35,9 +35,9 @@ inline constexpr int kMaxRepairs = 24;
 /// With more transients than this, a packing uses only the order that is best on average.
 inline constexpr std::size_t kMaxRepaired = 2000;
 
-/// Orders `transients` in one way after another. `place()` packs them in their present order and returns the end of
-/// all; `end_of(transient)` is where that has put it; `keep()` keeps the packing, the best so far. Stops at `min_bytes`
-/// bytes. Returns the best end.
+/// Tries several orders of `transients`. `place()` packs them in their present order and returns the highest end;
+/// `end_of(transient)` returns where that transient ends; `keep()` keeps the packing, the best so far. Stops at
+/// `min_bytes` bytes. Returns the best end.
 template <class Place, class EndOf, class Keep>
 std::int64_t find_best_packing(std::vector<PackedTransient>& transients, std::int64_t min_bytes, const Place& place,
                                const EndOf& end_of, const Keep& keep) {

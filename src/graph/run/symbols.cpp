@@ -80,11 +80,11 @@ Status check_names(const SymbolTable& table, std::span<const Argument> inputs, s
     const auto symbol = std::ranges::lower_bound(table.symbols, dim.name, {}, name_of);
     if (symbol == table.symbols.end() || name_of(*symbol) != dim.name) {
       return not_found(
-          fmt::format("dim '{}' is bound, and the program has no such symbol; leave it out", printable(dim.name)));
+          fmt::format("dim '{}' is bound, but the program has no such symbol; leave it out", printable(dim.name)));
     }
     if (symbol->input) {
       return invalid_argument(
-          fmt::format("dim '{}' is bound by name, and input '{}' determines it by its dim {}; leave it out", dim.name,
+          fmt::format("dim '{}' is bound by name, but input '{}' determines it by its dim {}; leave it out", dim.name,
                       printable(inputs[*symbol->input].name), symbol->axis));
     }
     if (dims.find(dim.name) != &dim) {

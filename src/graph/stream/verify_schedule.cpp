@@ -33,7 +33,7 @@ class PartsCheck {
   }
 
  private:
-  /// Returns false if the part is invalid, so that nobody looks at it.
+  /// Returns false if the part is invalid, so that no other check reads it.
   bool check_part(PartId id) {
     const ResourcePart& part = schedule_.parts[id];
     const bool is_known =
@@ -46,13 +46,13 @@ class PartsCheck {
     }
     const Resource& resource = schedule_.resources[part.resource];
     if (part.inside && schedule_.parts[*part.inside].bytes.has_rows()) {
-      problems_.add("part {}: is inside {}, which has rows with gaps; make it a part of what holds that one", part.name,
-                    schedule_.parts[*part.inside].name);
+      problems_.add("part {}: is inside {}, which has rows with gaps; make it a part of what is around that part",
+                    part.name, schedule_.parts[*part.inside].name);
       return false;
     }
     const ByteRange outer{0, part.inside ? schedule_.parts[*part.inside].bytes.length_bytes : resource.size_bytes};
     if (!is_outside(part.bytes, outer)) return true;
-    problems_.add("part {}: is bytes [{}, {}) of {}, expected some of its {}", part.name,
+    problems_.add("part {}: is bytes [{}, {}) of {}, expected a range within its {} bytes", part.name,
                   part.bytes.offset_bytes.to_text(), (part.bytes.offset_bytes + part.bytes.length_bytes).to_text(),
                   part.inside ? schedule_.parts[*part.inside].name : resource.name, outer.length_bytes.to_text());
     return true;
@@ -73,10 +73,10 @@ class PartsCheck {
     const ByteRange whole{0, resource.size_bytes};
     const ByteRange touched = schedule_.touched_bytes(use), given = schedule_.given_bytes(use);
     if (is_outside(touched, whole)) {
-      problems_.add("step {}: touches bytes {} of {}, expected some of its {}", step.name, to_text(touched),
+      problems_.add("step {}: touches bytes {} of {}, expected a range within its {} bytes", step.name, to_text(touched),
                     resource.name, resource.size_bytes.to_text());
     } else if (is_outside(touched, given) || (given.has_rows() && !are_inside(touched, given))) {
-      problems_.add("step {}: touches bytes {} of {}, but its kernel gets {}; give it those", step.name,
+      problems_.add("step {}: touches bytes {} of {}, but its kernel gets {}; give it the touched bytes", step.name,
                     to_text(touched), resource.name, to_text(given));
     }
     for (std::size_t level = 0; level < touched.rows.size(); ++level) {
@@ -106,7 +106,8 @@ class PartsCheck {
   void check_control(const Step& step) {
     const std::size_t expected = step.control->is_loop ? 1 : 2;
     if (step.uses.empty() || step.control->bodies.size() != expected) {
-      problems_.add("step {}: {} bodies and {} uses, expected {} and its condition; give it those", step.name,
+      problems_.add("step {}: {} bodies and {} uses, expected {} bodies and the condition; give the step "
+                    "these", step.name,
                     step.control->bodies.size(), step.uses.size(), expected);
       return;
     }
@@ -134,12 +135,12 @@ class PartsCheck {
     const ResourceUse& use = step.uses[place.use];
     if (!schedule_.resources.contains(use.resource)) return;
     if (resource.is_computed() && !use.is_written) {
-      problems_.add("step {}: its body writes {}, which the step only reads; say that it writes", step.name,
+      problems_.add("step {}: its body writes {}, which the step only reads; mark the use as written", step.name,
                     resource.name);
     }
     const SizeExpr bytes = resource.lifetime == Lifetime::kTransient ? resource.reserved_bytes : resource.size_bytes;
     if (is_outside({place.offset_bytes, bytes}, {0, schedule_.given_bytes(use).length_bytes})) {
-      problems_.add("step {}: {} of its body has bytes [{}, {}), expected some of its place's {}", step.name,
+      problems_.add("step {}: {} of its body has bytes [{}, {}), expected a range within its place's {} bytes", step.name,
                     resource.name, place.offset_bytes.to_text(), (place.offset_bytes + bytes).to_text(),
                     schedule_.given_bytes(use).length_bytes.to_text());
     }

@@ -63,7 +63,8 @@ class UnitAccesses {
     ByteRange bytes;
     bool is_written;
   };
-  /// A unit's own accesses are in order anyway, so they are added only when the next unit begins.
+  /// Begins a unit: adds the accesses of the previous one. Accesses within a unit need no edges, as its steps keep
+  /// their order.
   void enter(std::uint32_t unit) {
     if (unit_ != unit) {
       for (const Access& access : own_) {

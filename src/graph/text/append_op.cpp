@@ -35,7 +35,7 @@ OpFunction make_function(std::index_sequence<kOperand...>) {
   return made;
 }
 
-/// kNumOperands: as the op's row has it.
+/// kNumOperands: the number of operands in the op's row.
 template <int kNumOperands, class Function>
 OpFunction make_function(Function) {
   return make_function<Function>(std::make_index_sequence<static_cast<std::size_t>(std::max(kNumOperands, 0))>());

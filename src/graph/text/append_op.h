@@ -12,7 +12,7 @@ namespace millrace {
 
 /// Whether that operand of an op may be a number: its C++ function has an overload for it.
 bool takes_number(Op, std::size_t operand);
-/// Whether the text goes on with a number, rather than with a value.
+/// Whether the text continues with a number rather than a value.
 bool begins_number(TextReader&);
 /// Reads a number. It is floating-point, as in C++, if it has a point or an exponent, or is inf or nan.
 Result<Literal> read_literal(TextReader&);

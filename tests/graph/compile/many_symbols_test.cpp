@@ -61,7 +61,7 @@ TEST_CASE("many symbols are bound by name in any order, and a mistake with one o
     dims.push_back(dims.front());
     CHECK(error() == fmt::format("dim 's{}' is bound twice, expected once; leave one out", count - 1));
     dims.back() = {"t", 1};
-    CHECK(error() == "dim 't' is bound, and the program has no such symbol; leave it out");
+    CHECK(error() == "dim 't' is bound, but the program has no such symbol; leave it out");
     dims.pop_back();
     dims.pop_back();
     CHECK(error() == fmt::format("dim 's0' has no value, expected s0 in 0..{}; bind it by name", count));

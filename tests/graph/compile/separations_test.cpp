@@ -32,7 +32,7 @@ TEST_CASE("a view between two nodes is named") {
   graph.output("z", exp(reshape(sin(x), {64})));
   CHECK(
       separations_of(graph) ==
-      "%1 -> %3: %3 = exp reads it through %2 = transpose, so at other points; move the view before %1 or after %3\n"
+      "%1 -> %3: %3 = exp reads it through %2 = transpose at other points; move the view before %1 or after %3\n"
       "%4 -> %6: %6 = exp reads it through %5 = reshape, which shares its memory; move the reshape before %4 or after "
       "%6\n");
 }
@@ -42,8 +42,8 @@ TEST_CASE("elements that are broadcast are named as such") {
   const Tensor x = graph.input("x", DType::kF32, {8, 8});
   graph.output("y", x - broadcast_to(reduce_max(x, {1}, true), {8, 8}));
   CHECK(separations_of(graph) ==
-        "%1 -> %3: %3 = sub needs each element at several points, by %2 = broadcast; nothing helps if it is a "
-        "reduction's result, otherwise broadcast before %1\n");
+        "%1 -> %3: %3 = sub needs each element at several points, by %2 = broadcast; if that is a reduction's result, "
+        "nothing helps; otherwise broadcast before %1\n");
 }
 
 TEST_CASE("nodes that only read memory, and nodes without an epilogue, are named") {
@@ -64,7 +64,7 @@ TEST_CASE("two nodes that each need a kernel are named") {
   const Tensor left = matmul(x, w), right = matmul(w, x);  // in one expression, compilers choose the order
   graph.output("sum", left * right);
   CHECK(separations_of(graph) ==
-        "%3 -> %4: a kernel holds one of %3 = dot and %2 = dot; only one op for both would help\n");
+        "%3 -> %4: a kernel holds only one of %3 = dot and %2 = dot; only one op for both would help\n");
 }
 
 TEST_CASE("a reduction that takes no product in its term says so") {
@@ -99,7 +99,7 @@ TEST_CASE("a softmax's second reading of its exponents is named") {
   graph.output("y", e * reduce_sum(e, {1}, true));
   CHECK(separations_of(graph) ==
         "%1 -> %2: %3 = mul reads it too, so it is in memory anyway; nothing helps while it does\n"
-        "%1 -> %3: %2 = reduce_sum is between the two: it reads the one and the other needs it; only another formula "
+        "%1 -> %3: %2 = reduce_sum is between the two: it reads one, and the other needs it; only a different formula "
         "would help\n");
 }
 
@@ -113,10 +113,10 @@ TEST_CASE("a value that a third dispatch needs first is named") {
       separations_of(graph) ==
       "%1 -> %2.0: %5 = add reads it too, so it is in memory anyway; nothing helps while it does\n"
       "%2.0 -> %3: the kernel of %2 = sort computes nothing after it; do that work before it, if that gives the same\n"
-      "%1 -> %5: %2 = sort is between the two: it reads the one and the other needs it; only another formula would "
+      "%1 -> %5: %2 = sort is between the two: it reads one, and the other needs it; only a different formula would "
       "help\n"
       "%4.0 -> %5: the kernel of %4 = sort computes nothing after it; do that work before it, if that gives the same\n"
-      "%6 -> %8: %8 = add reads it through %7 = transpose, so at other points; move the view before %6 or after %8\n");
+      "%6 -> %8: %8 = add reads it through %7 = transpose at other points; move the view before %6 or after %8\n");
 }
 
 TEST_CASE("a view with a dispatch of its own is named") {
@@ -137,7 +137,7 @@ TEST_CASE("a view that is stored between two nodes is named") {
       separations_of(graph) ==
       "%1 -> %2: %2 = transpose computes nothing while it reads this operand; do that work after it, if that gives the "
       "same\n"
-      "%1 -> %3: %3 = add reads it through %2 = transpose, so at other points; move the view before %1 or after %3\n");
+      "%1 -> %3: %3 = add reads it through %2 = transpose at other points; move the view before %1 or after %3\n");
 }
 
 TEST_CASE("operands that a convolution reads at its own points are named") {
@@ -171,8 +171,8 @@ TEST_CASE("a limit of nodes is named with both numbers") {
   for (int i = 0; i < 65; ++i) x = sqrt(abs(x));
   graph.output("y", x);
   CHECK(separations_of(graph) ==
-        "%128 -> %129: they have 129 nodes together, a dispatch has at most 128; fewer nodes would help, but one more "
-        "pass over memory is cheap by comparison\n");
+        "%128 -> %129: they have 129 nodes together, expected at most 128; fewer nodes would help, but one more pass "
+        "over memory is cheap by comparison\n");
 }
 
 TEST_CASE("a limit of instructions is named with both numbers") {
@@ -186,7 +186,7 @@ TEST_CASE("a limit of instructions is named with both numbers") {
     CHECK(edge.rule == JoinRule::kTooManyInstructions);
     CHECK(edge.found > edge.limit);
     CHECK(to_text(dispatch.graph, edge)
-              .find(": they take about " + std::to_string(edge.found) + " instructions together, a kernel at most " +
+              .find(": they take about " + std::to_string(edge.found) + " instructions together, expected at most " +
                     std::to_string(edge.limit) +
                     "; simpler functions would help, but one more pass over memory is cheap by comparison") !=
           std::string::npos);

@@ -128,9 +128,8 @@ TEST_CASE("a device that a program has no variant for is refused, with the targe
   const Program program = compile(selection(), for_targets({"cpu:baseline", "sim:gfx1100"})).value();
   const auto error = [&](std::shared_ptr<Device> device) { return program.on(std::move(device)).status().message(); };
   CHECK(error(test::test_context()->device("sim:gfx90a").value()) ==
-        "device 'sim:gfx90a' runs sim:gfx90a, and the program is for cpu:baseline, sim:gfx1100; name a target of the "
-        "device's among "
-        "CompileOptions::targets, or take another device");
+        "device 'sim:gfx90a' runs sim:gfx90a, and the program is for cpu:baseline, sim:gfx1100; add a target of the "
+        "device to CompileOptions::targets, or use another device");
   CHECK(error(nullptr) == "program: the device is null; give one");
   CHECK(Program(nullptr).on(test::test_context()->device("cpu").value()).status().message() ==
         "program: it is empty; give what compile() returned");
@@ -139,8 +138,8 @@ TEST_CASE("a device that a program has no variant for is refused, with the targe
 TEST_CASE("a target that cannot be compiled for is refused, whichever it is") {
   const auto error = [](const CompileOptions& options) { return compile(selection(), options).status().message(); };
   CHECK(error(for_targets({"sim:gfx1100"})) ==
-        "device 'cpu' runs cpu:baseline, and the program is for sim:gfx1100; name a target of the device's among "
-        "CompileOptions::targets, or take another device");
+        "device 'cpu' runs cpu:baseline, and the program is for sim:gfx1100; add a target of the device to "
+        "CompileOptions::targets, or use another device");
   CHECK(error(for_targets({"cpu:baseline", "sim:gfx906"})) ==
         "device 'sim:gfx906': target 'sim:gfx906': gfx target 'gfx906' is not known, expected one of: gfx90a, "
         "gfx942, gfx1030, gfx1100, gfx1151, gfx1201");

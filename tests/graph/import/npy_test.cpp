@@ -87,9 +87,9 @@ TEST_CASE("a mistake in a file is reported with the values") {
         "npy 'f': version 4.0, expected 1.0, 2.0 or 3.0; save it with numpy.save");
   std::vector<std::byte> cut = file_of(dict("'<f4'", "False", "(2, 3)"), 0);
   cut.resize(30);
-  CHECK(parse_npy("f", cut).status().message() == "npy 'f': ends inside its header; is it whole?");
+  CHECK(parse_npy("f", cut).status().message() == "npy 'f': ends inside its header; is the file complete?");
   cut.resize(9);
-  CHECK(parse_npy("f", cut).status().message() == "npy 'f': ends inside its header; is it whole?");
+  CHECK(parse_npy("f", cut).status().message() == "npy 'f': ends inside its header; is the file complete?");
   CHECK(error_of(dict("'>f4'", "False", "(2, 3)")) ==
         "npy 'f': dtype '>f4' is big-endian, expected little-endian; save it as .astype('<f4')");
   const std::string known =
@@ -102,7 +102,7 @@ TEST_CASE("a mistake in a file is reported with the values") {
   CHECK(error_of(dict("'<f4'", "False", "(0, 4294967296, 65536)"), 0) ==
         "npy 'f': the shape has more than 2^48 elements");
   CHECK(error_of(dict("'<f4'", "False", "(2, 4)")) ==
-        "npy 'f': holds 24 bytes of elements, expected 32 for f32[2x4]; is it whole?");
+        "npy 'f': holds 24 bytes of elements, expected 32 for f32[2x4]; is the file complete?");
   CHECK(error_of(dict("'|b1'", "False", "(3,)"), 3) ==
         "npy 'f': has a bool that is neither 0 nor 1; save it as .astype(bool)");
   CHECK(read_npy("/nowhere/f").status().message() ==
@@ -122,7 +122,7 @@ TEST_CASE("a reader gives the type before it reads elements, and reports a size 
   file.push_back({});
   write(file);
   CHECK(NpyReader::open(path).status().message() ==
-        fmt::format("npy '{}': holds 9 bytes of elements, expected 8 for i16[2x2]; is it whole?", path));
+        fmt::format("npy '{}': holds 9 bytes of elements, expected 8 for i16[2x2]; is the file complete?", path));
 }
 
 TEST_CASE("elements in C order are mapped from the file; others are read") {
@@ -158,7 +158,8 @@ TEST_CASE("a file that was cut short or grew after it was opened is not mapped")
     NpyReader reader = NpyReader::open(path).value();
     REQUIRE(truncate(path.c_str(), static_cast<off_t>(file.size()) + change) == 0);
     CHECK(reader.map().status().message() ==
-          fmt::format("npy '{}': holds {} bytes of elements, expected 8 for i16[2x2]; is it whole?", path, 8 + change));
+          fmt::format("npy '{}': holds {} bytes of elements, expected 8 for i16[2x2]; is the file complete?", path,
+                      8 + change));
   }
 }
 
@@ -178,10 +179,10 @@ TEST_CASE("a pipe is read as a file is, and one that holds more or less is refus
   CHECK(numbers(read_from_pipe(file).value()) == std::vector<int>{0, 1, 2, 3});
   file.resize(file.size() + 100);
   CHECK(read_from_pipe(file).status().message().ends_with(
-      "': holds 5 bytes or more of elements, expected 4 for u8[4]; is it whole?"));
+      "': holds 5 bytes or more of elements, expected 4 for u8[4]; is the file complete?"));
   file.resize(file.size() - 101);
   CHECK(read_from_pipe(file).status().message().ends_with(
-      "': holds 3 bytes of elements, expected 4 for u8[4]; is it whole?"));
+      "': holds 3 bytes of elements, expected 4 for u8[4]; is the file complete?"));
 }
 
 TEST_CASE("an overlong header is refused before it is read, even if the file has that many bytes") {

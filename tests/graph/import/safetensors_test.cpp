@@ -146,8 +146,8 @@ TEST_CASE("a pipe is read as a file is, and one that holds more or less is refus
     return found.ok() ? std::to_string(found->get("w")->bytes.size()) : message.substr(message.find("': ") + 3);
   };
   CHECK(read_from_pipe(file_of(kGood, 9)) == "8");
-  CHECK(read_from_pipe(file_of(kGood, 8)) == "holds 8 data bytes, expected 9; is it whole?");
-  CHECK(read_from_pipe(file_of(kGood, 100)) == "holds 10 data bytes or more, expected 9; is it whole?");
+  CHECK(read_from_pipe(file_of(kGood, 8)) == "holds 8 data bytes, expected 9; is the file complete?");
+  CHECK(read_from_pipe(file_of(kGood, 100)) == "holds 10 data bytes or more, expected 9; is the file complete?");
   CHECK(read_from_pipe(std::vector<std::byte>(5)) == "has 5 bytes, expected at least 8 for the header's length");
   CHECK(read_from_pipe(file_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4)) ==
         "'w': data_offsets [4, 0] are not in order");

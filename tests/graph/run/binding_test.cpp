@@ -66,9 +66,10 @@ TEST_CASE("names that are wrong, double or missing are refused") {
   CHECK(session.run({bind("x", x), bind("x", x), bind("w", w)}, {bind(y), bind(z)}).message() ==
         "run: input 'x' is bound twice; bind each once");
   CHECK(session.run({bind("x", x), bind(w), bind("s", s)}, {bind(y), bind(z)}).message() ==
-        "run: input number 1 has no name, and others have; bind all inputs by name, or all in the program's order");
+        "run: input number 1 has no name, but others have one; bind all inputs by name, or all in the program's order");
   CHECK(session.run({bind(x), bind(w), bind(s)}, {bind(y), bind("q", z)}).message() ==
-        "run: output number 0 has no name, and others have; bind all outputs by name, or all in the program's order");
+        "run: output number 0 has no name, but others have one; bind all outputs by name, or all in the program's "
+        "order");
 }
 
 TEST_CASE("an output that is const is refused") {
@@ -76,7 +77,7 @@ TEST_CASE("an output that is const is refused") {
   const std::vector<float> x{1, 2, 3, 4}, w{10, 20}, y(4);
   std::array<float, 4> z{};
   CHECK(session.run({bind(x), bind(w), bind(2.0f)}, {bind(y), bind(z)}).message() ==
-        "run: output 'y' is bound to const elements, expected some that can be written; bind memory that is not const");
+        "run: output 'y' is bound to const elements, expected writable ones; bind memory that is not const");
 }
 
 TEST_CASE("constants are made from vectors, arrays and spans") {

@@ -87,9 +87,9 @@ TEST_CASE("extents that disagree name the input and the expected extent") {
 TEST_CASE("dims bound by name are those that no input gives, each once") {
   Run run;
   run.dims = {{"k", 2}, {"q", 1}};
-  CHECK(run.error() == "run: dim 'q' is bound, and the program has no such symbol; leave it out");
+  CHECK(run.error() == "run: dim 'q' is bound, but the program has no such symbol; leave it out");
   run.dims = {{"k", 2}, {"rows", 3}};
-  CHECK(run.error() == "run: dim 'rows' is bound by name, and input 'x' determines it by its dim 0; leave it out");
+  CHECK(run.error() == "run: dim 'rows' is bound by name, but input 'x' determines it by its dim 0; leave it out");
   run.dims = {{"k", 2}, {"k", 2}};
   CHECK(run.error() == "run: dim 'k' is bound twice, expected once; leave one out");
   run.dims = {{"k", 3}};

@@ -74,8 +74,8 @@ TEST_CASE("a program moves between the CPU and the HIP devices of its targets") 
 TEST_CASE("a HIP device without a variant is refused, with the variants, its architecture and the option") {
   const HipStandin standin(two_architectures(1));
   const std::string message =
-      "device 'hip:1' runs amdgpu:gfx90a, and the program is for cpu:baseline, amdgpu:gfx1100; name a target of the "
-      "device's among CompileOptions::targets, or take another device";
+      "device 'hip:1' runs amdgpu:gfx90a, and the program is for cpu:baseline, amdgpu:gfx1100; add a target of the "
+      "device to CompileOptions::targets, or use another device";
   CompileOptions options = on_hip(",arch=gfx90a", {"cpu:baseline", "amdgpu:gfx1100"});
   CHECK(complaint_of(options) == message);
   options.device = HipStandin::spec();

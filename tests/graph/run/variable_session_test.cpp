@@ -148,15 +148,14 @@ TEST_CASE("get and set report a misfit, and change nothing") {
   CHECK(session.set("sum", bind(three)).message() ==
         "set: variable 'sum' has 12 bytes, expected 16 for f32[4]; bind the whole tensor");
   CHECK(session.set("sum", bind(integers)).message() ==
-        "set: variable 'sum' is bound to elements of i32, expected f32 for f32[4]; bind those");
+        "set: variable 'sum' is bound to elements of i32, expected f32 for f32[4]; bind elements of that dtype");
   CHECK(session.get("sum", bind(constant)).message() ==
-        "get: variable 'sum' is bound to const elements, expected some that can be written; bind memory that is not "
-        "const");
+        "get: variable 'sum' is bound to const elements, expected writable ones; bind memory that is not const");
   CHECK(session.get("sum", {.size_bytes = 16}).message() ==
         "get: variable 'sum' is null, expected 16 bytes for f32[4]; bind memory");
   const std::shared_ptr<Buffer> buffer = counter().device()->allocate(16).value();
   CHECK(session.set("sum", bind(*buffer)).message() ==
-        "set: variable 'sum' is bound to a buffer of a device, expected caller memory; bind that");
+        "set: variable 'sum' is bound to a buffer of a device, expected caller memory; bind host memory");
   CHECK(get(session) == Four{1, 2, 3, 4});
   GraphBuilder stateless;
   stateless.output("y", stateless.input("x", DType::kF32, {4}));

@@ -80,7 +80,7 @@ TEST_CASE("a body that writes bytes that its step only reads, or more than its p
           }).find("its body writes ") != std::string::npos);
     CHECK(after(is_loop, [&](Step&, StepControl& control) {
             use_of(control, Lifetime::kTransient).offset_bytes = 1 << 20;
-          }).find("expected some of its place's") != std::string::npos);
+          }).find("expected a range within its place's") != std::string::npos);
   }
 }
 

@@ -212,8 +212,8 @@ TEST_CASE("verify names parts that do not exist or lie outside, and outputs that
   CHECK(damaged({"%a", y, {}, {0, 36}}, b) ==
         "step high: meets low, which writes y at the same timepoint @0; put a barrier between them");
   CHECK(damaged(a, {"%b", y, {}, {36, 32}}) ==
-        "part %b: is bytes [36, 68) of y, expected some of its 64\n"
-        "step high: touches bytes [36, 68) of y, expected some of its 64");
+        "part %b: is bytes [36, 68) of y, expected a range within its 64 bytes\n"
+        "step high: touches bytes [36, 68) of y, expected a range within its 64 bytes");
   CHECK(damaged(a, {"%b", x, {}, {32, 32}}) ==
         "step high: uses part 1, which is not a part of y; name one of its parts");
   CHECK(damaged({"%a", y, PartId{1}, {0, 32}}, b) ==

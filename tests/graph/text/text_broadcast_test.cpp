@@ -161,8 +161,7 @@ TEST_CASE("a slice without steps takes every element") {
 
 constexpr Mistake kUnfitOperands[] = {
     {"graph g(%x: f32[4x8], %y: f32[4]) {\n  %z = add(%x, %y)\n  return z = %z\n}\n",
-     "g.mr:2:8: add: operands are f32[4x8] and f32[4], expected dims that are equal or 1, from the last one on; "
-     "reshape "
+     "g.mr:2:8: add: operands are f32[4x8] and f32[4], expected dims that are equal or 1, aligned at the last; reshape "
      "or broadcast one\n"
      "  %z = add(%x, %y)\n"
      "       ^"},
@@ -224,9 +223,8 @@ constexpr Mistake kUnfitOperands[] = {
      "  %y = where(%c, 0.5, %x)\n"
      "       ^"},
     {"graph g(%c: bool[3], %x: f32[4]) {\n  %y = where(%c, %x, 0)\n  return y = %y\n}\n",
-     "g.mr:2:8: where: operands are bool[3], f32[4] and f32[4], expected dims that are equal or 1, from the last one "
-     "on; "
-     "reshape or broadcast one\n"
+     "g.mr:2:8: where: operands are bool[3], f32[4] and f32[4], expected dims that are equal or 1, aligned at the "
+     "last; reshape or broadcast one\n"
      "  %y = where(%c, %x, 0)\n"
      "       ^"},
     {"graph g(%c: bool[4]) {\n  %y = where(%c, 0)\n  return y = %y\n}\n",
