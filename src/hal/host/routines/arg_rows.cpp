@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Finds the index of the minimum or maximum of each row, or part of a row: surveys it by chunks, then looks into the
-// best.
+// SPDX-License-Identifier: Apache-2.0 Finds the index of the minimum or maximum of each row, or part of a row: surveys
+// the chunks, then searches the best one.
 #include "hal/host/routines/arg_rows.h"
 
 #include <algorithm>
@@ -40,7 +39,7 @@ class ArgSearch {
     return p_.find_in_chunks.at(code_)(row, &found);
   }
 
-  /// Looks at a row again once the next is surveyed, so that the latency is hidden by reading.
+  /// Searches the best chunk of a row after surveying the next row, so that reading hides the latency.
   void find_interleaved(std::uint32_t first_row, std::uint32_t end_row) {
     struct Surveyed {
       FoundInLanes found;
@@ -63,7 +62,7 @@ class ArgSearch {
     if (first_row < end_row) finish(end_row - 1);
   }
 
-  /// Finds in parts of rows, or with results that are not positions alone.
+  /// Searches parts of rows, or writes results other than positions.
   void find_in_parts(std::uint32_t first_group, std::uint32_t end_group) {
     const auto bytes = static_cast<std::size_t>(p_.element_bytes);
     const std::size_t indices = p_.has_input_indices != 0 ? 2 : 1;
@@ -86,7 +85,7 @@ class ArgSearch {
     return index;
   }
 
-  /// Finds in rows that are short, or so long that lanes do not hold all places.
+  /// Searches a row that is short, or so long that the lanes cannot hold all of its positions.
   std::int64_t find(const std::byte* row, std::int64_t n) const {
     std::int64_t best = find_at_once(row, std::min(n, p_.max_at_once));
     for (std::int64_t start = p_.max_at_once; start < n; start += p_.max_at_once) {

@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-/// Two vectors of lanes: what each has found.
+/// What each lane has found: a vector of keys and a vector of their places.
 struct alignas(64) FoundInLanes {
   std::byte keys_and_places[128];
 };
@@ -19,7 +19,7 @@ struct ArgRowsParameters {
   std::int64_t has_input_indices;  // in buffer 1, laid out like the input
   std::int64_t has_values;         // in the last buffer, laid out like the indices
   std::int64_t chunk_elements;
-  std::int64_t max_at_once;  // elements whose places lanes hold
+  std::int64_t max_at_once;  // the maximum number of elements whose places fit into a lane
   Microkernel<FindInFew> find_in_few;
   Microkernel<SurveyChunks> survey_chunks;
   Microkernel<FindInChunks> find_in_chunks;

@@ -8,8 +8,9 @@
 
 namespace millrace {
 
-/// Calls do_it(bytes) with a constant for the size of elements, which is known only at run time. Give a loop what
-/// do_it captures as arguments: bytes that it stores may be any object, so captures would be read again each time.
+/// Calls do_it(bytes) with the element size, which is known only at run time, as a compile-time constant. In do_it,
+/// pass captures to a loop as arguments: stored bytes may alias any object, so captures would be reloaded in each
+/// iteration.
 template <class DoIt>
 void with_element_size(std::int64_t element_bytes, const DoIt& do_it) {
   switch (element_bytes) {
@@ -30,8 +31,8 @@ using UnsignedOf = std::conditional_t<
     kBytes == 1, std::uint8_t,
     std::conditional_t<kBytes == 2, std::uint16_t, std::conditional_t<kBytes == 4, std::uint32_t, std::uint64_t>>>;
 
-/// Writes two unsigned integers side by side: with one store if a register has room for both, because single stores
-/// are what gathering elements waits for.
+/// Writes two unsigned integers side by side, with one store if a register holds both: stores are the bottleneck of
+/// gathering elements.
 template <class Unsigned>
 void store_pair(std::byte* to, Unsigned first, Unsigned second) {
   if constexpr (sizeof(Unsigned) < 8) {

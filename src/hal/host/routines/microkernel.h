@@ -19,14 +19,15 @@ struct MappedMicrokernel<Result(Arguments...)> {
   Result operator()(Arguments... arguments) const { return pointer(arguments...); }
 };
 
-// Each microkernel has a type of its own, so that one does not take the place of another with the same signature.
+// Each microkernel has its own type, so that microkernels with equal signatures cannot be confused.
 struct FoundInLanes;
 struct GemmTile;
 #define MILLRACE_MICROKERNEL(Name, Result, Arguments) \
   struct Name : MappedMicrokernel<Result Arguments> {};
 #include "hal/host/routines/microkernels.inc"
 
-/// Where an image has a microkernel: one i64 of the parameters. An absent one has offset 0, as the first function does.
+/// The place of a microkernel in an image: one i64 of the parameters. An absent microkernel has offset 0, like the
+/// first function.
 template <class Function>
 struct Microkernel {
   std::int64_t offset;  // from the image's entry

@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// The maximum of loads that compute an element.
+/// The maximum number of loads that an element is computed from.
 inline constexpr std::size_t kMaxRowSources = 4;
 
 /// How rows are computed from the operands, which are the first buffers, while they are read. All i64.
@@ -19,9 +19,9 @@ struct RowLoadParameters {
   std::int64_t num_operands;
   std::int64_t computed_bytes;  // of an element; 0: rows are in memory, and nothing here is used
   std::int64_t num_sources, num_dims;
-  std::int64_t first_size;  // where the size arguments begin that RowLoadSizes describes
+  std::int64_t first_size;  // the first of the size arguments that RowLoadSizes describes
   std::int64_t buffers[kMaxRowSources], element_bytes[kMaxRowSources];
-  std::int64_t is_spread[kMaxRowSources];  // one element for the whole row
+  std::int64_t is_spread[kMaxRowSources];  // whether one element serves the whole row
 };
 
 /// The size arguments: the offset of each source, and then per dim of the rows, outermost first, its extent and the
@@ -36,9 +36,9 @@ struct RowLoadSizes {
 /// Computes elements of rows.
 class RowLoader {
  public:
-  /// What is read once can be computed in pieces that stay in the L1 cache.
+  /// The size of the pieces in which elements that are read once are computed; it fits into the L1 cache.
   static constexpr std::int64_t kPieceBytes = 8 << 10;
-  /// The room that compute_some needs.
+  /// The number of elements that compute_some() computes at once, and the memory that it needs.
   static constexpr std::int64_t kSomeAtOnce = 64;
   static constexpr std::int64_t kSomeBytes = std::int64_t{kMaxRowSources} * kSomeAtOnce * 8;
 
@@ -47,11 +47,11 @@ class RowLoader {
 
   bool is_used() const { return p_.computed_bytes != 0; }
 
-  /// What follows is done for this row, whose elements count from `first` on.
+  /// Makes the later calls use this row. Element 0 of those calls is the row's element `first`.
   void go_to(std::int64_t row, std::int64_t first = 0);
   /// Computes the elements from `first` on.
   void compute(std::int64_t first, std::int64_t count, std::byte* to) const { call(at(first), count, to); }
-  /// Calls another function with the same arguments, which gets other results from the elements.
+  /// Calls another function with the arguments of compute(); it computes other results from the elements.
   void compute_by(ComputeElements function, std::int64_t first, std::int64_t count, void* to) const {
     const Places places = at(first);
     function(to, count, places[0], places[1], places[2], places[3]);
@@ -65,7 +65,7 @@ class RowLoader {
     call(at(number), 1, reinterpret_cast<std::byte*>(&bits));
     return bits;
   }
-  /// Fetches `count` elements of what the row is computed from.
+  /// Prefetches the first `count` elements of the row's sources.
   void prefetch(std::int64_t count) const;
 
  private:

@@ -7,15 +7,15 @@
 
 namespace millrace {
 
-/// Finds where a row is in each of some tensors, in elements. `first` are the offsets of the first row. `dims` are
-/// those that number rows, outermost first: for each its extent, and the stride of each tensor. In place: what a vector
-/// copies from single stores waits until these are done.
+/// Writes a row's offset in each tensor to `offsets`, in elements. `first` has the offsets of the first row. `dims` has
+/// the dims that number the rows, outermost first: each dim's extent, then its stride in each tensor. The result is not
+/// returned, because copying it by vector loads would wait for these scalar stores.
 inline void find_row(std::int64_t row, const std::int64_t* first, const std::int64_t* dims, std::int64_t num_dims,
                      std::size_t num_tensors, std::int64_t* offsets) {
   std::copy_n(first, num_tensors, offsets);
   for (std::int64_t dim = num_dims; dim-- > 0;) {
     const std::int64_t* const sizes = dims + dim * static_cast<std::int64_t>(1 + num_tensors);
-    // A division takes as long as a short row, and most rows are those of a matrix.
+    // Skips the division by the outermost extent: it takes as long as a short row, and most inputs are matrices.
     const std::int64_t position = dim == 0 ? row : row % sizes[0];
     if (dim > 0) row /= sizes[0];
     for (std::size_t tensor = 0; tensor < num_tensors; ++tensor) offsets[tensor] += position * sizes[1 + tensor];

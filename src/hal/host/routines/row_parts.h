@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-/// A row cut into parts of nearly even lengths. Each part begins a multiple of kMultiple elements behind the row's
-/// start, so that it is aligned like the row; the last one has what is left.
+/// A row cut into parts of nearly even lengths. Each part begins a multiple of kMultiple elements after the row's
+/// start, so that it is aligned like the row; the last part has the rest.
 struct RowParts {
   static constexpr std::int64_t kMultiple = 64;
   std::int64_t n = 0, parts = 1;

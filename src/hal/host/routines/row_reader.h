@@ -22,9 +22,9 @@ class RowReader {
       : element_bytes_(element_bytes), loader_(&loader), piece_(piece), some_(some) {}
 
   std::int64_t element_bytes() const { return element_bytes_; }
-  /// What computes the elements, or null.
+  /// The loader that computes the elements; null if they are in memory.
   const RowLoader* loader() const { return loader_; }
-  /// The maximum of elements that one call of read() gives; a power of two if there is a limit.
+  /// The maximum number of elements that one call of read() returns; a power of two if there is a limit.
   std::int64_t max_at_once() const {
     return loader_ == nullptr ? std::numeric_limits<std::int64_t>::max() : RowLoader::kPieceBytes / element_bytes_;
   }
@@ -34,8 +34,9 @@ class RowReader {
     loader_->compute(first, count, piece_);
     return piece_;
   }
-  /// Computes pieces of the row one behind the other, `size` elements each, given their numbers from element `first`
-  /// on. Valid until the next call. Precondition: there is a loader, and they are at most max_at_once().
+  /// Computes pieces of `size` elements, one after the other. Piece i begins at element first + numbers[i] * size.
+  /// Valid until the next call. Precondition: there is a loader, and the pieces have at most max_at_once() elements in
+  /// total.
   template <class Key>
   const std::byte* read_pieces(const Key* numbers, std::int64_t count, std::int64_t first, std::int64_t size) const {
     for (std::int64_t i = 0; i < count; ++i) {

@@ -27,8 +27,8 @@ class GemmWalk {
         workgroup_memory_(static_cast<std::byte*>(args.workgroup_memory)),
         packed_(args.kept == nullptr ? own_packed_ : *static_cast<PackedPanels*>(args.kept)) {}
 
-  /// Groups are numbered with tiles fastest, then the batch along which B stays, then panels, then the batch along
-  /// which B moves.
+  /// Groups are numbered with tiles innermost, then the batch dims along which B stays, then panels, then the batch
+  /// dims along which B moves.
   void run(std::int64_t group) {
     first_tile_ = group % p_.tile_groups * p_.tiles_per_group;
     group /= p_.tile_groups;
@@ -90,8 +90,8 @@ class GemmWalk {
     }
   }
 
-  /// Cuts the block into calls of as many steps as one accumulator takes. `tile` points to the block's first step, and
-  /// then behind its last one.
+  /// Cuts the block into calls with at most kMaxGemmSteps steps, the limit of one accumulator. `tile` points to the
+  /// block's first step before the call, and past its last step after it.
   void run_tile(MultiplyTile multiply, GemmTile& tile, std::int64_t b_step, std::int64_t k_block) const {
     const std::int64_t before = k_block > 0 ? GemmTile::kAddPartial : 0;
     const std::int64_t after = k_block + 1 < p_.k_blocks.parts ? GemmTile::kStorePartial : 0;
@@ -117,7 +117,7 @@ class GemmWalk {
   std::array<std::int64_t, kMaxGemmBatch> batch_{};
   std::int64_t first_tile_ = 0, end_tile_ = 0, first_panel_ = 0, end_panel_ = 0;
   std::array<float*, kMaxGemmAccesses> bases_{};
-  alignas(64) std::array<float, kMaxGemmTile> tile_sums_;  // between the calls for one tile, if no others are between
+  alignas(64) std::array<float, kMaxGemmTile> tile_sums_;  // between consecutive calls for one tile
   PackedPanels own_packed_ = {};
   PackedPanels& packed_;
 };

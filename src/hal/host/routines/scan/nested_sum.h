@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// A sum that adds up to `sums_per_level` terms in one float, then up to as many of these sums in another one, and so
-/// on, so that few roundings meet any term.
+/// A sum in levels: one float adds up to `sums_per_level` terms, another adds up to `sums_per_level` of these sums, and
+/// so on. Each term is then rounded only a few times.
 template <class Float>
 class NestedSum {
  public:

@@ -15,7 +15,7 @@
 namespace millrace {
 namespace {
 
-/// The carry of a row that is one block.
+/// The carry of a row that is scanned as one block.
 class OneCarry {
  public:
   OneCarry(std::int64_t start, const ScanRowsParameters&) : carry_(start) {}
@@ -85,8 +85,8 @@ class RowScan {
     if (may_stream) _mm_sfence();
   }
 
-  /// Scans piece by piece. Pieces are whole vectors and blocks, so that sums round as they do in memory; the rest comes
-  /// last in the order of the scan.
+  /// Scans piece by piece. A piece has a whole number of vectors and blocks, so that sums round as for rows in memory;
+  /// the rest comes last in the order of the scan.
   template <class Carry>
   void scan_computed(ScanElements scan, std::byte* to, Carry& carry) {
     const std::int64_t max = RowLoader::kPieceBytes / p_.element_bytes, n = walk_.n();
@@ -124,7 +124,7 @@ class RowScan {
   std::int64_t block_of(std::int64_t count) const { return p_.block_elements != 0 ? p_.block_elements : count; }
 
   std::uintptr_t vector_bytes() const { return static_cast<std::uintptr_t>(p_.vector_bytes); }
-  /// The buffers before the result: the totals are one of them.
+  /// The number of buffers before the result, including the totals.
   std::size_t num_inputs() const {
     if (p_.step == ScanRowsStep::kParts) return 2;
     return loader_.is_used() ? static_cast<std::size_t>(p_.load.num_operands) : 1;

@@ -17,36 +17,38 @@ struct ByteCounterCode {
   Microkernel<CountBitProducts> count_products;
 };
 
-/// Counts bytes by their bits. A histogram takes a store for each byte, about one a cycle. Here a row is split into
-/// four buckets by the upper two bits, and for each block of a bucket a vector tells which of its bytes have a value of
-/// three of the other bits: the bits of the product of two of them are counted, for all 64 pairs.
+/// Counts bytes by their bits, because a histogram needs a store per byte and does about one per cycle. The row is
+/// split into four buckets by the upper two bits. For each block of a bucket, 8 bit vectors mark the bytes with each
+/// value of the next three bits, and 8 more those of the lower three. For each of the 64 pairs, counts the bits of the
+/// AND of the two vectors.
 class ByteCounter {
  public:
   static constexpr std::int64_t kVectorBytes = 64;
-  static constexpr std::int64_t kBlockBytes = 512;                                    // a vector's bits
-  static constexpr std::int64_t kProductsOfThree = 8;                                 // values of three bits
+  static constexpr std::int64_t kBlockBytes = 512;                                    // one per bit of a vector
+  static constexpr std::int64_t kProductsOfThree = 8;                                 // one per value of three bits
   static constexpr std::int64_t kProductBytes = 2 * kProductsOfThree * kVectorBytes;  // lower bits before upper ones
   static constexpr std::int64_t kUpperAtOnce = 2;
   static constexpr std::size_t kNumBuckets = 4;
-  /// A load waits for earlier stores that are as far into their page (4-KByte aliasing, as Intel's optimization manual
-  /// has it). Splitting took up to three times as long by it on Zen 5. So a piece is read as four streams, a page
-  /// apart, each as fast as a bucket grows, and buckets begin half a page from where streams do.
+  /// A load waits for earlier stores at the same offset in a page ("4-KByte aliasing" in Intel's optimization manual).
+  /// On Zen 5, this made splitting up to three times slower. So a piece is read as four streams, a page apart, each as
+  /// fast as a bucket grows, and buckets begin half a page from the streams' offsets.
   static constexpr std::int64_t kStreamBytes = 4096, kNumStreams = 4, kPieceBytes = kNumStreams * kStreamBytes;
-  /// From here on, the memory of a row's keys holds a counter's, and it takes less time than a histogram.
+  /// From this row length on, the memory of the row's keys is large enough for a counter, and counting is faster than a
+  /// histogram.
   static constexpr std::int64_t kMinBytes = 17408;
 
   /// `memory` has kMemoryBytes.
   ByteCounter(const void* entry, const ByteCounterCode& code, std::byte* memory)
       : entry_(entry), code_(code), memory_(aligned(memory)) {}
 
-  /// Writes how many of the bytes there are of each pattern, for fewer than 2^32 bytes.
+  /// Writes the number of bytes of each value. Precondition: fewer than 2^32 bytes.
   void count(std::span<const std::byte> bytes, std::span<std::uint32_t, 256> counts);
 
  private:
-  static constexpr std::int64_t kChunkBlocks = 12;  // whose products are at hand
+  static constexpr std::int64_t kChunkBlocks = 12;  // whose products are kept at a time
   static constexpr std::int64_t kPatternsPerBucket = 64;
   static constexpr std::int64_t kCountBytes = kPatternsPerBucket * kVectorBytes;  // a vector for each pattern
-  /// From one bucket to the next: whole pages. Less than a block is kept from one piece to the next.
+  /// The distance between buckets, a multiple of a page. Less than a block is left over from one piece for the next.
   static constexpr std::int64_t kBucketBytes = kPieceBytes + kStreamBytes;
   static_assert(kBlockBytes + kPieceBytes + kVectorBytes <= kBucketBytes);
   static constexpr std::int64_t kCounts = kChunkBlocks * kProductBytes,

@@ -10,14 +10,15 @@
 namespace millrace {
 namespace {
 
-/// Rows that are transposed before the next tile of their elements is, so that their lines stay in the L1 cache.
+/// The number of rows that are transposed before moving on to the next tile column, so that their lines stay in the L1
+/// cache.
 constexpr std::int64_t kRowsAtOnce = 64;
 
 struct Matrix {
   std::int64_t rows, columns, from_pitch, to_pitch;
 };
 
-/// Element by element.
+/// Transposes element by element.
 void transpose_plainly(const std::byte* from, std::byte* to, const Matrix& m, std::int64_t element_bytes) {
   with_element_size(element_bytes, [&](auto bytes) {
     for (std::int64_t i = 0; i < m.rows; ++i) {
@@ -28,7 +29,7 @@ void transpose_plainly(const std::byte* from, std::byte* to, const Matrix& m, st
   });
 }
 
-/// Whole tiles by vectors.
+/// Transposes whole tiles by vectors, and the rest element by element.
 void transpose(const std::byte* from, std::byte* to, const Matrix& m, const RowsTensor& tensor) {
   const std::int64_t bytes = tensor.element_bytes;
   const std::int64_t rows = m.rows / tensor.tile * tensor.tile, columns = m.columns / tensor.tile * tensor.tile;

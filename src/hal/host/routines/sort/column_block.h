@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// The microkernel for elements of one size, and those on each side of its tiles.
+/// The transposing microkernel for one element size, and the number of elements on each side of its tiles.
 struct TileCode {
   Microkernel<TransposeTiles> transpose;
   std::int64_t side;
@@ -19,22 +19,22 @@ struct TileCode {
 struct RowsTensor {
   std::int64_t element_bytes = 0;
   std::int64_t length = 0;         // of a row
-  std::int64_t axis_stride = 1;    // from element to element of a row, in elements
-  std::int64_t column_stride = 1;  // from row to row
+  std::int64_t axis_stride = 1;    // in elements, from one element of a row to the next
+  std::int64_t column_stride = 1;  // from one row to the next
   TransposeTiles transpose = {};
   std::int64_t tile = 1;
 
   std::int64_t bytes_between(std::int64_t stride) const { return stride * element_bytes; }
 };
 
-/// Memory for neighbouring rows that interleave in their tensors: a line of the cache then has elements of many rows,
-/// and is read and written once for all of them. Here rows are contiguous.
+/// Holds neighbouring rows contiguously that interleave in their tensors. There, a cache line has elements of many
+/// rows; copying through the block reads and writes each line once for all of them.
 class ColumnBlock {
  public:
   static constexpr std::size_t kMaxTensors = 3;
   using Tensors = std::array<RowsTensor, kMaxTensors>;
 
-  /// The bytes from row to row. Rows of a power of two would share the sets of the L1 cache.
+  /// The bytes from row to row. A power of two would map all rows to the same sets of the L1 cache.
   static constexpr std::int64_t pitch_bytes(std::int64_t length, std::int64_t element_bytes) {
     return (length * element_bytes / kLineBytes + 2) * kLineBytes;
   }
@@ -42,14 +42,14 @@ class ColumnBlock {
   static constexpr std::int64_t longest_row(std::int64_t bytes, std::int64_t element_bytes) {
     return ((bytes / kLineBytes - 1) * kLineBytes - 1) / element_bytes;
   }
-  /// One row for each element of a line.
+  /// One row per element of a cache line.
   static constexpr std::int64_t max_columns(std::int64_t element_bytes) { return kLineBytes / element_bytes; }
 
-  /// Rows that are contiguous stay where they are, and so do those of results, the tensors behind the first one, that
-  /// do not interleave. The first tensor's elements decide how many rows there are.
+  /// Contiguous rows stay where they are. So do the rows of results (all tensors except the first) that do not
+  /// interleave. The element size of the first tensor limits the number of rows.
   ColumnBlock(std::byte* memory, std::int64_t memory_bytes, const Tensors& tensors);
 
-  /// How many rows there are at once; 0 if all tensors stay where they are or the memory is too small.
+  /// The number of rows at a time; 0 if all tensors stay where they are or the memory is too small.
   std::int64_t num_columns() const { return num_columns_; }
   bool moves(std::size_t tensor) const { return num_columns_ > 0 && is_strided(tensor); }
 

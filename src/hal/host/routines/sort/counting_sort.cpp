@@ -22,7 +22,7 @@ bool CountingSort::takes(std::int64_t element_bytes, std::int64_t n) {
 }
 
 void CountingSort::count(const StridedElements& elements) {
-  // The memory is that of a row's keys, twice.
+  // The memory is that of a row's keys and as many again.
   constexpr std::int64_t kKeyBytes = 2 * sizeof(std::int32_t);
   static_assert(table_bytes(1) <= kKeyBytes * min_elements(1) && table_bytes(2) <= kKeyBytes * min_elements(2));
   static_assert(table_bytes(1) + ByteCounter::kMemoryBytes <= kKeyBytes * ByteCounter::kMinBytes);
@@ -61,8 +61,8 @@ void CountingSort::count_as(const StridedElements& elements) {
   std::memset(tables_, 0, static_cast<std::size_t>(table_bytes(sizeof(Element))));
   std::int64_t i = 0;
   if (elements.stride == 1) {
-    // About one store a cycle is as fast as it gets. So many stores fill the window of the processor that it hardly
-    // reads ahead, and without prefetches a row from memory takes twice as long.
+    // The limit is about one store per cycle. The stores fill the processor's window, so it hardly reads ahead: without
+    // prefetches, a row from memory takes twice as long.
     constexpr std::int64_t kPerWord = sizeof(std::uint64_t) / sizeof(Element), kPerLine = 8 * kPerWord;
     constexpr std::int64_t kAhead = 2048 / sizeof(Element);
     for (; i + kPerLine <= elements.count; i += kPerLine) {
@@ -108,7 +108,8 @@ void CountingSort::write_equals(Element element, std::int64_t position, std::int
     }
     return;
   }
-  // A whole block however few are wanted, what follows is written later: the count of a loop would be unpredictable.
+  // Always write a whole block, however few are needed; later elements overwrite the rest. A loop with the exact count
+  // would be mispredicted.
   constexpr std::int64_t kBlock = 64 / sizeof(Element);
   auto* const to = reinterpret_cast<Element*>(results.data);
   if (position + kBlock <= results.count) {

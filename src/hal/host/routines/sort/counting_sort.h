@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// Bit patterns of an element that follow each other in the order of a sort, up or down.
+/// Bit patterns of an element that are consecutive in the order of a sort, ascending or descending.
 struct PatternRun {
   std::int64_t first, last;
 };
@@ -24,31 +24,32 @@ struct StridedElements {
 };
 struct StridedResults {
   std::byte* data;
-  std::int64_t stride, count;  // results behind the count are not wanted
+  std::int64_t stride, count;  // results after `count` are not wanted
 };
 
-/// Sorts elements of 8 or 16 bits by how many there are of each bit pattern, which takes linear time for all rows.
+/// Sorts elements of 8 or 16 bits by counting each bit pattern, in linear time for all rows.
 /// Source: Seward, "Information sorting in the application of electronic digital computers to business operations",
 /// 1954.
 class CountingSort {
  public:
-  /// `memory` has table_bytes(), and behind them a ByteCounter's if there is code for one, which may be null.
+  /// `memory` has table_bytes(), followed by kMemoryBytes of a ByteCounter if `code` is not null.
   CountingSort(std::int64_t element_bytes, std::byte* memory, const void* entry, const ByteCounterCode* code)
       : element_bytes_(element_bytes), tables_(reinterpret_cast<std::uint32_t*>(memory)), entry_(entry), code_(code) {}
 
   static constexpr std::int64_t table_bytes(std::int64_t element_bytes) {
     return num_tables(element_bytes) * num_patterns(element_bytes) * std::int64_t{sizeof(std::uint32_t)};
   }
-  /// Whether a row is long enough to be worth it, and short enough to be counted.
+  /// Whether counting is worthwhile for a row of n elements, and its counts fit.
   static bool takes(std::int64_t element_bytes, std::int64_t n);
   static constexpr std::int64_t kMaxElements = std::numeric_limits<std::uint32_t>::max();
-  /// The keys, twice, in whose memory rows of any length that it takes are counted, and shorter ones are sorted.
+  /// The number of keys such that twice their memory is enough to count a row of any length that takes() accepts, and
+  /// to sort shorter rows.
   static constexpr std::int64_t max_keys(std::int64_t element_bytes) {
     return std::max(min_elements(element_bytes), element_bytes == 1 ? ByteCounter::kMinBytes : 0);
   }
 
   void count(const StridedElements&);
-  /// Counts every byte but 0 as 1, as bools are loaded.
+  /// Counts every byte other than 0 as 1, as loads of bools do.
   void join_truths();
   /// Writes the elements counted.
   void write(std::span<const PatternRun> runs, const StridedResults&) const;
@@ -59,9 +60,10 @@ class CountingSort {
   static constexpr std::int64_t num_patterns(std::int64_t element_bytes) {
     return std::int64_t{1} << (8 * element_bytes);
   }
-  /// With fewer elements, going through the patterns takes longer than sorting by vectors.
+  /// With fewer elements, iterating over the patterns takes longer than sorting by vectors.
   static constexpr std::int64_t min_elements(std::int64_t element_bytes) { return 2 * num_patterns(element_bytes); }
-  /// Equal neighbours are counted in different tables, so that an addition need not wait for the one before.
+  /// Neighbours are counted in different tables, so that an addition for an equal element need not wait for the
+  /// previous one.
   static constexpr std::int64_t num_tables(std::int64_t element_bytes) { return element_bytes == 1 ? 4 : 2; }
 
   void count_bytes(const StridedElements&);
@@ -73,7 +75,7 @@ class CountingSort {
   static void write_equals(Element, std::int64_t position, std::int64_t count, const StridedResults&);
 
   std::int64_t element_bytes_;
-  std::uint32_t* tables_;  // the first has the sums once all is counted
+  std::uint32_t* tables_;  // the first has the sums at the end
   const void* entry_;
   const ByteCounterCode* code_;
 };

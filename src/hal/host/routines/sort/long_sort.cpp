@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-/// What the four routines know of the row that they are at.
+/// The current row, as the four routines see it.
 template <class Key>
 class LongRow {
  public:
@@ -97,7 +97,7 @@ class LongRow {
     }
   }
 
-  /// Puts the zeros and the NaNs of a row into its order.
+  /// Puts the zeros and the NaNs into the order that they have in the row.
   void restore_runs(std::int64_t row) {
     go_to(row);
     if (has_lost_bits()) walk_.restore_runs(elements_of_row(), bucket_keys_of_row());
@@ -115,7 +115,7 @@ class LongRow {
     return {walk_.place(SortTensor::kInput), walk_.stride(SortTensor::kInput), walk_.n()};
   }
 
-  /// One element from each of `count` equal pieces of the row, in some place there.
+  /// Makes the keys of a sample: one element from a pseudorandom place in each of `count` equal pieces of the row.
   void make_sample_keys(Key* keys, std::int64_t count) const {
     const StridedElements elements = elements_of_row();
     const std::int64_t piece = count > 0 ? walk_.n() / count : 0;
@@ -131,12 +131,12 @@ class LongRow {
     });
     walk_.make_keys({sample, 1, count}, keys, keys + count, 0);
     if (p_.keys_have_index == 0) return;
-    // Elements of equal upper halves must meet in one bucket, so that cuts between them have no index.
+    // Elements with equal upper halves must be in one bucket, so cuts between halved keys have no index.
     for (std::int64_t i = 0; i < count; ++i) {
       keys[i] = static_cast<Key>((keys[i] & ~SortWalk<Key>::kIndexMask) | (p_.keys_are_halved != 0 ? 0 : place(i)));
     }
   }
-  /// Appends a cut at `key`, unless it is there. A key that comes often has a second cut right behind it.
+  /// Appends a cut at `key`, unless there is one. A frequent key gets a second cut right after it.
   std::int64_t append_cut(Key* cuts, std::int64_t num_cuts, Key key) const {
     if (num_cuts == 0 || cuts[num_cuts - 1] < key) {
       cuts[num_cuts] = key;
@@ -168,15 +168,16 @@ class LongRow {
     for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) to = std::ranges::copy(piece_of(bucket, chunk), to).out;
   }
   void prefetch_piece(std::int64_t bucket, std::int64_t chunk) const {
-    constexpr std::ptrdiff_t kMaxBytes = 4096;  // hardware goes on with longer ones
+    constexpr std::ptrdiff_t kMaxBytes = 4096;  // the hardware prefetcher continues longer ones
     if (chunk >= num_chunks()) return;
     const std::span<const Key> piece = piece_of(bucket, chunk);
     prefetch_to_read(piece.data(), std::min(std::ssize(piece) * std::ptrdiff_t{sizeof(Key)}, kMaxBytes));
   }
-  /// Splits them while they are copied. Returns how many are in the lower part.
+  /// Copies a bucket's keys from all chunks, and splits them at its pivot. Returns the number of keys in the lower
+  /// part.
   std::int64_t split_bucket(std::int64_t bucket, Key* low, Key* high) {
     const Key pivot = pivots_of_row()[bucket];
-    constexpr std::int64_t kPiecesAhead = 4;  // some hundred ns of work, if they have some hundred keys
+    constexpr std::int64_t kPiecesAhead = 4;  // some hundred ns of work, if pieces have some hundred keys
     for (std::int64_t chunk = 0; chunk < kPiecesAhead; ++chunk) prefetch_piece(bucket, chunk);
     Key* const first_low = low;
     for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) {

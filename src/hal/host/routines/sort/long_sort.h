@@ -8,26 +8,26 @@
 
 namespace millrace {
 
-// A sort of long rows by a sequence of kernels. Each may use as many threads as it has groups:
-//   1. choose_cuts, a group per row: cuts from a sorted sample divide the keys into buckets of about one size;
-//   2. split_chunks, a group per chunk of a row: makes the chunk's keys and puts them in the order of the buckets;
-//   3. sort_buckets, a group per bucket of a row: gathers its keys from all chunks, sorts them, writes results;
-//   4. restore_runs, a group per row, for values of floats alone: puts zeros and NaNs into the row's order.
-// Chunks are long, so that buckets gather pieces which reach over pages; 32 of them or more can have a thread each.
-// Buckets of the mean size fit an L2 cache of 1 MiB. So memory is read and written twice. Both depend on sizes alone.
+// A sort of long rows by a sequence of kernels. Each may use as many threads as it has groups: 1. choose_cuts, a group
+//   per row: cuts from a sorted sample divide the keys into buckets of about one size; 2. split_chunks, a group per
+//   chunk of a row: makes the chunk's keys and puts them in the order of the buckets; 3. sort_buckets, a group per
+//   bucket of a row: gathers its keys from all chunks, sorts them, writes results; 4. restore_runs, a group per row,
+//   for values of floats alone: puts zeros and NaNs into the row's order. Chunks are long, so that the pieces that
+//   buckets gather span pages; a longer row has 32 or more, each of which can have its own thread. Buckets of mean size
+//   fit into an L2 cache of 1 MiB, so memory is read and written only twice. The numbers of both depend on sizes alone.
 // Source: Frazer & McKellar, "Samplesort: a sampling approach to minimal storage tree sorting", JACM 17(3), 1970.
 
 struct LongSort {
-  /// The minimum of keys in a chunk, and the mean of keys in a bucket. With more, a thread that the system stops within
-  /// one holds up the others for longer. With fewer there are more and shorter pieces to gather. Keys above an index
-  /// are sorted by digits, whose tables cost more in a small bucket.
+  /// The minimum number of keys in a chunk, and the mean in a bucket. With more, a thread that the system stops within
+  /// one delays the others for longer. With fewer, there are more and shorter pieces to gather. Keys above an index are
+  /// sorted by digits, whose tables cost more in a small bucket.
   static constexpr std::int64_t part_keys(bool with_index) { return with_index ? 48 << 10 : 32 << 10; }
   /// A short row has chunks of part_keys(). A longer one has kFewChunks, and the chunks grow with the row. Once they
   /// reach kPartBytes, their number grows instead. A part of workgroup memory has kPartBytes, which is also the largest
   /// bucket that is sorted there.
   static constexpr std::int64_t kPartBytes = 1536 << 10, kFewChunks = 32;
   static constexpr std::int64_t kMaxBuckets = 512;
-  /// So many that few buckets are half as large again as the mean.
+  /// Enough samples that few buckets are larger than 1.5 times the mean.
   static constexpr std::int64_t kSamplesPerBucket = 32;
   static constexpr std::int64_t kWorkgroupBytes = SortRowsParameters::kFixedBytes + 2 * kPartBytes;
   /// Per row: the number of cuts, the cuts, and the pivots that split buckets at first, all of them keys.
@@ -35,25 +35,25 @@ struct LongSort {
   /// Per chunk, in addition to the starts of the buckets: the end of the last one, and whether a key lost bits.
   static constexpr std::int64_t kExtraStarts = 2;
 
-  /// The keys of a chunk except the last one: whole vectors.
+  /// The number of keys in every chunk except the last; a multiple of a vector.
   static constexpr std::int64_t chunk_keys(std::int64_t n, std::int64_t num_chunks) {
     constexpr std::int64_t kVectorKeys = 16;
     return ((n + num_chunks - 1) / num_chunks + kVectorKeys - 1) / kVectorKeys * kVectorKeys;
   }
 };
 
-/// The size arguments behind those of SortRowsSizes.
+/// The size arguments after those of SortRowsSizes.
 struct LongSortSizes {
   static constexpr std::size_t kNumChunks = 0, kNumBuckets = 1, kCount = 2;
 };
 
-/// The scratch of the sequence. Kernels bind the input, the results that they write, and then these, as far as they
-/// use them, in this order.
+/// The scratch of the sequence. Kernels bind the input, the results that they write, and then the scratch buffers that
+/// they use, in this order.
 enum class LongSortScratch : std::uint8_t {
   kCuts,        // kCutBytes per row
   kStarts,      // u32 per chunk and bucket: the number of the chunk's keys in buckets before it
   kChunkKeys,   // n keys per row: chunk by chunk, in the order of buckets
-  kBucketKeys,  // 2 n keys per row: buckets that workgroup memory does not hold, and as much room to sort them
+  kBucketKeys,  // 2 n keys per row: buckets too large for workgroup memory, and as much room to sort them
 };
 
 }  // namespace millrace

@@ -10,19 +10,20 @@
 
 namespace millrace {
 
-/// The sorted values of a row of floats. Zeros and NaNs are two runs of equal elements among them, in some order.
+/// Restores the row's order of zeros and NaNs among the sorted values of a row of floats, where each forms a run of
+/// equal elements in any order.
 class RestoredRuns {
  public:
-  /// The first `wanted` values of a row of `count` elements.
+  /// `values` has the first `wanted` values of a row of `count` elements.
   RestoredRuns(const SortRowsParameters& p, std::byte* values, std::int64_t stride, std::int64_t count,
                std::int64_t wanted)
       : p_(p), values_(values), stride_(stride), count_(count), wanted_(wanted) {}
 
-  /// A piece of floats and what is taken of it are half of an L1 cache.
+  /// A piece of the row and the elements taken from it fill half of an L1 cache.
   static constexpr std::int64_t kPieceElements = 2048;
 
-  /// Puts them in the order of the row. piece(first, count) returns contiguous elements of the row. `memory` has room
-  /// for kPieceElements keys, or for all.
+  /// Restores the order. piece(first, count) returns contiguous elements of the row. `memory` has room for
+  /// kPieceElements keys, or for all of the row's.
   template <class Piece>
   void restore(const Piece& piece, std::byte* memory, TakeRun take_zeros, TakeRun take_nans) const {
     Run zeros = {take_zeros, first_zero()}, nans = {take_nans, first_nan()};
@@ -52,25 +53,26 @@ class RestoredRuns {
   /// The position of the first zero that is wanted, or `wanted_`.
   std::int64_t first_zero() const {
     const std::uint64_t sign = sign_bit(), infinity = infinity_bits();
-    // Behind negative numbers, whose bits are above those of -0, or NaNs and positive ones.
+    // Zeros come after the negative numbers, whose bits are above those of -0; if descending, after NaNs and positive
+    // numbers.
     const std::int64_t first =
         p_.is_descending == 0 ? first_after([=](std::uint64_t bits) { return bits - (sign + 1) < infinity; })
                               : first_after([=](std::uint64_t bits) { return (bits ^ sign) > infinity && bits != 0; });
     return first < wanted_ && (bits_of(first) & ~sign) == 0 ? first : wanted_;
   }
-  /// That of the first NaN.
+  /// The position of the first NaN that is wanted, or `wanted_`.
   std::int64_t first_nan() const {
     const std::uint64_t sign = sign_bit(), infinity = infinity_bits();
     const auto is_number = [=](std::uint64_t bits) { return (bits & ~sign) <= infinity; };
     if (p_.is_descending == 0) return first_after(is_number);
     return wanted_ > 0 && !is_number(bits_of(0)) ? 0 : wanted_;
   }
-  /// The position behind the values whose bits `is_before` takes, which are the first.
+  /// The number of leading values whose bits satisfy `is_before`; no later value does.
   template <class IsBefore>
   std::int64_t first_after(const IsBefore& is_before) const {
     std::int64_t position = 0;
     with_element_size(p_.element_bytes, [&](auto bytes) {
-      // Without branches, which would be unpredictable.
+      // A binary search without branches, which would be mispredicted.
       std::int64_t begin = 0;
       for (std::int64_t left = wanted_; left > 0;) {
         const std::int64_t half = left / 2;

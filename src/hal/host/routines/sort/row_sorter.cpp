@@ -17,16 +17,16 @@ namespace {
 
 /// A split that leaves less than this fraction on one side is bad.
 constexpr std::int64_t kBadFraction = 8;
-/// The numbers of keys that are sorted by upper digits: with fewer, going through the counts takes longer than
-/// partitions; a million take longer by digits alone than if they are split before. Partitions by wide vectors are
-/// faster for any number.
+/// The numbers of keys that are sorted by upper digits. With fewer, iterating over the counts takes longer than
+/// partitions; a million keys take longer by digits alone than if they are split first. Partitions by wide vectors are
+/// faster for any number of keys.
 constexpr std::int64_t kMinForDigits = 4096, kMaxForDigits = 128 << 10, kWideVectorBytes = 64;
 
 }  // namespace
 
 template <class Key>
 void RowSorter<Key>::sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest rest) {
-  // The smaller part is sorted first, so that as many parts wait as the count has bits, and one at first.
+  // The smaller part is sorted first, so that at most one part per bit of the count waits, plus the first high part.
   std::array<Part, 65> waiting;
   std::size_t num_waiting = 0;
   const std::int32_t log2 = std::bit_width(static_cast<std::uint64_t>(keys.count));
@@ -47,7 +47,7 @@ void RowSorter<Key>::sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest 
     const std::int64_t num_low = split(part, code_.partition_less, pivot);
     Part low = low_part(part, num_low), high = high_part(part, num_low);
     if (num_low * kBadFraction < part.count) {
-      // The pivot is among the lowest keys: those equal to it are in their places once they are split off.
+      // The pivot is among the lowest keys. Keys equal to it are in their places once they are split off.
       const std::int64_t num_equal = split(high, code_.partition_at_most, pivot);
       write(high.place, high.first, num_equal, wanted);
       high = high_part(high, num_equal);
@@ -65,7 +65,7 @@ void RowSorter<Key>::sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest 
 template <class Key>
 void RowSorter<Key>::sort_to(const SplitKeys<Key>& keys, std::int64_t wanted, const SortedWriter& writer,
                              std::byte* results) {
-  // A short row takes less time than finding that it is one part.
+  // For a short row, sorting at once is faster than the general path.
   if (keys.num_low == keys.count && keys.count > 0 && keys.count <= std::min(wanted, code_.max_short())) {
     return sort_short(writer, keys.keys, results, keys.count);
   }
@@ -121,7 +121,7 @@ void RowSorter<Key>::sort_short(const Code& code, Key* from, void* to, std::int6
     at(code.merge_few[count <= few + few / 2 ? 0 : 1])(from, to, count);
     return;
   }
-  // Four runs, as if there were greatest keys behind the last.
+  // Sort and merge four runs, the last padded with maximum keys.
   const std::int64_t half = code_.max_merged(), more = count - half;
   Key* const keys = reinterpret_cast<Key*>(memory_.sample);
   std::fill_n(keys + count, code_.max_short() - count, std::numeric_limits<Key>::max());
@@ -175,13 +175,13 @@ void RowSorter<Key>::divide_part(const Part& part, std::span<const Key> cuts, Ke
     *starts = static_cast<std::uint32_t>(part.first);
     std::copy_n(part.data(), part.count, to + part.first);
   } else if (cuts.size() == 1) {
-    // The lesser keys go where they belong at once.
+    // The lower keys go directly to their bucket.
     const std::int64_t num_low = split(part.data(), part.count, cuts[0], to + part.first, part.other);
     std::copy_n(part.other, part.count - num_low, to + part.first + num_low);
     starts[0] = static_cast<std::uint32_t>(part.first);
     starts[1] = static_cast<std::uint32_t>(part.first + num_low);
   } else {
-    // What the two splits after this one write.
+    // Prefetch what the two splits after this one write.
     constexpr std::ptrdiff_t kMaxBytes = 256 << 10;  // leaves room in an L2 cache for what is split
     const std::ptrdiff_t bytes = part.count * std::ptrdiff_t{sizeof(Key)};
     if (cuts.size() <= 3) prefetch_to_write(to + part.first, std::min(bytes, kMaxBytes));

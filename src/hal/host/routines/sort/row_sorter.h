@@ -12,9 +12,9 @@
 
 namespace millrace {
 
-/// Microkernels for keys of one width. Those that no row needs are absent.
+/// Microkernels for keys of one width. Unneeded ones are absent.
 struct RowSorterCode {
-  static constexpr std::size_t kNumFew = 5;          // of 1, 2, 4, 8 and 16 vectors
+  static constexpr std::size_t kNumFew = 5;          // for up to 1, 2, 4, 8 and 16 vectors
   static constexpr int kMergedVectors[] = {24, 32};  // the maximum of each merge
   static constexpr std::size_t kNumMerges = std::size(kMergedVectors);
   std::int64_t num_lanes;
@@ -24,21 +24,21 @@ struct RowSorterCode {
   Microkernel<PartitionKeys> partition_less, partition_at_most;
 
   std::int64_t max_few() const { return num_lanes << (kNumFew - 1); }
-  /// The keys that merge_few() merges, and those that the halves' functions merge.
+  /// The maximum number of keys that merge_few merges; exchange_halves and merge_bitonic merge twice as many.
   std::int64_t max_merged() const { return 2 * max_few(); }
   std::int64_t max_short() const { return 2 * max_merged(); }
 };
 
-/// Microkernels that write results, side by side.
+/// Microkernels that write contiguous results.
 struct SortedWriter {
   Microkernels<SortFew, RowSorterCode::kNumFew> sort_few;       // like RowSorterCode's, to results
   Microkernels<MergeFew, RowSorterCode::kNumMerges> merge_few;  // likewise
   Microkernel<WriteFromKeys> write;
   std::int64_t result_bytes;
-  std::int64_t writes_indices;  // those of keys above an index
+  std::int64_t writes_indices;  // whether the results are the indices below the keys
 };
 
-/// Keys that are split: the lesser ones are at `keys`, and the others at `other`. Both have room for all.
+/// Keys that are split: the lower ones are at `keys`, and the others at `other`. Both have room for all keys.
 template <class Key>
 struct SplitKeys {
   Key* keys;
@@ -51,19 +51,19 @@ struct RowSorterMemory {
   static constexpr std::int64_t kMaxVectorBytes = 64;
   static constexpr std::int64_t kSampleBytes = (4 << (RowSorterCode::kNumFew - 1)) * kMaxVectorBytes;
   static constexpr std::int64_t kCountBytes = 20 << 10;
-  std::byte* sample;  // kSampleBytes; also for four runs that are merged
+  std::byte* sample;  // kSampleBytes; also for merging four runs
   std::byte* counts;  // kCountBytes
 };
 
-/// What keys hold besides what orders them.
-enum class KeyParts : std::uint8_t { kWhole, kAboveIndex };  // the index: in the lower half, ascending before the sort
+/// Whether keys hold only what orders them, or an index too.
+enum class KeyParts : std::uint8_t { kWhole, kAboveIndex };  // index: in the lower half, ascending before the sort
 
-/// Sorts signed keys of 32 or 64 bits by vectors: partitions at a sampled median between two arrays, sorts what 16
-/// vectors hold by networks in registers, and merges up to four such runs. Equal keys are split off together. Where
-/// samples mislead, a radix sort takes over, so that the time is O(n log n) for all keys. By narrow vectors, keys above
-/// an index are sorted by their upper digits as soon as they are few enough: partitions keep their order, so that equal
-/// ones stay in the order of their indices. Source: Hoare, "Quicksort", 1962; Musser, "Introspective sorting and
-/// selection algorithms", 1997.
+/// Sorts signed keys of 32 or 64 bits by vectors: partitions at a sampled median between two arrays, sorts up to 16
+/// vectors by networks in registers, and merges up to four such runs. Keys equal to a low pivot are split off together.
+/// If samples mislead, a radix sort takes over, so that the time is O(n log n) for all keys. With narrow vectors, keys
+/// above an index are sorted by their upper digits once they are few enough: partitions are stable, so equal upper
+/// halves stay in index order. Source: Hoare, "Quicksort", 1962; Musser, "Introspective sorting and selection
+/// algorithms", 1997.
 template <class Key>
 class RowSorter {
  public:
@@ -71,24 +71,26 @@ class RowSorter {
             KeyParts parts = KeyParts::kWhole)
       : entry_(entry), code_(code), memory_(memory), parts_(parts) {}
 
-  /// What is known of the keys behind the first ones that are wanted.
+  /// Whether the keys after the wanted ones are kept, in any order.
   enum class Rest { kLost, kKept };
 
-  /// Sorts `count` keys so that the first `wanted` are in their places. `other` has room for as many.
+  /// Sorts `count` keys so that the first `wanted` are in their places. `other` has room for `count` keys.
   void sort(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, Rest rest = Rest::kLost) {
     sort({keys, other, count, count}, wanted, rest);
   }
 
-  /// The same for keys that are split already.
+  /// Sorts keys that are already split.
   void sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest rest = Rest::kLost);
 
-  /// The same, and writes the results of the first `wanted`, each part when it is sorted: a pass less. Keys are lost.
+  /// Also writes the results of the first `wanted` keys, each part when it is sorted, which saves a pass. Keys are
+  /// lost.
   void sort_to(const SplitKeys<Key>& keys, std::int64_t wanted, const SortedWriter& writer, std::byte* results);
 
-  /// Sorts `count` keys, which are at most RowSorterCode::max_few().
+  /// Sorts `count` keys, at most RowSorterCode::max_few().
   void sort_few(const Key* from, Key* to, std::int64_t count);
 
-  /// Chooses where to split a row: take(place, to) puts the keys of the vector at this place of the row to `to`.
+  /// Chooses the pivot for a row of `count` keys. take(place, to) writes the keys of the vector at that place of the
+  /// row to `to`.
   template <class Take>
   Key choose_pivot(std::int64_t count, const Take& take) {
     const std::int64_t wanted_samples = count < kMinForManySamples ? kFewSamples : kManySamples;
@@ -106,22 +108,22 @@ class RowSorter {
   /// Whether `count` keys, all of them wanted, are sorted by digits without being split first.
   bool prefers_digits(std::int64_t count) const;
 
-  /// Splits keys that are somewhere else: appends those below the pivot to `low`, and the others to `high`. Returns how
-  /// many are below it.
+  /// Splits keys from a separate array: appends the keys below the pivot to `low`, and the others to `high`. Returns
+  /// the number below it.
   std::int64_t split(const Key* from, std::int64_t count, Key pivot, Key* low, Key* high);
 
-  /// Divides keys into buckets; they are split at the middle cut already. Cut i separates bucket i from bucket i + 1,
-  /// which has the keys that are at least the cut. Writes one bucket after the other to `to`, which does not overlap
-  /// the keys, and keeps the order in each. Writes the start of each bucket, and the end of the last. There is at least
-  /// one cut; cuts ascend and differ.
+  /// Divides keys, already split at the middle cut, into buckets. Cut i separates bucket i from bucket i + 1, which has
+  /// the keys that are at least the cut. Writes the buckets, one after the other, to `to`, which does not overlap the
+  /// keys; keeps the order within a bucket. Writes the start of each bucket, and the end of the last, to `starts`.
+  /// Precondition: at least one cut; cuts ascend and differ.
   void divide(const SplitKeys<Key>& keys, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
   static Key middle_of(std::span<const Key> cuts) { return cuts[cuts.size() / 2]; }
 
-  /// The keys that all calls read, as a measure of work.
+  /// The number of keys that all calls read, as a measure of work.
   std::int64_t keys_read() const { return keys_read_; }
 
  private:
-  /// Keys whose places are [first, first + count) of the row. They are at `place` or at `other`.
+  /// Keys that belong to places [first, first + count) of the row. They are at `place` or at `other`.
   struct Part {
     Key* place;
     Key* other;
@@ -140,7 +142,8 @@ class RowSorter {
     return microkernel.at(entry_);
   }
   std::size_t few_of(std::int64_t count) const;
-  /// Sorts at most RowSorterCode::max_short() keys, and writes them or their results by `Code`. Keys are lost.
+  /// Sorts at most RowSorterCode::max_short() keys, and writes them, or with a SortedWriter their results. Keys are
+  /// lost.
   template <class Code>
   void sort_short(const Code&, Key* from, void* to, std::int64_t count);
   void write_short(const RowSorterCode&, const Key* keys, void* to, std::int64_t count) const {
@@ -151,15 +154,15 @@ class RowSorter {
   }
   /// Sorts a part that is not divided further.
   void finish(const Part&, std::int64_t wanted, Rest rest);
-  /// Writes the results of keys in their places from `first` on, if results are written.
+  /// Writes the results of `count` keys in their places from `first` on, if results are written.
   void write(const Key* keys, std::int64_t first, std::int64_t count, std::int64_t wanted);
-  /// A radix sort, by the lowest digit first.
+  /// A radix sort, lowest digit first.
   void sort_by_all_digits(const Part&);
-  /// The same for keys above an index, whose results it writes as well.
+  /// A radix sort of keys above an index; also writes their results.
   void sort_by_upper_digits(const Part&, std::int64_t wanted);
-  /// Splits off the keys that `partition` puts first.
+  /// Splits off the keys that `partition` selects.
   std::int64_t split(const Part&, Microkernel<PartitionKeys> partition, Key pivot);
-  /// The same for a part whose first bucket's start is starts[0], and for one that is not split yet.
+  /// divide() for a part that is already split, or not yet; the start of its first bucket is written to starts[0].
   void divide_split(const Part&, std::int64_t num_low, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
   void divide_part(const Part&, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
   static Part low_part(const Part& part, std::int64_t num_low);

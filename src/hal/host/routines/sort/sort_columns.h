@@ -6,7 +6,7 @@
 #include "hal/host/routines/sort/column_block.h"
 #include "hal/host/routines/sort/sort_rows.h"
 
-// Which tensors of a sort have rows that interleave in memory, and how.
+// Finds the tensors of a sort whose rows interleave in memory.
 namespace millrace {
 
 /// The bytes of an element of the tensor.
@@ -22,7 +22,7 @@ inline const std::int64_t* columns_dim(const SortRowsParameters& p, const Kernel
 
 /// The tensors that a ColumnBlock moves.
 inline ColumnBlock::Tensors column_tensors(const void* code, const SortRowsParameters& p, const KernelArgs& args) {
-  // Selections write few results.
+  // Selections do not move their results, because they write few.
   const bool is_moved[] = {true, p.moves_results != 0 && p.has_values != 0, p.moves_results != 0 && p.has_indices != 0};
   ColumnBlock::Tensors tensors;
   for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) {

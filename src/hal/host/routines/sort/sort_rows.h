@@ -29,22 +29,22 @@ struct SortRowsParameters {
   std::int64_t element_bytes, key_bytes, num_other_dims;
   std::int64_t has_values, has_indices, is_descending;
   std::int64_t has_input_indices;  // in buffer 1, laid out like the input
-  std::int64_t keys_have_index;    // in their lower half
+  std::int64_t keys_have_index;    // whether keys have an index in their lower half
   std::int64_t keys_are_halved;    // 64-bit elements with an index: keys hold the upper half of what orders them
-  /// Keys of rows that need no more bytes are in workgroup memory, behind kFixedBytes and the ColumnBlock, others in
-  /// the last buffer if it is scratch. A row has memory for max_keys, twice, unless it is longer than a CountingSort
-  /// takes: then for all.
+  /// Keys of rows that need at most max_workgroup_key_bytes are in workgroup memory, after kFixedBytes and the
+  /// ColumnBlock; others are in the last buffer, which is then scratch. A row has memory for twice max_keys, or if it
+  /// is too long for a CountingSort, for twice all of its keys.
   std::int64_t max_workgroup_key_bytes, uses_scratch, max_keys;
   /// An element's bits without its sign, and those of infinity, if it is a float; otherwise 0.
   std::int64_t magnitude_bits, infinity_bits;
-  std::int64_t is_bool;           // any byte but 0 is true
-  std::int64_t inverted_bits;     // of every element, before it is compared as a signed integer
+  std::int64_t is_bool;           // any byte other than 0 is true
+  std::int64_t inverted_bits;     // of every element, before a comparison as a signed integer
   std::int64_t num_pattern_runs;  // 0 if elements are not counted
   PatternRun pattern_runs[kMaxPatternRuns];
-  std::int64_t counts_bytes;  // whether there is the code for it
+  std::int64_t counts_bytes;  // whether `byte_counter` is present
   ByteCounterCode byte_counter;
-  /// Whether there is one of the functions that sort in registers, for rows of the one length that is known: values if
-  /// keys have no index, otherwise indices.
+  /// Whether rows, whose length is then known, are sorted in registers: by sort_values if keys have no index, otherwise
+  /// by sort_indices.
   std::int64_t sorts_few;
   Microkernel<SortValues> sort_values;
   Microkernel<SortIndices> sort_indices;
@@ -52,15 +52,14 @@ struct SortRowsParameters {
   Microkernel<MakeKeys> make_keys;
   Microkernel<WriteFromKeys> write_values, write_indices;
   RowSorterCode sorter;
-  /// Whether parts are written as soon as they are sorted, and the functions for it: of the one result, which is
-  /// contiguous.
+  /// Whether each part is written as soon as it is sorted, by `writer`. There is then a single, contiguous result.
   std::int64_t writes_sorted;
   SortedWriter writer;
   Microkernel<TakeRun> take_zeros, take_nans;  // of floats, for keys without an index
-  /// Workgroup memory for a ColumnBlock, and its functions; no bytes if rows stay where they are.
+  /// Workgroup memory for a ColumnBlock, and its functions; 0 bytes if rows stay where they are.
   std::int64_t columns_offset, columns_bytes;
   TileCode element_tiles, index_tiles;
-  std::int64_t moves_results;  // into the block, not only the input
+  std::int64_t moves_results;  // whether results are in the block too, not only the input
   RowLoadParameters load;
 
   static constexpr std::int64_t kFixedBytes = RowSorterMemory::kSampleBytes + RowSorterMemory::kCountBytes;

@@ -15,11 +15,11 @@
 
 namespace millrace {
 
-/// What one call of a sort does for each of its rows.
+/// Sorts the rows of one call, and offers the steps of that to the other sorts.
 template <class Key>
 class SortWalk {
  public:
-  /// For keys that are made in the order of their indices.
+  /// For keys that are made in index order.
   SortWalk(const void* code, const SortRowsParameters& p, const KernelArgs& args)
       : SortWalk(code, p, args, p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole) {}
   SortWalk(const void* code, const SortRowsParameters& p, const KernelArgs& args, KeyParts parts)
@@ -37,7 +37,8 @@ class SortWalk {
   /// The parts per row, each of which has its own k results.
   std::int64_t num_parts() const { return args_.sizes[SortRowsSizes::kParts]; }
 
-  /// Calls run_rows(first, end) for rows that are neighbours. Those that interleave in memory are contiguous meanwhile.
+  /// Calls run_rows(first, end) for blocks of neighbouring rows. During the call, rows that interleave in memory are
+  /// copied to be contiguous.
   template <class RunRows>
   void for_blocks(std::int64_t first, std::int64_t end, const RunRows& run_rows) {
     if (columns_.num_columns() == 0) return run_rows(first, end);
@@ -60,8 +61,9 @@ class SortWalk {
 
   /// Sorts a row.
   void run(std::int64_t row) {
-    if (n_ == 0) return;  // memory of no elements may have no address
-    // In place: what a vector copies from single stores waits until these are done, and rows no longer overlap.
+    if (n_ == 0) return;  // empty memory may have no address
+    // Written in place: copying by vector loads would wait for the scalar stores, so that rows would no longer overlap
+    // in time.
     find_place(row, offsets_);
     start_row();
     const std::int64_t num_keys = 2 * (n_ > CountingSort::kMaxElements ? n_ : std::min(n_, p_.max_keys));
@@ -76,7 +78,7 @@ class SortWalk {
     }
     if (p_.sorts_few != 0 && elements.stride == 1 && stride(SortTensor::kValues) <= 1 &&
         stride(SortTensor::kIndices) <= 1) {
-      // The memory of the keys is free.
+      // The memory of the keys is still free.
       return sort_in_registers({contiguous_row(elements, keys), 1, n_}, keys);
     }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
@@ -98,7 +100,7 @@ class SortWalk {
     }
   }
 
-  /// Where a row is in each tensor, in elements.
+  /// A row's offset in each tensor, in elements.
   using Place = std::array<std::int64_t, kNumSortTensors>;
   Place place_of(std::int64_t row) const {
     Place offsets;
@@ -114,9 +116,9 @@ class SortWalk {
       }
     }
   }
-  /// Elements that are computed have no place of their own.
+  /// Computes elements that are not in memory.
   RowLoader& loader() { return loader_; }
-  /// What follows is done for the row at this place.
+  /// Makes the later calls use the row at this place.
   void go_to(const Place& offsets) {
     offsets_ = offsets;
     start_row();
@@ -125,14 +127,14 @@ class SortWalk {
     k_ = args_.sizes[SortRowsSizes::kK];
     first_index_ = 0;
   }
-  /// Later calls are for `count` of the row's sorted elements, from place `first` on, which is below k.
+  /// Makes the later calls write `count` of the row's sorted elements, from position `first` on, which is below k.
   void narrow_to(std::int64_t first, std::int64_t count) {
     for (const SortTensor tensor : {SortTensor::kValues, SortTensor::kIndices}) {
       offsets_[static_cast<std::size_t>(tensor)] += first * stride(tensor);
     }
     k_ = std::min(k_ - first, count);
   }
-  /// The same for a part of that row. Returns how many elements it has.
+  /// Makes the later calls use a part of the row at this place. Returns the part's number of elements.
   std::int64_t go_to_part(const Place& offsets, std::int64_t part) {
     const RowParts parts = {n_, num_parts()};
     go_to(offsets);
@@ -143,28 +145,28 @@ class SortWalk {
     }
     return parts.size(part);
   }
-  /// Where the part begins in its row.
+  /// The position in the row at which the part begins.
   std::int64_t first_index() const { return first_index_; }
-  /// Whether indices are other numbers than positions.
+  /// Whether indices differ from positions in the row or part.
   bool renumbers() const { return p_.has_input_indices != 0 || first_index_ != 0; }
   std::int64_t stride(SortTensor tensor) const {
     const auto index = static_cast<std::size_t>(tensor);
     return columns_.moves(index) ? 1 : args_.sizes[SortRowsSizes::kAxisStrides + index];
   }
   std::byte* place(SortTensor tensor) const { return place(tensor, offsets_); }
-  /// The same for a row that is not at hand.
+  /// The address of another row.
   std::byte* place(SortTensor tensor, const Place& offsets) const {
     const auto index = static_cast<std::size_t>(tensor);
     return (columns_.moves(index) ? columns_.rows_of(index) : base(index)) +
            offsets[index] * element_bytes_of(p_, index);
   }
 
-  /// Writes the keys of elements; the index of the first one is `first`. Returns whether there is a -0 or a NaN.
+  /// Writes the keys of elements; the first element has index `first`. Returns whether there is a -0 or a NaN.
   bool make_keys(const StridedElements& elements, Key* keys, Key* other, std::int64_t first) const {
     return at(p_.make_keys)(contiguous_row(elements, other), keys, elements.count, first) != 0;
   }
 
-  /// The same, and splits them at a pivot: sets how many are below it.
+  /// Writes the keys, split at a pivot: sets the number below it. Returns whether there is a -0 or a NaN.
   bool split_elements(const StridedElements& elements, Key pivot, std::int64_t first, SplitKeys<Key>& split) {
     if (p_.partition_elements.offset == 0 || !is_contiguous(elements)) {
       const bool has_lost_bits = make_keys(elements, split.keys, split.other, first);
@@ -188,7 +190,7 @@ class SortWalk {
     sort_by_lower_halves(elements, split.keys, split.other, split.count);
   }
 
-  /// The same, and writes the results of the first k.
+  /// Sorts keys, and writes the results of the first k.
   void sort_to_results(const StridedElements& elements, const SplitKeys<Key>& split, bool has_lost_bits) {
     if (p_.writes_sorted == 0) {
       sort_keys(elements, split);
@@ -198,7 +200,7 @@ class SortWalk {
     sorter_.sort_to(split, k_, p_.writer, place(result));
   }
 
-  /// The same as sort_keys, leaving the first k keys of a few at `sorted`, where up to `count` keys are written.
+  /// Like sort_keys, but writes the first k keys to `sorted`, which has room for `count` keys.
   void sort_keys_to(const StridedElements& elements, Key* keys, Key* other, std::int64_t count, Key* sorted) {
     if (p_.keys_are_halved == 0 && count <= p_.sorter.max_few()) return sorter_.sort_few(keys, sorted, count);
     sort_keys(elements, keys, other, count);
@@ -209,13 +211,13 @@ class SortWalk {
     write(SortTensor::kIndices, at(p_.write_indices), sizeof(std::int64_t), keys, count);
     if (renumbers()) renumber(count);
   }
-  /// Writes the values of `count` keys, which hold them.
+  /// Writes the values of `count` keys that hold their values.
   void write_key_values(const Key* keys, std::int64_t count) const {
     write(SortTensor::kValues, at(p_.write_values), p_.element_bytes, keys, count);
   }
-  /// Writes the first k sorted elements of a row that keys above indices do not hold.
+  /// Writes those of the first k values that keys above an index cannot restore.
   void write_lost_values(const StridedElements& elements, const Key* keys) const {
-    constexpr std::int64_t kFew = 32;  // take less time than looking for the runs among them
+    constexpr std::int64_t kFew = 32;  // writing these is faster than searching for the runs among them
     if (p_.keys_are_halved != 0 || k_ <= kFew) return write_indexed(elements, keys, 0, k_);
     for (const std::int64_t element_key : {std::int64_t{0}, p_.magnitude_bits}) {
       const std::int64_t first = (p_.is_descending != 0 ? ~element_key : element_key) << kIndexBits;
@@ -232,8 +234,8 @@ class SortWalk {
     if (p_.keys_are_halved != 0 || (has_lost_bits && p_.keys_have_index != 0)) write_lost_values(elements, keys);
   }
 
-  /// Zeros and NaNs are two runs of equal elements among the values, in some order. Gives them that of the row. `keys`
-  /// has room for two pieces of it, and is lost.
+  /// Restores the row's order of zeros and NaNs among the values (RestoredRuns). `keys` has room for two pieces, and is
+  /// lost.
   void restore_runs(const StridedElements& elements, Key* keys) const {
     const RestoredRuns runs(p_, place(SortTensor::kValues), stride(SortTensor::kValues), n_, k_);
     const auto piece = [&](std::int64_t first, std::int64_t count) {
@@ -259,7 +261,8 @@ class SortWalk {
   }
 
  private:
-  /// Rows of at least this many elements are read by the first partition. The keys of shorter ones are in the cache.
+  /// From this row length on, the first partition makes the keys, which saves a pass. The keys of shorter rows stay in
+  /// the cache.
   static constexpr std::int64_t kMinSplitAtFirst = 4096;
   static constexpr std::size_t kIndicesTensor = static_cast<std::size_t>(SortTensor::kIndices);
 
@@ -276,7 +279,7 @@ class SortWalk {
   static bool is_contiguous(const StridedElements& elements) {
     return elements.data != nullptr && elements.stride == 1;
   }
-  /// The elements side by side: where they are, or in `memory`.
+  /// The elements, contiguous: in place, or copied to `memory`.
   const std::byte* contiguous_row(const StridedElements& elements, Key* memory) const {
     return contiguous_part(elements, 0, elements.count, memory);
   }
@@ -291,7 +294,7 @@ class SortWalk {
     copy_strided(from, elements.stride, bytes_of(memory), 1, count, p_.element_bytes);
     return bytes_of(memory);
   }
-  /// A key that splits contiguous elements.
+  /// A pivot for contiguous elements.
   Key choose_pivot(const StridedElements& elements) {
     return sorter_.choose_pivot(elements.count, [&](std::int64_t place, Key* to) {
       make_keys({elements.data + place * p_.element_bytes, 1, p_.sorter.num_lanes}, to, nullptr, place);
@@ -304,7 +307,7 @@ class SortWalk {
   std::size_t num_inputs() const {
     return static_cast<std::size_t>(loader_.is_used() ? p_.load.num_operands : 1 + p_.has_input_indices);
   }
-  /// Replaces positions among the results by the indices of the elements there.
+  /// Replaces positions in the results with the indices of the elements there.
   void renumber(std::int64_t count) const {
     auto* const indices = reinterpret_cast<std::int64_t*>(place(SortTensor::kIndices));
     for (std::int64_t i = 0; i < count; ++i) indices[i * stride(SortTensor::kIndices)] += first_index_;
@@ -349,7 +352,7 @@ class SortWalk {
   }
 
   /// Sorts runs of equal upper halves by lower halves. Only the first k keys are in order, so the last run may have
-  /// keys anywhere behind them.
+  /// more keys anywhere after them.
   void sort_by_lower_halves(const StridedElements& elements, Key* keys, Key* other, std::int64_t count) {
     for (std::int64_t begin = 0, end = 0; begin < k_; begin = end) {
       while (end < k_ && upper_half(keys[end]) == upper_half(keys[begin])) ++end;
@@ -370,7 +373,7 @@ class SortWalk {
   }
   /// Sorts values by counting, in the memory of the keys.
   void count(const StridedElements& elements, Key* keys) const {
-    static_assert(sizeof(Key) >= sizeof(std::int32_t));  // of whose memory a CountingSort counts on
+    static_assert(sizeof(Key) >= sizeof(std::int32_t));  // the key size that CountingSort assumes
     static_assert(RestoredRuns::kPieceElements <= CountingSort::max_keys(2));
     CountingSort sort(p_.element_bytes, bytes_of(keys), code_, p_.counts_bytes != 0 ? &p_.byte_counter : nullptr);
     sort.count(elements);

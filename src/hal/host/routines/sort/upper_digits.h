@@ -56,7 +56,7 @@ class UpperDigits {
     if constexpr (sizeof(Key) == 4) return std::array<Digit, 2>{{{16, 8, 0}, {24, 8, 256}}};
   }();
   static constexpr std::size_t kNumCounts = kDigits.back().first_count + kDigits.back().num_values();
-  /// The digits as constants, so that the loops that take one are compiled for it.
+  /// The digits as constants, so that loops are compiled per digit.
   static constexpr std::make_index_sequence<kDigits.size()> kAllDigits = {};
 
  public:
@@ -70,7 +70,7 @@ class UpperDigits {
   static std::int64_t index_of(Key key) {
     return static_cast<std::int64_t>(static_cast<Unsigned>(key) & ((Unsigned{1} << (4 * sizeof(Key))) - 1));
   }
-  /// Whether keys differ in a digit. Call it before they are moved by this digit, because that changes its counts.
+  /// Whether keys differ in a digit. Call it before moving them by this digit, which changes its counts.
   bool moves(std::size_t digit) const {
     return counts_[kDigits[digit].first_count + digit_of(keys_[0], kDigits[digit])] != count_;
   }

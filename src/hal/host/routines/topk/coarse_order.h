@@ -8,13 +8,14 @@
 
 namespace millrace {
 
-/// How coarse keys compare: integers that are cheap to make of elements (CoarseKeys of src/jit/lanes/sort_keys.h).
+/// The order of coarse keys: integers that are cheap to compute from elements (CoarseKeys in
+/// src/jit/lanes/sort_keys.h).
 template <class Key>
 class CoarseOrder {
  public:
   explicit CoarseOrder(const TopkRowsParameters& p) : p_(p) {}
 
-  /// The key that microkernels give an element.
+  /// The key that the microkernels compute for an element.
   Key key_of(std::uint64_t element) const {
     const unsigned unused = 64 - 8 * static_cast<unsigned>(p_.sort.element_bytes);
     std::int64_t key = static_cast<std::int64_t>(element << unused);

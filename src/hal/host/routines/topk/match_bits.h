@@ -7,10 +7,11 @@
 
 #include "hal/host/routines/topk/row_selector.h"
 
-// Bits that say which elements or groups passed a limit.
+// Bit masks of the elements or groups that pass a limit.
 namespace millrace {
 
-/// Source: Warren, "Hacker's Delight", 2012, section 5-1. Without an instruction for it, this is faster than a table.
+/// Counts the bits that are set; on targets without popcnt, this is faster than a table. Source: Warren, "Hacker's
+/// Delight", 2012, section 5-1.
 inline std::int64_t count_ones(std::uint64_t x) {
   constexpr std::uint64_t kEach = 0x0101'0101'0101'0101;
   x -= x >> 1 & 0x55 * kEach;
@@ -30,8 +31,8 @@ inline std::int64_t count_ones(const std::byte* bytes, std::int64_t num_bytes) {
   return sum + count_ones(word);
 }
 
-/// Calls do_it(number) for each element of a chunk whose bit MatchElements has set; a vector has kBits. The first
-/// element has the number `first`, and `vector_step` is the distance from one vector's numbers to the next one's.
+/// Calls do_it(number) for each element of a chunk whose bit MatchElements has set. A vector has kBits bits. The first
+/// element has number `first`; from a vector to the next, numbers grow by `vector_step`.
 template <int kBits, class DoIt>
 void for_each_match(const std::byte* bits, std::int64_t first, std::int64_t vector_step, const DoIt& do_it) {
   constexpr int kVectorsPerWord = 64 / kBits;

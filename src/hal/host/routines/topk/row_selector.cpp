@@ -15,12 +15,13 @@
 namespace millrace {
 namespace {
 
-/// Groups per result. With four, about an eighth more elements than k pass the limit, which is the k-th group's minimum
-/// (k * k / 2 per group). Twice as many groups take longer to sort than they save.
+/// Groups per result. With four, about k / 8 more elements than k pass the limit, which is the k-th smallest minimum of
+/// a group (k * k / 2 divided by the number of groups). Sorting twice as many groups takes longer than they save.
 constexpr std::int64_t kGroupsPerResult = 4;
 constexpr std::int64_t kMinGroups = 128;
 
-/// If fewer than k elements pass, the next limit is that of four times as many groups; it then almost always finds k.
+/// If fewer than k elements pass, the next limit is the sample's minimum of four times the rank; k elements then almost
+/// always pass.
 constexpr std::int64_t kNextLimit = 4;
 /// Chunks that are searched before the number of elements found is checked.
 constexpr std::int64_t kChunksAtOnce = 64;
@@ -45,7 +46,7 @@ void RowSelector<Key>::start(std::int64_t k) {
 template <class Key>
 std::int64_t RowSelector<Key>::select_by_groups(const RowReader& row, std::int64_t n) {
   if (n > kBlock && n >= kMinSampledTimesK * k_) {
-    // Where a long row ascends, the limit of one block excludes nothing in the next.
+    // Sample the whole row: if keys decrease along it, the limit of one block excludes nothing in the next.
     const std::int64_t num_groups = sample(row, n, kSampledElementsOfLongRow / code_.num_lanes),
                        wanted = wanted_of_sample(num_groups, n);
     sorter_.sort(memory_.minima, memory_.other, num_groups, num_groups);
@@ -72,7 +73,7 @@ template <class Key>
 void RowSelector<Key>::find_in_blocks(const RowReader& row, std::int64_t n) {
   for (std::int64_t start = 0; start < n && !is_complete_; start += kBlock) {
     const std::int64_t count = std::min(kBlock, n - start);
-    // What is computed is read in pieces. Long rows come from far, in the order of memory.
+    // Computed elements are read in pieces, and long rows in the order of memory, from which they come.
     const Block block = block_at(start, count, row.loader() == nullptr && n <= kBlock);
     const bool had_limit = has_limit_;
     find_minima(row, block);
@@ -97,11 +98,12 @@ void RowSelector<Key>::find_in_long_row(const RowReader& row, std::int64_t n) {
       MILLRACE_CHECK(append_passing(row, block, join_groups(num_groups), start, kMaxAtOnce));
       update_limit();
     } else {
-      // The limit is of no use here.
+      // The limit excludes too little here.
       find_minima(row, block);
       find_in_block(row, block, false);
     }
-    // The first block has a better limit than the sample, and a limit of twice as many elements lets half as many pass.
+    // The first block gives a better limit than the sample. Later, the best k of twice as many elements halve the
+    // number that pass.
     if ((start == 0 ? num_found_ > k_ : num_found_ > 7 * k_ / 4) && !is_complete_) reduce_found();
   }
   if (!is_complete_) find_elements(row, whole, n - whole, code_.filter_row);
@@ -142,7 +144,7 @@ std::int64_t RowSelector<Key>::sample(const RowReader& row, std::int64_t n, std:
   const std::int64_t bytes = code_.num_lanes * row.element_bytes();
   auto* const chunks = reinterpret_cast<std::byte*>(memory_.passing);
   for (std::int64_t chunk = 0; chunk < num_chunks; chunk += vectors_together) {
-    // Joins elements from far apart: where the row ascends, its first ones are in neighbours.
+    // Put elements from far apart into a group: in a sorted row, the first elements are neighbours.
     for (std::int64_t i = 0; i < kVectors; ++i) {
       const std::int64_t number = (i * num_chunks + chunk) / vectors_together;
       const std::byte* from = row.read(number * stride + place_between(number, stride - together), together);
@@ -184,13 +186,13 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, b
     tighten(num_groups);
     num_passing = find_passing(block);
   }
-  // Nothing of a block of columns is found yet, because it is a whole row: there is room for many. Where many elements
-  // are equal, they would be read for nothing; a few chunks are read sooner than their groups are counted.
+  // A block of columns is a whole row, so nothing has been found yet and there is room for many elements. With many
+  // equal elements, reading them would be in vain. Reading a few chunks is faster than counting their groups.
   const std::int64_t max_groups = block.has_columns ? std::max(kMaxGroupsAtOnce, many_found(k_)) : kMaxGroupsAtOnce;
   const bool may_be_few = num_passing <= kChunksAtOnce || count_passing_groups(block) <= max_groups;
   if (may_be_few && find_at_once(row, block, num_passing, block.start)) return;
   if (block.has_columns) return find_in_columns(row, block);
-  std::int64_t next_chunk = 0;  // those before it are done
+  std::int64_t next_chunk = 0;  // earlier chunks are done
   for (bool is_changed = true; is_changed && !is_complete_;) {
     is_changed = false;
     for (std::int64_t i = 0; i < num_passing && !is_changed; ++i) {
@@ -208,19 +210,19 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, b
 template <class Key>
 bool RowSelector<Key>::find_at_once(const RowReader& row, const Block& block, std::int64_t num_passing,
                                     std::int64_t first) {
-  // The last chunk's are written before it is known that they are too many.
+  // A chunk's elements are written before they are counted, so leave room for one chunk.
   const std::int64_t max = max_found(k_) - kVectorSpare - num_found_ - code_.chunk();
   if (!has_limit_ || !append_passing(row, block, num_passing, first, max)) return false;
   update_limit();
   return true;
 }
 
-/// Columns are not in the row's order. So all that the block has up to the limit is found before the limit changes. If
-/// that is too much, as where many elements are equal, it is read in order, until few groups reach a new limit.
+/// Columns are not in the row's order, so all passing elements of the block must be found with one limit. If they are
+/// too many, such as many equal elements, reads the block in order until few groups pass a new limit.
 template <class Key>
 void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block) {
   const std::int64_t num_groups = block.num_chunks * code_.num_lanes, count = block.num_chunks * code_.chunk();
-  std::int64_t next_try = 0;  // looking at the groups takes as long as reading as many elements
+  std::int64_t next_try = 0;  // checking the groups takes as long as reading that many elements
   for (std::int64_t done = 0; done < count && !is_complete_;) {
     const Key limit = limit_;
     find_elements(row, block.start + done, code_.chunk(), code_.filter_row);
@@ -319,7 +321,7 @@ void RowSelector<Key>::tighten(std::int64_t num_groups) {
   if (num_groups < k_) return;
   const std::int64_t wanted = std::max(k_ * kGroupsPerResult, kMinGroups);
   const Key* minima = memory_.minima;
-  // Joins groups from far apart: where the row ascends, its first keys are in neighbours.
+  // Join groups from far apart: in a sorted row, the first keys are in neighbouring groups.
   while (num_groups / 4 >= wanted) {
     const std::int64_t quarter = num_groups / 4 / code_.num_lanes * code_.num_lanes, rest = num_groups - 4 * quarter;
     at(code_.fold_four_minima)(minima, minima + quarter, minima + 2 * quarter, minima + 3 * quarter, memory_.groups,

@@ -11,16 +11,16 @@
 
 namespace millrace {
 
-/// Finds a few elements that include the first k of a row, for rows that stay in the L1 cache. If k groups of elements
-/// have a key up to a bound, no element beyond it is among the first k. Each step is done for several rows, because the
-/// instructions of one row wait for each other.
+/// Finds slightly more than k elements of a row that include the first k, for rows that stay in the L1 cache. If k
+/// groups have a key up to a bound, no element beyond the bound is among the first k. Each step runs for several rows,
+/// because the instructions of a single row wait for each other.
 template <class Key>
 class ShortSelector {
  public:
   static constexpr std::int64_t kMaxElements = 2048;
   static constexpr std::int64_t kRowsAtOnce = 16;
   static constexpr std::int64_t kMinimaBytes = kRowsAtOnce * (64 << (RowSorterCode::kNumFew - 1));
-  /// Numbers of elements need this room, because vectors are appended whole.
+  /// The room for element numbers: whole vectors are appended.
   static constexpr std::int64_t kMaxNumbers = kMaxElements + 16;
 
   struct Memory {
@@ -28,12 +28,12 @@ class ShortSelector {
     Key* others;  // kMaxNumbers
   };
 
-  /// Whether rows of n elements are short, and have enough groups for the first k, which are at least one.
+  /// Whether rows of n elements are short enough and have enough groups. Precondition: k >= 1.
   static constexpr bool takes(std::int64_t n, std::int64_t k, std::int64_t num_lanes) {
     return n <= kMaxElements && few_of(k, num_lanes) < RowSorterCode::kNumFew;
   }
-  /// Which of the functions for 1, 2, 4, ... vectors find and sort the minima: there are at least two groups per
-  /// result, so that few more elements than k have keys up to the k-th group's.
+  /// The index of the functions that find and sort the minima, among those for 1, 2, 4, ... vectors. There are at least
+  /// two groups per result, so that few more than k elements have keys up to the k-th smallest minimum.
   static constexpr std::size_t few_of(std::int64_t k, std::int64_t num_lanes) {
     return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>((2 * k - 1) / num_lanes)));
   }
@@ -48,7 +48,7 @@ class ShortSelector {
         sort_few_(sorter.sort_few[few_of(k, code.num_lanes)].at(entry)),
         filter_row_(code.filter_row.at(entry)) {}
 
-  /// The first two steps for row `i` of those at once.
+  /// The first two steps, for row `i` of the current rows.
   void find_minima(std::int64_t i, const std::byte* row) { find_group_minima_(row, minima_of(i), n_); }
   void sort_minima(std::int64_t i) { sort_few_(minima_of(i), minima_of(i), num_minima_); }
   Key bound_of(std::int64_t i) const { return minima_of(i)[k_ - 1]; }
@@ -87,7 +87,7 @@ class ShortSelector {
   }
 
   Memory memory_;
-  std::int64_t n_, k_, num_minima_;  // of a row's groups
+  std::int64_t n_, k_, num_minima_;  // num_minima_: groups per row
   FindGroupMinima find_group_minima_;
   SortFew sort_few_;
   FilterKeys filter_row_;

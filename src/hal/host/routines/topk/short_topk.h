@@ -7,17 +7,17 @@
 
 namespace millrace {
 
-/// Finds and sorts the first k elements of short rows. What one row waits for, others fill: each step is done for a few
-/// rows before the next one, and as much as possible for what was found in all of them together.
+/// Finds and sorts the first k elements of short rows. Each step runs for several rows before the next step, so that
+/// one row's work hides another's latency. Work on the elements found is shared by all of these rows where possible.
 template <class Key>
 class ShortTopk {
  public:
   struct Memory {
     typename ShortSelector<Key>::Memory selector;
     Key* numbers;                 // kMaxFound
-    std::byte* elements;          // as many of 8 bytes, like the two that follow
-    std::int64_t *keys, *sorted;  // the keys found, row by row, and the first k of each row
-    std::byte* computed;          // the rows at hand, if they are computed
+    std::byte* elements;          // kMaxFound elements of 8 bytes, like the next two
+    std::int64_t *keys, *sorted;  // the found keys, row by row; the first k of each row
+    std::byte* computed;          // the current rows, if they are computed
   };
   static constexpr std::int64_t kMaxFound = 2 * ShortSelector<Key>::kMaxNumbers;
 
@@ -64,7 +64,7 @@ class ShortTopk {
     num_next_rows_ = std::min<std::int64_t>(end_row - first_row, kRowsAtOnce);
     for (std::int64_t row = 0; row < num_next_rows_; ++row) {
       const auto i = static_cast<std::size_t>(row);
-      // In place: copying what was just stored number by number would wait for the stores.
+      // Written in place: copying the offsets by vector loads would wait for the scalar stores.
       Place& place = rows_[next_].places[i];
       walk_.find_place(first_row + row, place);
       rows_[next_].inputs[i] = walk_.loader().is_used() ? computed(row) : walk_.place(SortTensor::kInput, place);
@@ -86,8 +86,8 @@ class ShortTopk {
     }
   }
 
-  /// Rows that follow come from memory while those at hand are worked on: a part of a row per step, because few lines
-  /// are on their way at a time.
+  /// The steps of the current rows, each of which prefetches a part of the next rows; the hardware has few cache lines
+  /// in flight at a time.
   enum class Step : std::uint8_t { kFindMinima, kSortMinima, kFind, kSort, kEnd };
   void prefetch(std::int64_t row, Step step) {
     if (row >= num_next_rows_) return;
@@ -104,7 +104,8 @@ class ShortTopk {
     prefetch_to_read(elements + start * kCacheLineBytes, (end - start) * kCacheLineBytes);
   }
 
-  /// Finds elements of rows from `first` on while there is room, and makes their keys. Returns the end of the rows.
+  /// Finds the elements of rows from `first` on, as long as there is room, and makes their keys. Returns the end of
+  /// these rows.
   std::int64_t find_rows(std::int64_t first) {
     std::int64_t num_found = 0, row = first;
     for (; row < num_rows_ && num_found + ShortSelector<Key>::kMaxNumbers <= kMaxFound; ++row) {
@@ -120,7 +121,7 @@ class ShortTopk {
     return row;
   }
 
-  /// Leaves the first k keys of each row behind those of the row before.
+  /// Writes the first k keys of each row after those of the previous row.
   void sort_rows(std::int64_t first, std::int64_t end) {
     auto* const other = reinterpret_cast<std::int64_t*>(memory_.elements);
     std::int64_t* keys = memory_.keys;
@@ -165,8 +166,8 @@ class ShortTopk {
   };
   std::int64_t num_rows_ = 0;
   std::int64_t next_row_ = 0, num_next_rows_ = 0;
-  std::array<Rows, 2> rows_{};                      // those at hand, and those that follow
-  std::size_t next_ = 0;                            // which of them follow
+  std::array<Rows, 2> rows_{};                      // the current rows and the next ones
+  std::size_t next_ = 0;                            // the index of the next rows
   std::array<std::int64_t, kRowsAtOnce> counts_{};  // of elements found
   bool has_lost_bits_ = false;
 };

@@ -15,7 +15,7 @@ class TopkWalk {
  public:
   TopkWalk(const void* code, const TopkRowsParameters& p, const KernelArgs& args)
       : p_(p),
-        walk_(code, p.sort, args, KeyParts::kWhole),  // elements are not found in the order of their indices
+        walk_(code, p.sort, args, KeyParts::kWhole),  // found elements are not in index order
         order_(p),
         memory_(p.max_found),
         code_(code),
@@ -88,7 +88,7 @@ class TopkWalk {
     walk_.sort_keys(elements(), keys(), other(), count);
     return has_lost_bits;
   }
-  /// Lanes hold numbers without a sign.
+  /// The element number in a lane, which is unsigned.
   static std::int64_t number(Key lane) {
     return static_cast<std::int64_t>(static_cast<std::make_unsigned_t<Key>>(lane));
   }

@@ -16,13 +16,13 @@ struct TopkRowsMemory {
   using Long = RowSelector<std::int64_t>;
 
   explicit constexpr TopkRowsMemory(std::int64_t max_found) : capacity(max_found) {}
-  /// The maximum of elements found, for any k up to `max_k`.
+  /// The maximum number of elements found, for any k up to `max_k`.
   static constexpr std::int64_t max_found(std::int64_t max_k) {
     return std::max((Long::max_found(max_k) + 7) / 8 * 8, 2 * Short::kMaxNumbers);
   }
 
   std::int64_t capacity;  // for elements found
-  // What is appended to begins with a page: few of those stores straddle two.
+  // Arrays that are appended to begin on a page, so that few stores straddle two pages.
   std::int64_t passing = round_up_to_page(SortRowsParameters::kFixedBytes);
   std::int64_t found = round_up_to_page(passing + Long::kPassingBytes);
   std::int64_t minima = (found + capacity * 8 + 63) / 64 * 64;
@@ -31,8 +31,7 @@ struct TopkRowsMemory {
   std::int64_t other = keys + capacity * 8;
   std::int64_t elements = other + capacity * 8;
   std::int64_t end = elements + capacity * 8;
-  /// Rows that are computed: a piece of one and what compute_some() needs, or as many short ones as are worked on at
-  /// once.
+  /// Computed rows: a piece of one row and the memory of compute_some(), or all current short rows.
   std::int64_t computed = (end + 63) / 64 * 64;
   std::int64_t computed_some = computed + RowLoader::kPieceBytes;
   static constexpr std::int64_t computed_bytes(std::int64_t max_elements, std::int64_t element_bytes) {
@@ -44,21 +43,21 @@ struct TopkRowsMemory {
     return (n * element_bytes + 63) / 64 * 64;
   }
 
-  /// Behind them, rows that interleave in memory, at least one.
+  /// Memory after all of these, for rows that interleave in memory; it holds at least one row.
   static constexpr std::int64_t kMaxColumnBytes = 256 << 10;
 
-  // Short rows have their minima, what is found and other numbers in the same places.
+  // Short rows use the same places for their minima, found elements and other numbers.
   static_assert(Short::kMinimaBytes <= Long::kMinimaBytes && Short::kMaxNumbers * 8 <= Long::kPassingBytes);
 };
 
-/// The RoutineCall::parameters of a TopK, all i64: how the elements found are sorted, by keys with indices, and how
-/// they are found.
+/// The RoutineCall::parameters of a TopK, all i64. `sort` is for sorting the elements found, by keys with indices; the
+/// rest is for finding them.
 struct TopkRowsParameters {
   SortRowsParameters sort;
   std::int64_t max_found;      // of TopkRowsMemory
   std::int64_t coarse_bytes;   // of the keys by which elements are found
-  std::int64_t coarse_offset;  // is added to a float's key
-  std::int64_t extends_sign;   // when an element becomes an integer
+  std::int64_t coarse_offset;  // added to a float's key
+  std::int64_t extends_sign;   // whether an element is sign-extended to an integer
   Microkernel<MakeNumberedKeys> make_numbered_keys;
   RowSelectorCode selector;
   RowSorterCode sorter;  // of coarse keys
