@@ -15,7 +15,7 @@ namespace millrace {
 
 /// "seed=3".
 Result<std::uint64_t> parse_seed(const DeviceSpec&, const DeviceSpec::Option&);
-/// "threads=4": a number from 1 to `max_count`. `or_else` tells what else may be said.
+/// "threads=4": a number from 1 to `max_count`. `or_else` names the other accepted values, for the message.
 Result<std::uint32_t> parse_count(const DeviceSpec&, const DeviceSpec::Option&, std::uint32_t max_count,
                                   std::string_view or_else);
 /// "pinned=on", "pinned=off".

@@ -63,7 +63,7 @@ Result<CpuFeatures> parse_features(std::string_view text, std::string_view names
     const std::string_view name = names.substr(0, end);
     const Feature* const found = std::ranges::find(kFeatures, name, &Feature::name);
     if (found == std::end(kFeatures)) {
-      return invalid_argument(fmt::format("target '{}': cpu feature '{}' is not known, leave it out or say one of: {}",
+      return invalid_argument(fmt::format("target '{}': cpu feature '{}' is not known; leave it out or say one of: {}",
                                           printable(text), printable(name), known_features()));
     }
     features.*found->is_on = true;

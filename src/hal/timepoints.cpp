@@ -36,8 +36,9 @@ Status check_signal(std::size_t index, const Submission& submission) {
   // A failed semaphore refuses signals; its own failure is then returned.
   if (!value.ok()) return value.status();
   if (signal.value > *value) return {};
-  return failed_precondition(fmt::format(
-      "submit: signal {} is value {}, its semaphore is at {}; signal a greater value", index, signal.value, *value));
+  return failed_precondition(
+      fmt::format("submit: signal {} is value {}, expected more than its semaphore's {}; signal a greater value", index,
+                  signal.value, *value));
 }
 
 }  // namespace

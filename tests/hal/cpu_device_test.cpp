@@ -37,9 +37,9 @@ TEST_CASE("a level that the host lacks has no device, and the message lists the 
   const Status status = check_host_executes(cpu(IsaLevel::kAvx512), kUpToAvx2, {});
   CHECK(status.code() == StatusCode::kUnavailable);
   CHECK(status.message() ==
-        "device 'cpu': target is cpu:avx512, this host executes cpu:baseline, cpu:avx2; say one of these");
+        "device 'cpu': target is cpu:avx512, but this host executes cpu:baseline, cpu:avx2; say one of these");
   CHECK(check_host_executes(cpu(IsaLevel::kBaseline), {}, {}).message() ==
-        "device 'cpu': target is cpu:baseline, this host executes none; say one of these");
+        "device 'cpu': target is cpu:baseline, but this host executes none; say one of these");
 }
 
 TEST_CASE("a device needs each feature of its target") {
@@ -47,15 +47,15 @@ TEST_CASE("a device needs each feature of its target") {
   const TargetSpec both = TargetSpec::parse("cpu:avx512+vbmi2+vpopcntdq").value();
   CHECK(check_host_executes(both, kAll, both.features).ok());
   CHECK(check_host_executes({.isa = IsaLevel::kAvx2, .features = both.features}, kAll, both.features).message() ==
-        "device 'cpu': target is cpu:avx2+vbmi2+vpopcntdq, this host executes cpu:baseline, cpu:avx2, cpu:avx512, "
+        "device 'cpu': target is cpu:avx2+vbmi2+vpopcntdq, but this host executes cpu:baseline, cpu:avx2, cpu:avx512, "
         "cpu:avx512+vbmi2+vpopcntdq; say one of these");
   CHECK(check_host_executes(both.plain(), kAll, {}).ok());
   CHECK(check_host_executes(both, kAll, {}).message() ==
-        "device 'cpu': target is cpu:avx512+vbmi2+vpopcntdq, this host executes cpu:baseline, cpu:avx2, cpu:avx512; "
-        "say one of these");
+        "device 'cpu': target is cpu:avx512+vbmi2+vpopcntdq, but this host executes cpu:baseline, cpu:avx2, "
+        "cpu:avx512; say one of these");
   CHECK(check_host_executes(both, kAll, {.vbmi2 = true}).message() ==
-        "device 'cpu': target is cpu:avx512+vbmi2+vpopcntdq, this host executes cpu:baseline, cpu:avx2, cpu:avx512, "
-        "cpu:avx512+vbmi2; say one of these");
+        "device 'cpu': target is cpu:avx512+vbmi2+vpopcntdq, but this host executes cpu:baseline, cpu:avx2, "
+        "cpu:avx512, cpu:avx512+vbmi2; say one of these");
 }
 
 TEST_CASE("an image that needs a feature is refused by a device without it") {

@@ -46,14 +46,14 @@ TEST_CASE("features follow avx512, in a fixed order") {
   CHECK(!both.covers(TargetSpec{.family = "amdgpu", .gfx = "gfx1100"}));
   const auto error = [](const char* text) { return TargetSpec::parse(text).status().message(); };
   CHECK(error("cpu:avx512+avx10") ==
-        "target 'cpu:avx512+avx10': cpu feature 'avx10' is not known, leave it out or say one of: vbmi2, vpopcntdq");
+        "target 'cpu:avx512+avx10': cpu feature 'avx10' is not known; leave it out or say one of: vbmi2, vpopcntdq");
   CHECK(error("cpu:avx512+") ==
-        "target 'cpu:avx512+': cpu feature '' is not known, leave it out or say one of: vbmi2, vpopcntdq");
+        "target 'cpu:avx512+': cpu feature '' is not known; leave it out or say one of: vbmi2, vpopcntdq");
   CHECK(error("cpu:avx2+vbmi2") ==
         "target 'cpu:avx2+vbmi2': level avx2 has no features to add, only avx512 has; say cpu:avx2 or "
         "cpu:avx512+vbmi2");
   CHECK(error("cpu:avx2+") ==
-        "target 'cpu:avx2+': cpu feature '' is not known, leave it out or say one of: vbmi2, vpopcntdq");
+        "target 'cpu:avx2+': cpu feature '' is not known; leave it out or say one of: vbmi2, vpopcntdq");
 }
 
 TEST_CASE("the levels of the host are baseline and those above it, lowest first, without a gap") {

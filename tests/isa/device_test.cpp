@@ -108,8 +108,8 @@ TEST_CASE("isa device: an image that differs from its code is refused, and the d
       "kernel 'scale': its code has 32 threads in a workgroup, expected 64; give the info that the code was made for");
   CHECK(error_when([](ExecutableImage& image) { image.info.workgroup_bytes = 16; }) == "");  // LLVM may remove it all
   CHECK(error_when([](ExecutableImage& image) { image.info.workgroup_bytes = 1 << 20; }) ==
-        "kernel 'scale': 1048576 bytes of workgroup memory, amdgpu:gfx1100 has at most 65536; plan the kernel for the "
-        "target");
+        "kernel 'scale': 1048576 bytes of workgroup memory, expected at most 65536, the limit of amdgpu:gfx1100; plan "
+        "the kernel for the target");
   CHECK(error_when([](ExecutableImage& image) { image.symbol = "scale"; }) ==
         "kernel 'scale': its code object has no kernel 'scale'; give the object that it was linked into");
 }

@@ -33,8 +33,8 @@ TEST_CASE("arguments are checked before anything is compiled") {
     CHECK(error("--input x=@none.npy") ==
           "millrace: npy 'none.npy': the file cannot be opened: No such file or directory; check the path\n");
     CHECK(error("--input x=ones,2x3x4") ==
-          "millrace: --input x=ones,2x3x4: found f32[2x3x4], expected f32[rows, 1237]; give elements and axes like "
-          "these\n");
+          "millrace: --input x=ones,2x3x4: found f32[2x3x4], expected f32[rows, 1237]; give elements and axes that "
+          "match\n");
     CHECK(error("--input x=ones,2x7 --dim k=2") ==
           "millrace: input 'x' is [2x7], expected 1237 in dim 1 of f32[rows, 1237]; bind tensors that agree\n");
     CHECK(error("--input x=ones,65x1237 --dim k=2") ==

@@ -196,7 +196,7 @@ TEST_CASE("mistakes in a run's arguments are named, with what the graph has") {
         "arange for the file\n");
   CHECK(error("top.mr --input z=randn") == "millrace: --input z=randn: the graph has no input 'z'; it has: x\n");
   CHECK(error("net.mr --input x=ones --input x=ones") ==
-        "millrace: --input x=ones: 'x' is given already; give each input once\n");
+        "millrace: --input x=ones: 'x' is already given; give each input once\n");
   CHECK(error("top.mr --input x=random") ==
         "millrace: --input x=random: found 'random', expected @FILE.npy, zeros, ones, randn or arange\n");
   CHECK(error("top.mr --input x=ones,3x") ==
@@ -204,7 +204,7 @@ TEST_CASE("mistakes in a run's arguments are named, with what the graph has") {
   CHECK(error("top.mr --input x=ones,3x-1") ==
         "millrace: --input x=ones,3x-1: found '3x-1', expected a shape such as 8x32000\n");
   CHECK(error("top.mr --input x=ones,7") ==
-        "millrace: --input x=ones,7: found f32[7], expected f32[rows, 10]; give elements and axes like these\n");
+        "millrace: --input x=ones,7: found f32[7], expected f32[rows, 10]; give elements and axes that match\n");
   CHECK(error("top.mr --input x=ones") ==
         "millrace: --input x=ones: found f32[rows, 10], whose rows is unknown; say --dim rows=N, or give a shape, as "
         "in x=zeros,8x32000\n");
@@ -232,7 +232,7 @@ TEST_CASE("mistakes in sizes are named") {
   CHECK(error("some.mr --input x=ones,9 --dim n=-1") ==
         "millrace: --dim n=-1: the graph promises n in 8..100; say a value that keeps this\n");
   CHECK(error("top.mr --input x=ones --dim rows=6 --dim rows=6") ==
-        "millrace: --dim rows=6: 'rows' has a value already; say it once\n");
+        "millrace: --dim rows=6: 'rows' already has a value; give each size once\n");
   CHECK(error("top.mr --input x=ones,5x10 --dim rows=6") ==
         "millrace: --input x=ones,5x10: found f32[5x10], whose rows is 5; --dim says 6; leave it to the input\n");
   CHECK(error("top.mr --input x=ones,5x11") ==
@@ -311,7 +311,7 @@ TEST_CASE("mistakes in outputs and devices are named") {
         "millrace: --output value=@v.npy: the graph has no output 'value'; it has: values, indices\n");
   CHECK(error("--output values=v.npy") == "millrace: --output values=v.npy: found 'v.npy', expected @FILE.npy\n");
   CHECK(error("--output values=@v.npy --output values=@w.npy") ==
-        "millrace: --output values=@w.npy: 'values' is given already; give each output once\n");
+        "millrace: --output values=@w.npy: 'values' is already given; give each output once\n");
   CHECK(error("--output values=@v.npy --output indices=@./v.npy") ==
         "millrace: --output indices=@./v.npy: 'values' goes to that file; give each output a file of its own\n");
   CHECK(error("--output values=@v.npy --trace ./v.npy") ==

@@ -130,8 +130,8 @@ Action add_bench(CLI::App& app) {
       ->allow_extra_args(false);
   add_order(app, arguments->order);
   app.add_flag("--kernels", arguments->has_kernels,
-               "A row for each kernel and copy, too: how long it takes in runs of the whole graph.\n"
-               "Those in a loop or a branch count each launch, and say how many a run has.");
+               "Add a row for each kernel and copy: its time in runs of the whole graph. Rows in a\n"
+               "loop or a branch are per launch, and say how many launches a run has.");
   app.add_option("--json", arguments->measure.json_file,
                  "Write Google Benchmark's JSON there, with each row's dims, device and generator.")
       ->type_name("FILE");

@@ -19,7 +19,7 @@
 namespace millrace::tool {
 namespace {
 
-/// Enough that branch predictors and small caches do not learn a single input.
+/// The number of inputs in rotation: enough that branch predictors and small caches do not learn them.
 constexpr std::size_t kNumInputs = 16;
 
 double number(const SizeExpr& size, const SymbolValues& symbols) {
@@ -55,8 +55,8 @@ struct CompiledCase {
     return samples[run_number][command];
   }
 
-  /// Measures the commands in loops and conditions in the given number of runs. Slower than other measuring, so those
-  /// around them are not taken from it.
+  /// Measures the commands in loops and conditions in the given number of runs. This slows the runs down, so the times
+  /// of the commands around them are not taken from it.
   Status measure_blocks(std::int64_t num_runs) {
     constexpr std::size_t kMaxTimes = 10000;  // that are kept, for each command
     blocks.resize(program.lowered().commands.num_commands());
@@ -76,7 +76,7 @@ struct CompiledCase {
     return {};
   }
 
-  /// Of one command in a loop or a condition.
+  /// The times of one command in a loop or a condition.
   struct BlockTimes {
     std::vector<double> seconds;  // of the first launches
     std::size_t num_launches = 0;
@@ -229,12 +229,12 @@ Status add_nested(std::vector<Measurement>& rows, const std::shared_ptr<Compiled
   return {};
 }
 
-/// So many runs as take `seconds`, by how long a warm one takes.
+/// The number of runs that take `seconds`, estimated from a warm run.
 Result<std::int64_t> count_runs(CompiledCase& compiled, double seconds) {
   const auto begin = std::chrono::steady_clock::now();
   MILLRACE_TRY(compiled.run(1));
   const double once = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  constexpr double kMinRuns = 10, kMaxRuns = 10000;  // of whose times there is memory
+  constexpr double kMinRuns = 10, kMaxRuns = 10000;  // more times would take too much memory
   return static_cast<std::int64_t>(std::clamp(std::ceil(seconds / std::max(once, 1e-9)), kMinRuns, kMaxRuns));
 }
 

@@ -59,7 +59,7 @@ Result<SymbolValues> parse_dims(const std::map<std::string, Dim>& symbols, const
     }
     if (!values.emplace(name, value).second) {
       return invalid_argument(
-          fmt::format("--dim {}: '{}' has a value already; say it once", printable(argument), printable(name)));
+          fmt::format("--dim {}: '{}' already has a value; give each size once", printable(argument), printable(name)));
     }
   }
   return values;

@@ -142,7 +142,7 @@ Action add_dump(CLI::App& app) {
       ->check(CLI::IsMember({"graph", "dispatch", "kernels", "plan", "schedule", "commands", "llvm", "asm", "object"})
                   .description(""));
   add_target(app, arguments->graph, "--target,--device");
-  app.add_option("--format", arguments->format, "text, or, of graph, dispatch and schedule, dot for Graphviz.")
+  app.add_option("--format", arguments->format, "text, or dot for Graphviz (graph, dispatch and schedule).")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "dot"}).description(""));
   app.add_option("--kernel", arguments->kernel, "List only the code of this kernel: its number in the schedule.")

@@ -37,10 +37,10 @@ constexpr Command kCommands[] = {
      "  millrace dump top.mr --stage graph --format dot | dot -Tsvg -o top.svg\n"
      "  millrace dump top.mr --stage asm --target cpu:avx512\n"
      "  millrace dump top.mr --stage object --kernel 0 -o top.o"},
-    {"explain", "Say why each dispatch is one, what runs it and why, and its cost.", add_explain,
+    {"explain", "Say why nodes form each dispatch, what runs it and why, and its cost.", add_explain,
      "  millrace explain top.mr\n"
      "  millrace explain top.mr --dispatch 0 --dim rows=8\n"
-     "  millrace explain top.mr --dim rows=8 --measure     (how long each kernel takes, of what the machine allows)\n"
+     "  millrace explain top.mr --dim rows=8 --measure     (each kernel's time, and its share of the machine's limit)\n"
      "  millrace explain top.mr --target amdgpu:gfx1100    (how to launch it, and its occupancy)"},
     {"bench", "Measure graphs with Google Benchmark, over 16 inputs in rotation.", add_bench,
      "  millrace bench top.mr --input x=randn --dim rows=8\n"

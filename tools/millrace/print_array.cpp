@@ -15,7 +15,7 @@ namespace millrace::tool {
 namespace {
 
 constexpr std::size_t kMaxElements = 32;  // shown in full
-constexpr std::size_t kEnds = 3;          // of more: shown of either end
+constexpr std::size_t kEnds = 3;          // shown at each end of longer arrays
 
 Scalar element(const NpyArray& array, std::size_t position) {
   const DType dtype = array.type.dtype;

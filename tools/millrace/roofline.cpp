@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The minimum seconds of a call, over several for about `seconds` in all: others may run on this machine.
+/// The shortest time of a call, among calls that take about `seconds` in total: other programs may run on this machine.
 template <class F>
 double min_seconds(double seconds, F&& call) {
   double minimum = 1e9, sum = 0;
@@ -128,7 +128,7 @@ double Roofline::bytes_per_second(double bytes) {
   if (known > 0) return known;
   std::vector<std::byte> memory(size, std::byte{1});
   const std::size_t half = size / 2;
-  // Small sizes are repeated, so that the clock does not count.
+  // Small sizes are repeated, so that reading the clock costs little by comparison.
   const std::size_t iterations = std::max<std::size_t>(1, (std::size_t{1} << 20) / size);
   const auto read_all = level_ == IsaLevel::kBaseline ? read_all_baseline : read_all_avx2;
   const double reading = min_seconds(kSeconds, [&] {

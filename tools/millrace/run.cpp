@@ -89,7 +89,7 @@ Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outpu
           fmt::format("--output {}: found '{}', expected @FILE.npy", printable(argument), printable(value)));
     }
     if (!given.insert(name).second) {
-      return invalid_argument(fmt::format("--output {}: '{}' is given already; give each output once",
+      return invalid_argument(fmt::format("--output {}: '{}' is already given; give each output once",
                                           printable(argument), printable(name)));
     }
     const auto number = static_cast<std::size_t>(output - outputs.begin());

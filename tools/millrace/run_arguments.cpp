@@ -73,7 +73,7 @@ class InputTypes {
     const TensorType found =
         source.file ? source.file->type() : TensorType{type.dtype, Shape({source.shape->begin(), source.shape->end()})};
     if (found.dtype != type.dtype || found.shape.rank() != type.shape.rank()) {
-      return invalid_argument(fmt::format("--input {}: found {}, expected {}; give elements and axes like these",
+      return invalid_argument(fmt::format("--input {}: found {}, expected {}; give elements and axes that match",
                                           printable(source.argument), found.to_text(), type.to_text()));
     }
     for (std::size_t axis = 0; axis < type.shape.rank(); ++axis) {
@@ -176,7 +176,7 @@ Status RunMaker::add_source(const std::string& argument) {
   }
   if (sources_.contains(name)) {
     return invalid_argument(
-        fmt::format("--input {}: '{}' is given already; give each input once", printable(argument), printable(name)));
+        fmt::format("--input {}: '{}' is already given; give each input once", printable(argument), printable(name)));
   }
   MILLRACE_TRY_ASSIGN(sources_[name], parse_source(argument, value));
   return {};

@@ -20,8 +20,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using std::chrono::nanoseconds;
 
-// Rows of the picture: one for compiling, one for running, and from the last one on those for code that is generated at
-// the same time as other code.
+// Rows of the picture: one for compiling, one for running, and from kSideThreads on, rows for code that is generated
+// concurrently.
 constexpr int kCompileThread = 1, kRunThread = 2, kSideThreads = 3;
 
 struct Span {

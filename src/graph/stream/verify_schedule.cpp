@@ -73,8 +73,8 @@ class PartsCheck {
     const ByteRange whole{0, resource.size_bytes};
     const ByteRange touched = schedule_.touched_bytes(use), given = schedule_.given_bytes(use);
     if (is_outside(touched, whole)) {
-      problems_.add("step {}: touches bytes {} of {}, expected a range within its {} bytes", step.name, to_text(touched),
-                    resource.name, resource.size_bytes.to_text());
+      problems_.add("step {}: touches bytes {} of {}, expected a range within its {} bytes", step.name,
+                    to_text(touched), resource.name, resource.size_bytes.to_text());
     } else if (is_outside(touched, given) || (given.has_rows() && !are_inside(touched, given))) {
       problems_.add("step {}: touches bytes {} of {}, but its kernel gets {}; give it the touched bytes", step.name,
                     to_text(touched), resource.name, to_text(given));
@@ -106,8 +106,7 @@ class PartsCheck {
   void check_control(const Step& step) {
     const std::size_t expected = step.control->is_loop ? 1 : 2;
     if (step.uses.empty() || step.control->bodies.size() != expected) {
-      problems_.add("step {}: {} bodies and {} uses, expected {} bodies and the condition; give the step "
-                    "these", step.name,
+      problems_.add("step {}: {} bodies and {} uses, expected {} bodies and the condition; give it both", step.name,
                     step.control->bodies.size(), step.uses.size(), expected);
       return;
     }
@@ -140,8 +139,8 @@ class PartsCheck {
     }
     const SizeExpr bytes = resource.lifetime == Lifetime::kTransient ? resource.reserved_bytes : resource.size_bytes;
     if (is_outside({place.offset_bytes, bytes}, {0, schedule_.given_bytes(use).length_bytes})) {
-      problems_.add("step {}: {} of its body has bytes [{}, {}), expected a range within its place's {} bytes", step.name,
-                    resource.name, place.offset_bytes.to_text(), (place.offset_bytes + bytes).to_text(),
+      problems_.add("step {}: {} of its body has bytes [{}, {}), expected a range within its place's {} bytes",
+                    step.name, resource.name, place.offset_bytes.to_text(), (place.offset_bytes + bytes).to_text(),
                     schedule_.given_bytes(use).length_bytes.to_text());
     }
   }

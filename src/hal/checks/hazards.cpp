@@ -80,8 +80,9 @@ bool may_overlap(const CommandList& list, const RangeAccess& a, const RangeAcces
          !are_other_columns(bytes_of(list, a.touched), bytes_of(list, b.touched));
 }
 
-/// The ranges that commands name, and the bytes that they touch within them; two accesses may conflict only if both
-/// meet. Two slots of a slab are disjoint whatever their sizes are, which the touched parts alone may not show.
+/// The ranges that commands name, and the bytes that they touch within them; two accesses conflict only if both the
+/// ranges and the touched bytes overlap. The ranges are needed because two slots of a slab are disjoint for all sizes,
+/// which the touched bytes alone may not show.
 class AccessedBytes {
  public:
   bool may_overlap(const CommandList& list, const RangeAccess& access) const {

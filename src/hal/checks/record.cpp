@@ -11,7 +11,7 @@ Status check_kernels(const CommandList& list, const Executable* executable) {
   const std::size_t loaded = executable == nullptr ? 0 : executable->num_kernels();
   if (list.kernels.size() != loaded) {
     return invalid_argument(
-        fmt::format("record: the command list has {} kernels, the executable {}; record it with the "
+        fmt::format("record: the command list has {} kernels, expected {} like the executable; record it with the "
                     "executable that it was made for",
                     list.kernels.size(), loaded));
   }

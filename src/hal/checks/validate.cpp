@@ -62,7 +62,7 @@ class Validator {
 
   bool check_size_index(SizeIndex index, const Where& where, std::string_view what) {
     if (list_.sizes.contains(index)) return true;
-    broken("{}: {} is size {}, the list has {} sizes", where(), what, index_of(index), list_.sizes.size());
+    broken("{}: {} is size {}, expected less than {}", where(), what, index_of(index), list_.sizes.size());
     return false;
   }
 
@@ -122,7 +122,7 @@ class Validator {
     const bool has_offset = check_size_index(range.offset_bytes, where, "offset");
     const bool has_length = check_size_index(range.length_bytes, where, "length");
     if (!list_.bindings.contains(range.binding)) {
-      broken("{}: binding {}, the list has {} bindings", where(), index_of(range.binding), list_.bindings.size());
+      broken("{}: binding {}, expected less than {}", where(), index_of(range.binding), list_.bindings.size());
       return;
     }
     const BindingDecl& binding = list_.bindings[range.binding];
@@ -147,7 +147,7 @@ class Validator {
         touched.binding != range.binding || begin.upper_bound() < 0 || is_below(touched.length_bytes, 0) ||
         (list_.sizes[range.length_bytes] - begin - list_.sizes[touched.length_bytes]).upper_bound() < 0;
     if (!is_outside) return;
-    broken("{}: touches bytes {} of {}, expected some of {} of {}", where(), size_.interval(touched),
+    broken("{}: touches bytes {} of {}, expected bytes within {} of {}", where(), size_.interval(touched),
            describe(list_, touched.binding), size_.interval(range), describe(list_, range.binding));
   }
 
@@ -227,7 +227,7 @@ class Validator {
       check_size_index(dispatch.sizes[i], where, fmt::format("size argument {}", i));
     }
     if (!list_.kernels.contains(dispatch.kernel)) {
-      broken("{}: kernel {}, the list has {} kernels", where(), index_of(dispatch.kernel), list_.kernels.size());
+      broken("{}: kernel {}, expected less than {}", where(), index_of(dispatch.kernel), list_.kernels.size());
       return;
     }
     const KernelInfo& info = list_.kernels[dispatch.kernel];
@@ -236,10 +236,10 @@ class Validator {
              dispatch.buffers.size());
     }
     if (dispatch.buffers.size() != info.num_buffers) {
-      broken("{}: {} buffers, its kernel takes {}", where(), dispatch.buffers.size(), info.num_buffers);
+      broken("{}: {} buffers, expected {} like its kernel", where(), dispatch.buffers.size(), info.num_buffers);
     }
     if (dispatch.sizes.size() != info.num_sizes) {
-      broken("{}: {} sizes, its kernel takes {}", where(), dispatch.sizes.size(), info.num_sizes);
+      broken("{}: {} sizes, expected {} like its kernel", where(), dispatch.sizes.size(), info.num_sizes);
     }
   }
 

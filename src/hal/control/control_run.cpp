@@ -50,7 +50,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
   struct Block {
     const ControlSteps* steps;
     std::size_t next = 0;
-    const Decision* loop = nullptr;  // the loop whose body this is; asked again at the end
+    const Decision* loop = nullptr;  // the loop whose body this is; its condition is read again at the end
   };
 
   Status go_on() {
@@ -182,7 +182,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     }
     is_part_measured_ = false;
   }
-  /// Whether the commands of the innermost block are.
+  /// Whether the commands of the innermost block are measured.
   bool is_measured() const { return times_ != nullptr && (times_->has_blocks || blocks_.size() == 1); }
   void note_decision_begin(const Decision& decision) {
     if (!is_measured()) return;
@@ -209,13 +209,13 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
   Timepoint last_ = {};             // the end of what was submitted last
   std::vector<Timepoint> pending_;  // the ends of all parts since the host knew a condition
   bool is_all_submitted_ = false;
-  bool needs_host_ = false;          // it cannot continue before that end
+  bool needs_host_ = false;          // it cannot continue before `last_` is reached
   const Decision* asked_ = nullptr;  // the decision whose condition is being read
   unsigned char condition_ = 0;
   bool is_part_measured_ = false;  // whether the part submitted last is measured
   SubmissionTimes part_times_;
   std::uint64_t part_begin_ns_ = 0;
-  std::vector<std::size_t> open_decisions_;  // the entries of those whose end is to come
+  std::vector<std::size_t> open_decisions_;  // the entries of decisions that have not ended
   std::optional<Clock::time_point> begin_;
 };
 

@@ -42,7 +42,7 @@ DeviceInfo cpu_info(const TargetSpec& best, std::uint32_t num_threads) {
 }
 
 /// `executor` may be null. The name includes a pool that the options asked for, so that opening that name gives the
-/// same.
+/// same device.
 DeviceInfo info_with(const TargetSpec& best, const Executor* executor, bool is_usual) {
   DeviceInfo info = cpu_info(best, executor == nullptr ? 1 : executor->concurrency());
   if (const auto* pool = dynamic_cast<const ThreadPool*>(executor); pool != nullptr && !is_usual) {
@@ -143,7 +143,8 @@ Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> lev
   std::vector<std::string> executable;
   for (IsaLevel level : levels) executable.push_back(TargetSpec{.isa = level}.to_text());
   if (features.any()) executable.push_back(TargetSpec{.isa = levels.back(), .features = features}.to_text());
-  return unavailable(fmt::format("device 'cpu': target is {}, this host executes {}; say one of these", spec.to_text(),
+  return unavailable(fmt::format("device 'cpu': target is {}, but this host executes {}; say one of these",
+                                 spec.to_text(),
                                  executable.empty() ? "none" : fmt::format("{}", fmt::join(executable, ", "))));
 }
 

@@ -7,9 +7,9 @@
 namespace millrace {
 namespace {
 
-/// A low guess: kernels that read memory once do so at 10 to 30 bytes per nanosecond.
+/// The assumed speed before any measurement: kernels that read memory once reach 10 to 30 bytes per nanosecond.
 constexpr double kGuessedBytesPerNs = 20;
-/// The first run meets cold caches, fresh pages and fresh code, so a few more are measured.
+/// Measures the first kFirstRuns runs, because the very first one has cold caches, pages and code, and then every 64th.
 constexpr std::uint32_t kFirstRuns = 4, kRunsPerMeasurement = 64;
 
 bool is_measured(std::uint32_t run) { return run < kFirstRuns || run % kRunsPerMeasurement == 0; }
@@ -23,7 +23,7 @@ bool DispatchCost::begin_run(std::uint64_t bytes) {
     num_runs_.store(1, std::memory_order_relaxed);
     return true;
   }
-  // Not an atomic addition: losing one makes no difference.
+  // Not an atomic addition: a lost count makes no difference.
   const std::uint32_t run = num_runs_.load(std::memory_order_relaxed);
   num_runs_.store(run + 1, std::memory_order_relaxed);
   return is_measured(run);

@@ -10,7 +10,7 @@
 namespace millrace::hip {
 namespace {
 
-/// Workgroups of a launch that leaves much of a GPU idle: large ones have 96 compute units and more.
+/// A launch of at most this many workgroups leaves much of a GPU idle: large GPUs have 96 compute units or more.
 constexpr std::int64_t kFewGroups = 64;
 
 }  // namespace

@@ -74,8 +74,8 @@ class Context {
 /// Call this if it can no longer be known when queued work ends. On a lost device no work runs; otherwise the device
 /// counts as lost from now on, and keeps everything that the work may use.
 void lose_track(Context&, const Status& why);
-/// The status of a call whose failure would leave unknown when queued work ends. If the call fails, it is repeated
-/// once, because one failure, such as a lack of memory, says nothing about the work.
+/// Makes a call whose failure would leave it unknown when queued work ends, and returns its status. Repeats a failed
+/// call once, because one failure, such as a lack of memory, says nothing about the work.
 template <class Call>
 Status insist(Context& context, Call&& call) {
   const Status status = guard_allocations(call);

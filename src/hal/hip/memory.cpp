@@ -104,8 +104,8 @@ Result<void*> DeviceMemory::allocate(std::size_t size_bytes) {
   return address;
 }
 
-/// A pool returns no memory that the stream has not freed yet, and only some versions of HIP wait for that. The stream
-/// does nothing else, so this takes long only if the device is stuck.
+/// Waits until the stream has freed its memory: a pool returns none before, and only some versions of HIP wait for
+/// that. The stream does nothing else, so this takes long only if the device is stuck.
 Status DeviceMemory::wait_for_frees() {
   if (pool_ == nullptr) return {};
   MILLRACE_TRY(

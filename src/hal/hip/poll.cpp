@@ -14,7 +14,7 @@
 namespace millrace::hip {
 namespace {
 
-/// So long after the last news the thread stops asking without a pause.
+/// After this many iterations without news, the thread pauses between polls.
 constexpr std::uint32_t kBusyIterations = 2000;
 constexpr std::chrono::microseconds kPause{50};
 

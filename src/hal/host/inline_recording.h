@@ -15,9 +15,9 @@
 namespace millrace {
 
 /// A command list prepared to run on the calling thread, and perhaps on others at the same time. Each replay writes
-/// addresses and sizes into arrays that exist already, then runs the steps: with one worker one after another, which
-/// needs no barriers, with several stage after stage. A stage is the steps between two barriers. Each device that
-/// finishes inline derives from it and implements how a kernel runs.
+/// addresses and sizes into arrays that exist already, then runs the steps. With one worker, they run one after another
+/// and need no barriers; with several, they run stage by stage. A stage is the steps between two barriers. Each device
+/// that finishes inline derives from it and implements how a kernel runs.
 class InlineRecording : public Recording {
  public:
   /// Ok if the submission may run; does not look at its waits.
@@ -73,7 +73,7 @@ class InlineRecording : public Recording {
   /// kernel. What the kernel reports is added to the status word.
   Status run_step_groups(std::uint32_t step, GroupRange, InlineWorker&, std::uint32_t& status_word,
                          const Replay&) const;
-  /// What the step's kernel has reported. The explainer is asked about it.
+  /// The status for what the step's kernel has reported, as the explainer explains it.
   Status reported(std::uint32_t step, std::uint32_t status_word, const Replay&) const;
   /// "command 2 (dispatch 'add')".
   std::string describe_step(std::uint32_t step) const;
@@ -126,7 +126,8 @@ class InlineRecording : public Recording {
   void resolve(const Submission&, InlineRun&) const;
   /// Runs the whole list. An exception of a kernel becomes the status; std::bad_alloc is passed on.
   Status run_list(const Submission&, InlineRun&) const;
-  /// Runs all stages in order. With one worker the list is one stage; where times are wanted, each step is one.
+  /// Runs all stages in order. With one worker, the list is a single stage, or if times are wanted, each step is a
+  /// stage.
   Status run_all_stages(Replay&) const;
   std::int64_t length(std::uint32_t step, const Submission&) const;
 

@@ -51,12 +51,12 @@ class StagePlan {
 
   /// Divides what is still to run. Returns the end of each worker's share; there may be fewer units than workers.
   std::span<const std::uint32_t> cut(std::uint32_t num_workers);
-  /// How many units a worker takes at a time at most, so that no worker is longer than about 200 us inside one piece.
-  /// One group can take longer than that, and is then a unit. Precondition: cut() has been called.
+  /// The maximum number of units that a worker takes at a time, so that a piece takes about 200 us at most. A single
+  /// group that takes longer is a unit. Precondition: cut() has been called.
   std::uint32_t max_units() const;
-  /// Takes the first units that belong to one step off `units`, which is not empty. Where a unit has many groups, they
-  /// begin at a multiple of 16 from the part's first: kernels take some rows together, and elements of neighbouring
-  /// columns are in one cache line.
+  /// Removes the first units that belong to one step from `units`, which is not empty, and returns them. Where a unit
+  /// has many groups, they begin at a multiple of 16 from the part's first: kernels take some rows together, and
+  /// elements of neighbouring columns are in one cache line.
   StagePiece next_piece(UnitRange& units);
 
  private:

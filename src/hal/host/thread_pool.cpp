@@ -244,8 +244,8 @@ std::size_t ThreadPool::claim_some(std::size_t max_claims, Job& job, Claim* clai
   return count;
 }
 
-/// One step up or down, so that a long delay by the system counts like a short one. If two threads do this at the same
-/// time, losing one step does not matter.
+/// Moves the estimate one step up or down, so that a long delay by the system counts like a short one. If two threads
+/// do this at the same time, losing one step does not matter.
 void ThreadPool::note_wake(std::int64_t ns) {
   const std::uint32_t before = wake_ns_.load(std::memory_order_relaxed), step = before / 16;
   const std::uint32_t after = ns > before ? before + step : before - step;

@@ -24,8 +24,8 @@ class ThreadPool final : public Executor {
   /// An idle worker polls for this long, and so does a caller whose last chunk is with a worker. Waking a thread costs
   /// 5 us or more: this bridges the small dispatches and the host's work between two large ones.
   static constexpr std::chrono::microseconds kSpin{50};
-  /// The limits of what wake_ns() says. The upper one still lets work of some such times wake threads, so that it is
-  /// measured again.
+  /// The limits of wake_ns(). At the upper limit, work of a few times that length still wakes threads, so that the time
+  /// is measured again.
   static constexpr std::uint32_t kMinWakeNs = 2000, kMaxWakeNs = 50'000;
 
   static Result<std::shared_ptr<ThreadPool>> create(const ThreadPoolOptions&);

@@ -35,7 +35,7 @@ class WorkShares {
   /// Share i ends before unit `ends[i]`, where share i + 1 begins; share 0 begins with unit 0. At least 1 share and at
   /// most `max_workers`. A worker takes at most `max_units` (at least 1) at a time. No worker may be at work.
   void begin(std::span<const std::uint32_t> ends, std::uint32_t max_units);
-  /// What worker number `worker` runs next, or nothing when it has finished. Thread-safe.
+  /// The units that worker number `worker` runs next, or nothing when it has finished. Thread-safe.
   std::optional<UnitRange> next(std::uint32_t worker);
 
  private:

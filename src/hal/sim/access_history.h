@@ -18,8 +18,9 @@ struct Toucher {
   bool is_other_than(const Toucher& me) const { return is_somebody() && (thread != me.thread || group != me.group); }
 };
 
-/// The threads that touched a granule of memory since the last barrier, as far as they decide whether the next access
-/// races. Two readers, and two atomic updaters, are enough: at least one of the two differs from the next thread.
+/// The threads that touched a granule of memory since the last barrier, limited to those that decide whether the next
+/// access races. Two readers, and two atomic updaters, are enough: at least one of the two differs from the next
+/// thread.
 class AccessHistory {
  public:
   struct Race {

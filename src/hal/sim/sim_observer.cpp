@@ -9,7 +9,7 @@ namespace {
 
 Status check_subgroups(const ObservedKernel& kernel, const TargetSpec& target) {
   if (kernel.subgroup_size == target.subgroup_size()) return {};
-  return internal_error(fmt::format("subgroups of {} threads, {} has subgroups of {}; build the kernel for the target",
+  return internal_error(fmt::format("subgroups of {0} threads, expected {2} for {1}; build the kernel for the target",
                                     kernel.subgroup_size, target.to_text(), target.subgroup_size()));
 }
 

@@ -298,8 +298,8 @@ TEST_CASE("hip: more workgroups than a grid of the device has are refused") {
   CHECK(wait_for(replay, {words.binding()}).ok());
   replay.sizes = b.evaluate({{"groups", 101}});
   CHECK(wait_for(replay, {words.binding()}).message() ==
-        "submit: command 0 (dispatch 'store_ids'): 101 workgroups, device 'hip:0' launches at most 100; give each one "
-        "more");
+        "submit: command 0 (dispatch 'store_ids'): 101 workgroups, expected at most 100 on device 'hip:0'; give each "
+        "one more");
 }
 
 }  // namespace millrace

@@ -130,12 +130,12 @@ TEST_CASE("a kernel for subgroups of another size than the target's is found") {
   Fixture f;
   f.b.store(f.y, f.b.thread_id(), f.b.thread_id());
   CHECK(f.finding({.target = "sim:gfx90a"}) ==
-        "kernel 'k': subgroups of 32 threads, sim:gfx90a has subgroups of 64; build the kernel for the target");
+        "kernel 'k': subgroups of 32 threads, expected 64 for sim:gfx90a; build the kernel for the target");
 }
 
 TEST_CASE("a kernel for one thread per workgroup, as for CPUs, is found") {
   CHECK(test::run_on_sim(MachineBuilder("k").finish(), {}).status.message() ==
-        "kernel 'k': subgroups of 1 threads, sim:gfx1100 has subgroups of 32; build the kernel for the target");
+        "kernel 'k': subgroups of 1 threads, expected 32 for sim:gfx1100; build the kernel for the target");
 }
 
 TEST_CASE("a kernel that exceeds its limit of instructions is stopped") {
@@ -171,11 +171,14 @@ TEST_CASE("a kernel that needs more memory or threads than the target has is not
           info.private_bytes = 1024;
         }) == "");
   CHECK(refusal([](KernelInfo& info) { info.workgroup_size = 1056; }) ==
-        "kernel 'k': 1056 threads in a workgroup, sim:gfx1100 has at most 1024; plan the kernel for the target");
+        "kernel 'k': 1056 threads in a workgroup, expected at most 1024, the limit of sim:gfx1100; plan the kernel for "
+        "the target");
   CHECK(refusal([](KernelInfo& info) { info.workgroup_bytes = 65600; }) ==
-        "kernel 'k': 65600 bytes of workgroup memory, sim:gfx1100 has at most 65536; plan the kernel for the target");
+        "kernel 'k': 65600 bytes of workgroup memory, expected at most 65536, the limit of sim:gfx1100; plan the "
+        "kernel for the target");
   CHECK(refusal([](KernelInfo& info) { info.private_bytes = 1088; }) ==
-        "kernel 'k': 1088 bytes of private memory, sim:gfx1100 has at most 1024; plan the kernel for the target");
+        "kernel 'k': 1088 bytes of private memory, expected at most 1024, the limit of sim:gfx1100; plan the kernel "
+        "for the target");
 }
 
 TEST_CASE("a kernel that cannot be observed is not simulated") {

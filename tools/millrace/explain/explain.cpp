@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// `millrace explain`: why each dispatch is one, what runs it, what it costs, and where its memory is.
+// SPDX-License-Identifier: Apache-2.0 `millrace explain`: why nodes form each dispatch, what runs it, what it costs,
+// and where its memory is.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -137,8 +137,8 @@ Action add_explain(CLI::App& app) {
   app.add_option("--dispatch", arguments->dispatch, "Explain only this dispatch.")->type_name("N");
   add_inputs(app, arguments->inputs);
   app.add_flag("--measure", arguments->measures,
-               "Run the graph, and say how long each kernel takes and how much that is of what one thread of this\n"
-               "machine reaches. Inputs that --input leaves out are random.");
+               "Run the graph, and report each kernel's time and its share of what one thread of this machine\n"
+               "reaches. Inputs that --input leaves out are random.");
   app.add_option("--json", arguments->json, "Write the schedule's statistics there, as JSON.")->type_name("FILE");
   add_target(app, arguments->graph, "--target,--device");
   app.callback([arguments] { check_usage(*arguments); });

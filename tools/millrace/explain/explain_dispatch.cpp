@@ -181,7 +181,7 @@ std::string DispatchText::cost(const StepCost& cost) const {
     const Result<std::int64_t> count = cost.flops->evaluate(symbols_);
     const Result<std::int64_t> bytes = (cost.bytes_read + cost.bytes_written).evaluate(symbols_);
     if (count.ok() && bytes.ok() && *count > 0 && *bytes > 0) {
-      flops += fmt::format(", {:.3g} a byte", static_cast<double>(*count) / static_cast<double>(*bytes));
+      flops += fmt::format(", {:.3g} per byte", static_cast<double>(*count) / static_cast<double>(*bytes));
     }
   }
   return line(4, "reads", number(cost.bytes_read) + " bytes") +

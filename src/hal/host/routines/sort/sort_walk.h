@@ -147,7 +147,7 @@ class SortWalk {
   }
   /// The position in the row at which the part begins.
   std::int64_t first_index() const { return first_index_; }
-  /// Whether indices differ from positions in the row or part.
+  /// Whether indices differ from the positions that keys hold.
   bool renumbers() const { return p_.has_input_indices != 0 || first_index_ != 0; }
   std::int64_t stride(SortTensor tensor) const {
     const auto index = static_cast<std::size_t>(tensor);
