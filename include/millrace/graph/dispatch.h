@@ -38,9 +38,9 @@ struct Region {
   std::vector<std::shared_ptr<const DispatchGraph>> bodies = {};  // of a loop or a condition, in its node's order
 };
 
-/// The place of a value in the storage of the concat or pad that reads it. Its elements are adjacent there, or in rows;
-/// in rows, its outer dims step from row to row, and only the concat or pad reads it. A value padded along several axes
-/// is in rows of rows, the outermost first.
+/// The place of a value in the storage of the concat or pad that reads it. Its elements are adjacent there, or in rows
+/// with gaps. With rows, its outer dims number the rows, and only the concat or pad reads it. A value padded along
+/// several axes is in rows of rows, the outermost first.
 struct StoragePart {
   struct Rows {
     std::size_t num_outer_dims = 0;  // including those of the rows before it

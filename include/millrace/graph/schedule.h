@@ -118,7 +118,8 @@ struct Schedule {
   SizeExpr slab_bytes = 0;                               // by pack_transients
   std::int64_t constant_bytes = 0, variable_bytes = 0;   // likewise
   ScheduleOrder order = ScheduleOrder::kMaxConcurrency;  // by arrange_steps
-  /// Whether it is a body's: then the step around it places the variables, which may have any size, and gives the slab.
+  /// Whether it is the schedule of a body: the step around it then places the variables, which may have any size, and
+  /// provides the slab.
   bool is_body = false;
 
   /// Whether the size of a transient depends on the run. Each transient is then a binding of its own, which each run
@@ -144,8 +145,8 @@ Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std:
 /// makes them.
 Status arrange_steps(Schedule&, ScheduleOrder);
 /// Sets timepoints, each as early as possible, and orders the steps by them. A step waits only for steps that touch the
-/// same bytes, if either of the two writes them. Bytes whose places depend on the run count as the same, unless no
-/// binding can make them so. O(n log n) in uses.
+/// same bytes, if either of the two writes them. Ranges whose places depend on the run count as overlapping, unless no
+/// binding makes them overlap. O(n log n) in uses.
 Status place_barriers(Schedule&);
 /// Assigns offsets in one slab, aligned to Buffer::kAlignment. Transients that do not live at the same time share
 /// bytes. Constant sizes are packed greedily in several orders, and the best packing is kept. Symbolic sizes cannot be

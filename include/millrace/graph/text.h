@@ -44,7 +44,7 @@
 /// * Ops and attributes are those of ops/op_table.inc. An attribute that is left out has its default value.
 /// * An elementwise op of two operands broadcasts them, like its C++ function: "mul(%x, %scale)". An operand may be a
 ///   number where the C++ function takes one: "add(%x, 1)", "select(%condition, %x, 0)". The nodes that this adds are
-///   printed.
+///   printed too.
 /// * A composite stands for the nodes that it expands to, and is printed expanded. Its attributes are the parameters of
 ///   its C++ function. operation_forms() lists ops and composites.
 /// * Every result of a node is named, used or not. The graph keeps the names for messages. %7 and %7.1 are numbers, not

@@ -64,7 +64,8 @@ struct IsaDeviceOptions {
   /// their correctly rounded results. Any other value shuffles the orders and changes these results by up to one unit
   /// in the last place, differently for each dispatch.
   std::uint64_t seed = 0;
-  /// If false, finds only results, counts, and what would harm this process (accesses outside the buffers).
+  /// If false, computes results and counts, and finds only mistakes that would harm this process (accesses outside the
+  /// buffers).
   bool finds_mistakes = true;
   bool makes_profiles = false;
   /// A dispatch that executes more instructions fails, which ends endless loops.

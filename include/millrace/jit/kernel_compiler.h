@@ -22,8 +22,8 @@ namespace millrace {
 struct RowsWork;
 
 /// A sort, TopK, scan, argmin or argmax with one row, or one part of a row, per workgroup, or a step of a sort of long
-/// rows. Its buffers are the operands, or those of the load instead of the input, the requested results (of an argmin
-/// or argmax: indices, then values), and scratch if the generator needs it.
+/// rows. Its buffers are the operands (with a load, its operands in place of the input), the requested results (of an
+/// argmin or argmax: indices, then values), and scratch if the generator needs it.
 struct RowsKernel {
   std::string name;
   std::shared_ptr<const RowsWork> work;

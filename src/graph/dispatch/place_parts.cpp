@@ -219,7 +219,7 @@ class PartPlacer {
   /// a border: 2048x3x3 took 14.9 us in place, 6.7 us copied (commit 346779f9).
   static bool is_slower_in_rows(const Nest& nest, const SizeExpr& row, DType dtype, bool has_border) {
     constexpr std::int64_t kVector = 16;     // elements of f32 in the widest vector of x86
-    constexpr std::int64_t kLong = 1024;     // elements; the remainder of a vector is a small part of them
+    constexpr std::int64_t kLong = 1024;     // elements; in a longer row, the rest is a small part of the work
     constexpr std::int64_t kLineBytes = 64;  // of a cache line
     // A map of up to this many instructions, such as relu, gains in ragged rows too (commit 36ab5188). For 16-bit
     // floats the count includes widening and rounding.
@@ -228,7 +228,7 @@ class PartPlacer {
     if (nest.is_product) return row.lower_bound() < kVector;
     const std::int64_t max_cheap = dtype == DType::kF16 ? kCheapF16 : dtype == DType::kBF16 ? kCheapBF16 : kCheap;
     const bool is_cheap = nest.is_map && nest.instructions <= max_cheap;
-    const bool is_one = !nest.is_map && row.is(1);  // of a reduction along the row
+    const bool is_one = !nest.is_map && row.is(1);  // a reduction to one element per row
     return !is_cheap && !is_one && row.known_multiple() % kVector != 0 && row.lower_bound() < kLong;
   }
 

@@ -44,9 +44,9 @@ class WrittenBytes {
   IntervalSet constant_;
   MapByForm<std::vector<SizeExpr>> added_{&form_less};  // as added: a joined span may not provably contain them
   Spans spans_;
-  /// The same spans, and the first and the last row of each range with gaps. These rows close the gap to a neighbour
-  /// if only its begin and end are known. In `spans_` they would be in the way of spans that begin or end where they
-  /// do.
+  /// `spans_`, and the first and the last row of each range with gaps. These rows close the gap to a neighbour if only
+  /// its begin and end are known. They are not in `spans_`, where they would collide with spans that begin or end at
+  /// the same places.
   Spans with_outer_rows_;
   std::vector<ByteRange> rows_;  // with gaps between them
 };

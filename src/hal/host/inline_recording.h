@@ -126,8 +126,7 @@ class InlineRecording : public Recording {
   void resolve(const Submission&, InlineRun&) const;
   /// Runs the whole list. An exception of a kernel becomes the status; std::bad_alloc is passed on.
   Status run_list(const Submission&, InlineRun&) const;
-  /// Runs all stages in order. With one worker, the list is a single stage, or if times are wanted, each step is a
-  /// stage.
+  /// Runs all stages in order. With one worker, the list is a single stage. If times are wanted, each step is a stage.
   Status run_all_stages(Replay&) const;
   std::int64_t length(std::uint32_t step, const Submission&) const;
 

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 `millrace explain`: why nodes form each dispatch, what runs it, what it costs,
-// and where its memory is.
+// SPDX-License-Identifier: Apache-2.0
+// `millrace explain`: why nodes form each dispatch, what runs it, what it costs, and where its memory is.
 #include <CLI/CLI.hpp>
 #include <memory>
 

@@ -8,13 +8,14 @@
 
 namespace millrace {
 
-// A sort of long rows by a sequence of kernels. Each may use as many threads as it has groups: 1. choose_cuts, a group
-//   per row: cuts from a sorted sample divide the keys into buckets of about one size; 2. split_chunks, a group per
-//   chunk of a row: makes the chunk's keys and puts them in the order of the buckets; 3. sort_buckets, a group per
-//   bucket of a row: gathers its keys from all chunks, sorts them, writes results; 4. restore_runs, a group per row,
-//   for values of floats alone: puts zeros and NaNs into the row's order. Chunks are long, so that the pieces that
-//   buckets gather span pages; a longer row has 32 or more, each of which can have its own thread. Buckets of mean size
-//   fit into an L2 cache of 1 MiB, so memory is read and written only twice. The numbers of both depend on sizes alone.
+// A sort of long rows by a sequence of kernels. Each may use as many threads as it has groups:
+//   1. choose_cuts, a group per row: cuts from a sorted sample divide the keys into buckets of about one size;
+//   2. split_chunks, a group per chunk of a row: makes the chunk's keys and puts them in the order of the buckets;
+//   3. sort_buckets, a group per bucket of a row: gathers its keys from all chunks, sorts them, writes results;
+//   4. restore_runs, a group per row, for values of floats alone: puts zeros and NaNs into the row's order.
+// Chunks are long, so that the pieces that buckets gather span pages; a longer row has 32 chunks or more, each of which
+// can have its own thread. Buckets of mean size fit into an L2 cache of 1 MiB, so memory is read and written only
+// twice. The numbers of chunks and buckets depend on sizes alone.
 // Source: Frazer & McKellar, "Samplesort: a sampling approach to minimal storage tree sorting", JACM 17(3), 1970.
 
 struct LongSort {
