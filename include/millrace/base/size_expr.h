@@ -90,7 +90,7 @@ class SizeExpr {
   Status collect_symbols(std::map<std::string, Dim>& symbols) const;
   /// "4*cols*rows - 1", "floor_div(n + 127, 128)", "min(m, n, 4)".
   std::string to_text() const;
-  /// The same, with the facts of each symbol that is not in `stated` yet, and adds that symbol: "2*(n in 1..64) + 1".
+  /// Also states the facts of each symbol that is not in `stated`, and adds the symbol there: "2*(n in 1..64) + 1".
   std::string to_text(std::map<std::string, Dim>& stated) const;
 
   friend SizeExpr operator+(const SizeExpr& a, const SizeExpr& b) {

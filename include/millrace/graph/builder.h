@@ -115,7 +115,7 @@ class GraphBuilder {
     return variable(std::move(name), std::move(shape), std::span(initial.begin(), initial.size()));
   }
   Tensor variable_bytes(std::string name, TensorType type, std::span<const std::byte> initial);
-  /// The same without a copy.
+  /// Like variable_bytes, without a copy.
   Tensor variable_shared(std::string name, TensorType type, SharedBytes initial);
   /// Gives the variable a new value when the run ends: everything in this graph that reads it sees the old one. Each
   /// variable has at most one update, of its own type.

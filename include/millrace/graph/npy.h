@@ -18,7 +18,7 @@ struct NpyArray {
   std::vector<std::byte> bytes;
 };
 
-/// The same, except that the bytes may be those of a mapped file.
+/// Like NpyArray, except that the bytes may belong to a mapped file.
 struct NpyView {
   TensorType type;
   SharedBytes bytes;

@@ -232,7 +232,7 @@ using Attributes = std::variant<NoAttrs, CastAttrs, ReduceAttrs, ArgAttrs, DotAt
 std::span<const std::string_view> required_attributes(const Attributes&);
 /// "{axis = 1, keep_dims = false}"; "" for NoAttrs.
 std::string to_text(const Attributes&);
-/// The same, with the facts of each symbol that is not in `stated` yet, and adds that symbol: "{k = k in 0..64, axis =
+/// Also states the facts of each symbol that is not in `stated`, and adds the symbol there: "{k = k in 0..64, axis =
 /// 1}".
 std::string to_text(const Attributes&, std::map<std::string, Dim>& stated);
 

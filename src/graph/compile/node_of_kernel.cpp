@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-/// The same for the bodies of a loop or a condition; empty if none of them has the kernel.
+/// Searches the bodies of a loop or a condition; empty if none of them has the kernel.
 std::string node_in_bodies(const LoweredGraph& lowered, const Step& step, KernelIndex kernel) {
   const auto& bodies = lowered.bodies.at(*step.region);
   for (std::size_t k = 0; k < bodies.size(); ++k) {

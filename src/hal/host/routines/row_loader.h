@@ -13,7 +13,7 @@ namespace millrace {
 /// The maximum number of loads that an element is computed from.
 inline constexpr std::size_t kMaxRowSources = 4;
 
-/// How rows are computed from the operands, which are the first buffers, while they are read. All i64.
+/// The parameters of rows that are computed while they are read. The operands are the first buffers. All i64.
 struct RowLoadParameters {
   Microkernel<ComputeElements> compute;
   std::int64_t num_operands;

@@ -17,7 +17,7 @@ class RowReader {
  public:
   RowReader(const std::byte* elements, std::int64_t element_bytes)
       : elements_(elements), element_bytes_(element_bytes) {}
-  /// Reads the row at which the loader is. `piece` has RowLoader::kPieceBytes, `some` has RowLoader::kSomeBytes.
+  /// Reads the loader's current row. `piece` has RowLoader::kPieceBytes, `some` has RowLoader::kSomeBytes.
   RowReader(const RowLoader& loader, std::byte* piece, std::byte* some, std::int64_t element_bytes)
       : element_bytes_(element_bytes), loader_(&loader), piece_(piece), some_(some) {}
 
@@ -44,7 +44,7 @@ class RowReader {
     }
     return piece_;
   }
-  /// Copies the elements with these numbers, which lanes hold without a sign.
+  /// Copies the elements with these numbers, which are unsigned in spite of their type.
   template <class Key>
   void copy(const Key* numbers, std::int64_t count, std::byte* to) const {
     using Number = std::make_unsigned_t<Key>;

@@ -9,7 +9,8 @@
 namespace millrace {
 namespace {
 
-/// Which panels of B workgroup memory holds. Neighbouring groups share them, within a call and from call to call.
+/// Identifies the panels of B that workgroup memory holds. Neighbouring groups share them, within a call and from call
+/// to call.
 struct PackedPanels {
   const float* from;  // null: none
   std::int64_t panel, k_block;

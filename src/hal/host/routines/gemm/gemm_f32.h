@@ -23,7 +23,7 @@ inline constexpr std::size_t kMaxGemmAccesses = 16;   // the epilogue's: loads, 
 struct GemmTile {
   const float* a;
   const float* b;
-  float* partial;                                 // the sum of the steps before; tile rows x panel columns, dense
+  float* partial;                                 // the sum of the previous steps; tile rows x panel columns, dense
   std::int64_t k;                                 // steps
   std::int64_t flags;                             // kAddPartial, kStorePartial
   std::array<float*, kMaxGemmAccesses> epilogue;  // pointers to the tile's first row and column

@@ -41,7 +41,7 @@ class NestedSum {
   }
 
   std::array<Float, kLevels> levels_{};
-  Float start_, higher_;         // the start, and all levels above the lowest with it
+  Float start_, higher_;         // higher_: the start plus all levels above the lowest
   std::int64_t num_terms_ = 0;   // in the lowest level
   std::int64_t num_raised_ = 0;  // sums of the lowest level that are in the next one
   std::int64_t sums_per_level_;

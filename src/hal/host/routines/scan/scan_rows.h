@@ -28,8 +28,8 @@ struct ScanRowsParameters {
   /// The carry of a float sum starts at 0 in each block of `block_elements`; 0: there is one block. The totals of
   /// blocks nest: `sums_per_level` of one level are a term of the next. They are floats of `total_bytes`.
   std::int64_t block_elements, sums_per_level;
-  /// The function `stream` writes rows that are aligned to a vector past the caches, if the result has at least this
-  /// many bytes. It is 0 unless elements are as wide as lanes.
+  /// The function `stream` writes vector-aligned rows past the caches, if the result has at least this many bytes. It
+  /// is absent (offset 0) unless elements are as wide as lanes.
   std::int64_t stream_from_bytes;
   Microkernel<ScanElements> stream;
   RowLoadParameters load;  // needs RowLoader::kPieceBytes of workgroup memory

@@ -35,7 +35,7 @@ struct SortedWriter {
   Microkernels<MergeFew, RowSorterCode::kNumMerges> merge_few;  // likewise
   Microkernel<WriteFromKeys> write;
   std::int64_t result_bytes;
-  std::int64_t writes_indices;  // whether the results are the indices below the keys
+  std::int64_t writes_indices;  // whether the results are the indices in the keys
 };
 
 /// Keys that are split: the lower ones are at `keys`, and the others at `other`. Both have room for all keys.

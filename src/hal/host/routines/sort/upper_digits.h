@@ -17,7 +17,8 @@ namespace millrace {
 template <class Key>
 class UpperDigits {
  public:
-  /// Counts the digits of `count` keys, from 1 to 2^32 - 1. `other` has room for as many, and `counts` has kCountBytes.
+  /// Counts the digits of `count` keys, from 1 to 2^32 - 1. `other` has room for `count` keys, and `counts` has
+  /// kCountBytes.
   UpperDigits(Key* keys, Key* other, std::int64_t count, std::byte* counts)
       : keys_(keys), other_(other), count_(count), counts_(reinterpret_cast<std::uint32_t*>(counts)) {
     count_all(kAllDigits);

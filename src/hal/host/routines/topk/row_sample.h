@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-// Which elements of a long row are a sample of it.
+// The elements at which a long row is sampled.
 namespace millrace {
 
 /// The number of vectors in a sample. A row shorter than kMinSampledTimesK * k begins without a limit, because most of
