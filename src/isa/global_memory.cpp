@@ -16,7 +16,7 @@ namespace {
 /// The alignment that LLVM assumes for the kernarg segment (AMDGPULowerKernelArguments). LLVM widens a load up to its
 /// alignment (LegalizeVectorTypes.cpp, findMemType), so a load of the last argument may read on to a multiple of this.
 constexpr std::size_t kArgumentsAlignment = 16;
-constexpr std::byte kBehindArguments{0xa5};  // the bytes that such a load reads there
+constexpr std::byte kAfterArguments{0xa5};  // the bytes that such a load reads there
 
 bool is_global(const Row& row) { return row.kind == Class::kGlobal || row.kind == Class::kScalarLoad; }
 
@@ -42,7 +42,7 @@ std::uint32_t find_granule_bytes(const Kernel& kernel, bool is_local, std::uint3
 GlobalMemory::GlobalMemory(const Kernel& kernel, const Launch& launch) {
   const std::size_t num_bytes = launch.arguments.size();
   arguments_bytes_.assign((num_bytes + kArgumentsAlignment - 1) / kArgumentsAlignment * kArgumentsAlignment,
-                          kBehindArguments);
+                          kAfterArguments);
   std::ranges::copy(launch.arguments, arguments_bytes_.begin());
   const auto arguments = reinterpret_cast<std::uint64_t>(arguments_bytes_.data());
   arguments_ = {arguments, arguments + num_bytes, "the arguments", false};

@@ -28,7 +28,7 @@ class GlobalMemory {
   std::uint64_t arguments_address() const { return arguments_.begin; }
   /// The number of bytes that a scalar load reads past the last argument; they are undefined. 0 if it reads further
   /// than it may, or elsewhere.
-  std::uint32_t num_bytes_behind_arguments(std::uint64_t address, std::uint32_t num_bytes) const {
+  std::uint32_t num_bytes_after_arguments(std::uint64_t address, std::uint32_t num_bytes) const {
     const std::uint64_t end = address + num_bytes;
     const bool may = arguments_.begin <= address && address < arguments_.end && arguments_.end < end &&
                      end <= arguments_.begin + arguments_bytes_.size();

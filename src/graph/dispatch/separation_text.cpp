@@ -23,8 +23,8 @@ std::string view_text(const Graph& graph, const Separation& edge) {
         "broadcast before {}",
         reader, view, value);
   }
-  return fmt::format("{} reads it through {} at other points; move the view before {} or after {}", reader, view,
-                     value, value_text(graph, {edge.other, 0}));
+  return fmt::format("{} reads it through {} at other points; move the view before {} or after {}", reader, view, value,
+                     value_text(graph, {edge.other, 0}));
 }
 
 /// The rule applied to an edge, and a remedy.
@@ -60,8 +60,7 @@ std::string rule_text(const Graph& graph, const Separation& edge) {
                          graph.type({edge.node, 0}).shape.to_text());
     case JoinRule::kReadAround:
       return fmt::format(
-          "{} is between the two: it reads one, and the other needs it; only a different formula would help",
-          node());
+          "{} is between the two: it reads one, and the other needs it; only a different formula would help", node());
     case JoinRule::kReadByRoot:
       return fmt::format("{} reads it at other points, from memory; nothing helps while it does", node());
     case JoinRule::kRootInOperand:

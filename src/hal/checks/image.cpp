@@ -23,9 +23,10 @@ Status check_gpu_limits(const TargetSpec& device, const KernelInfo& info) {
   const GfxTarget& gfx = *device.gfx_target();
   const auto check = [&](std::string_view what, std::uint64_t planned, std::uint64_t limit) -> Status {
     if (planned <= limit) return {};
-    return resource_exhausted(fmt::format("kernel '{0}': {1} {2}, expected at most {4}, the limit of {3}; plan the "
-                                          "kernel for the target",
-                                          info.name, planned, what, device.to_text(), limit));
+    return resource_exhausted(
+        fmt::format("kernel '{0}': {1} {2}, expected at most {4}, the limit of {3}; plan the "
+                    "kernel for the target",
+                    info.name, planned, what, device.to_text(), limit));
   };
   MILLRACE_TRY(check("threads in a workgroup", info.workgroup_size, gfx.max_workgroup_size));
   MILLRACE_TRY(check("bytes of workgroup memory", info.workgroup_bytes, gfx.workgroup_memory_bytes));

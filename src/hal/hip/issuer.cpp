@@ -161,9 +161,10 @@ Result<bool> Issuer::issue(Job& job, const LaunchStep& launch, const Place& plac
   if (num_groups == 0) return true;
   // It cannot be split: kernels get their workgroup number from the hardware, and take no offset for it.
   if (num_groups > context_.facts().max_groups) {
-    return resource_exhausted(fmt::format("{0}: {1} workgroups, expected at most {3} on device '{2}'; give each one "
-                                          "more",
-                                          place.text(), num_groups, context_.name(), context_.facts().max_groups));
+    return resource_exhausted(
+        fmt::format("{0}: {1} workgroups, expected at most {3} on device '{2}'; give each one "
+                    "more",
+                    place.text(), num_groups, context_.name(), context_.facts().max_groups));
   }
   const Error error = hip().hipModuleLaunchKernel(job.recording->function(launch), static_cast<unsigned>(num_groups), 1,
                                                   1, job.recording->info(launch).workgroup_size, 1, 1, 0, stream,

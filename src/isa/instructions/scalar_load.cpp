@@ -55,7 +55,7 @@ void run_scalar_load(Wave& wave, const Instruction& instruction) {
   std::uint64_t address = wave.read_scalar(base) + static_cast<std::uint64_t>(instruction.modifiers.offset);
   if (offset.is_scalar()) address += wave.read_scalar(offset);
   const std::uint32_t num_bytes = instruction.row->access_bytes;
-  const std::uint32_t num_undefined = wave.group.dispatch.global.num_bytes_behind_arguments(address, num_bytes);
+  const std::uint32_t num_undefined = wave.group.dispatch.global.num_bytes_after_arguments(address, num_bytes);
   if (!check_scalar_address(wave, instruction, address, num_undefined)) return;
   address = GlobalMemory::host_address(address);
   const auto* from = reinterpret_cast<const std::byte*>(address);

@@ -115,8 +115,8 @@ Result<KernelSequence> lower_verified(const KernelRequest& request, const Target
       if (!serves(algorithm, target.spec())) {
         if (!forced.empty()) {
           refusals.push_back(
-              {forced, fmt::format("serves {}, not {}",
-                                   algorithm.targets == AlgorithmTargets::kGpu ? "GPUs" : "CPUs", target.to_text())});
+              {forced, fmt::format("serves {}, not {}", algorithm.targets == AlgorithmTargets::kGpu ? "GPUs" : "CPUs",
+                                   target.to_text())});
         }
         continue;
       }

@@ -149,8 +149,7 @@ TEST_CASE("a size that is too large to count, to nest or to multiply out is refu
         " ^");
   const auto nested = [](std::size_t depth) { return std::string(depth, '(') + "n" + std::string(depth, ')'); };
   CHECK(reread(nested(63)) == "n");
-  CHECK(
-      reread(nested(64)).starts_with("size:1:65: found 65 nested sizes, expected fewer; split the size\n"));
+  CHECK(reread(nested(64)).starts_with("size:1:65: found 65 nested sizes, expected fewer; split the size\n"));
   CHECK(reread(nested(100'000)).starts_with("size:1:65: found 65 nested sizes"));
   std::string power = "(a0 + b0)";
   for (int i = 1; i < 30; ++i) power += "*(a" + std::to_string(i) + " + b" + std::to_string(i) + ")";

@@ -169,13 +169,15 @@ TEST_CASE("run refuses elements of another dtype if C++ knows it, and takes bits
   SumRun run;
   std::array<double, 2> two{};
   run.inputs[0] = bind(two);
-  CHECK(run.error() == "run: input 'x' is bound to elements of f64, expected f32 for f32[4]; bind elements of that "
-                       "dtype");
+  CHECK(run.error() ==
+        "run: input 'x' is bound to elements of f64, expected f32 for f32[4]; bind elements of that "
+        "dtype");
   run.inputs[0] = bind(run.x);
   std::array<std::int32_t, 4> four{};
   run.outputs[0] = bind(four);
-  CHECK(run.error() == "run: output 'y' is bound to elements of i32, expected f32 for f32[4]; bind elements of that "
-                       "dtype");
+  CHECK(run.error() ==
+        "run: output 'y' is bound to elements of i32, expected f32 for f32[4]; bind elements of that "
+        "dtype");
   std::array<std::byte, 16> bytes{};
   run.outputs[0] = bind(bytes);
   CHECK(run.error().find("bound to elements") == std::string::npos);

@@ -116,8 +116,7 @@ TEST_CASE("a workgroup refuses rows that do not fit") {
   CHECK(lower_request(test::descriptor_of({.extents = {2}, .k = 1}), test::interpreted_target(IsaLevel::kAvx2),
                       test::forced("gpu_tile_sort"))
             .status()
-            .message() ==
-        "lower 'sort' for cpu:avx2: no algorithm takes it; gpu_tile_sort: serves GPUs, not cpu:avx2");
+            .message() == "lower 'sort' for cpu:avx2: no algorithm takes it; gpu_tile_sort: serves GPUs, not cpu:avx2");
 }
 
 }  // namespace

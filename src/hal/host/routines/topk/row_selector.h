@@ -21,8 +21,8 @@ struct RowSelectorCode {
   static constexpr int kLaneOrders = 4;
   static constexpr int lane_xor(int i) { return i % kLaneOrders; }
   std::int64_t num_lanes;
-  Microkernel<FilterKeys> filter_row;        // for scattered chunks and short rows
-  Microkernel<FilterKeys> filter_whole_row;  // for consecutive pieces
+  Microkernel<FilterKeys> filter_row;                                       // for scattered chunks and short rows
+  Microkernel<FilterKeys> filter_whole_row;                                 // for consecutive pieces
   Microkernels<FindGroupMinima, RowSorterCode::kNumFew> find_group_minima;  // for short rows: 1, 2, 4, ... vectors
   Microkernel<FindMinima> find_minima;                                      // for other rows, like those below
   Microkernel<ComputeElements> find_computed_minima;  // instead, for computed elements; or offset 0
