@@ -75,7 +75,7 @@ std::vector<BufferTraffic> traffic_of_access(const std::vector<BufferArgument>& 
 std::vector<BufferTraffic> traffic_of_long_sort(const LongSortKernel& kernel, const KernelInfo& info) {
   const SortDescriptor& sort = kernel.sort;
   std::vector<BufferTraffic> traffic(info.num_buffers);
-  const std::size_t first_scratch = 1 + (binding_of(kernel.step).has_results ? num_results(sort) : 0);
+  const std::size_t first_scratch = 1 + (buffers_of(kernel.step).has_results ? num_results(sort) : 0);
   const auto scratch = [&](LongSortScratch which) -> BufferTraffic& {
     return traffic[first_scratch + static_cast<std::size_t>(which)];
   };

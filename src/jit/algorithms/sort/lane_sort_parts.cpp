@@ -70,7 +70,7 @@ Result<KernelSequence> lower_lane_sort_parts(const KernelRequest& request, const
                       {"bucket_keys", rows * n * (2 * key_bytes)}};
   for (const LongSortStep step : kSteps) {
     if (!is_needed(step, keys)) continue;
-    const LongSortBuffers& binding = binding_of(step);
+    const LongSortBuffers& binding = buffers_of(step);
     const LongSortKernel kernel = {sort.name + std::string(binding.suffix), sort, step, num_chunks, num_buckets};
     MILLRACE_TRY(append_kernel(sequence, rows_kernel(kernel), buffers_of(binding, sort), target, options));
   }
