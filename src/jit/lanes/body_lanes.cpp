@@ -134,7 +134,7 @@ class BodyLanes {
       case KernelOp::kAdd:
         return wrapped(b_.binary(LaneOp::kAdd, x[0], x[1]), dtype);
       case KernelOp::kSub:
-        return wrapped(b_.binary(LaneOp::kAdd, x[0], negative(x[1])), dtype);
+        return wrapped(b_.binary(LaneOp::kSub, x[0], x[1]), dtype);
       case KernelOp::kMul:
         return wrapped(b_.binary(LaneOp::kMul, x[0], x[1]), dtype);
       case KernelOp::kNeg:
@@ -156,9 +156,7 @@ class BodyLanes {
     return found == ops.end() ? std::nullopt : MaybeLane(b_.binary(found->lanes, x[0], x[1]));
   }
 
-  LaneValue negative(LaneValue x) {
-    return b_.binary(LaneOp::kAdd, b_.binary(LaneOp::kXor, x, b_.constant(-1)), b_.constant(1));
-  }
+  LaneValue negative(LaneValue x) { return b_.binary(LaneOp::kSub, b_.constant(0), x); }
   /// Makes unsigned integers as wide as a lane order like signed ones, and back.
   LaneValue inverted_sign(LaneValue x, DType dtype) {
     const bool inverts = !is_signed(dtype) && lane_bits_of_dtype(dtype) == b_.lane_bits();

@@ -68,6 +68,7 @@ bool LaneEmitter::emit_plain(LaneOp op, const Xbyak::Xmm& to, const Xbyak::Xmm& 
     return true;
   switch (op) {
     MILLRACE_PLAIN(kAdd, vpaddd, vpaddq)
+    MILLRACE_PLAIN(kSub, vpsubd, vpsubq)
     MILLRACE_PLAIN(kAddFloat, vaddps, vaddpd)
     MILLRACE_PLAIN(kSubFloat, vsubps, vsubpd)
     MILLRACE_PLAIN(kMulFloat, vmulps, vmulpd)
