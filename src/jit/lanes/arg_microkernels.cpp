@@ -15,8 +15,8 @@ constexpr int kVectorsPerChunk = 8;
 /// because their maximum is one instruction and treats zeros as equal.
 class ArgBuilder {
  public:
-  ArgBuilder(IsaLevel isa, const ArgLanes& lanes)
-      : b_(isa, lane_bits_of(lanes.dtype)),
+  ArgBuilder(LaneBuilder& b, const ArgLanes& lanes)
+      : b_(b),
         lanes_(lanes),
         is_float_(is_float(lanes.dtype)),
         found_(b_.variable(b_.constant(0))),
@@ -115,7 +115,7 @@ class ArgBuilder {
     return !lanes_.smallest ? value : invert_bits(b_, value, is_float_ ? ~magnitude_of(lane_dtype()) : -1);
   }
 
-  LaneBuilder b_;
+  LaneBuilder& b_;
   const ArgLanes lanes_;
   const bool is_float_;
   LaneValue found_, best_;
@@ -146,8 +146,8 @@ void enter_chunk(ArgBuilder& arg, int pointer, LaneValue place) {
 
 MicrokernelCode<FindInFew> find_in_few(IsaLevel isa, const ArgLanes& lanes) {
   enum { kRow, kCount };
-  ArgBuilder arg(isa, lanes);
-  LaneBuilder& b = arg.b();
+  LaneBuilder b(isa, lane_bits_of(lanes.dtype));
+  ArgBuilder arg(b, lanes);
   const LaneValue places = b.variable(b.numbers());
   b.for_vectors(kCount, [&](LaneValue mask) {
     const LaneValue x = mask == kNoLaneValue ? arg.load(kRow, 0) : arg.load_masked(kRow, mask);
@@ -161,8 +161,8 @@ MicrokernelCode<FindInFew> find_in_few(IsaLevel isa, const ArgLanes& lanes) {
 
 MicrokernelCode<SurveyChunks> survey_chunks(IsaLevel isa, const ArgLanes& lanes) {
   enum { kRow, kCount, kLastChunk, kLastPlace, kFound };
-  ArgBuilder arg(isa, lanes);
-  LaneBuilder& b = arg.b();
+  LaneBuilder b(isa, lane_bits_of(lanes.dtype));
+  ArgBuilder arg(b, lanes);
   const LaneValue place = b.variable(b.constant(0));
   b.for_blocks(kCount, kVectorsPerChunk, [&] {
     enter_chunk(arg, kRow, place);
@@ -178,8 +178,8 @@ MicrokernelCode<SurveyChunks> survey_chunks(IsaLevel isa, const ArgLanes& lanes)
 
 MicrokernelCode<FindInChunks> find_in_chunks(IsaLevel isa, const ArgLanes& lanes) {
   enum { kRow, kFound };
-  ArgBuilder arg(isa, lanes);
-  LaneBuilder& b = arg.b();
+  LaneBuilder b(isa, lane_bits_of(lanes.dtype));
+  ArgBuilder arg(b, lanes);
   const ArgBuilder::Found found = {b.load(kFound, 0), b.load(kFound, b.vector_bytes())};
   const LaneValue key = arg.max_key(found), chunk_place = arg.place_of(key, found), bound = arg.bound_of(key);
   b.advance_by(kRow, chunk_place, static_cast<std::int64_t>(size_bytes(lanes.dtype)));

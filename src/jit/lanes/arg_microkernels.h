@@ -7,11 +7,12 @@
 
 namespace millrace {
 
-/// An argmax, or an argmin if `smallest`, of contiguous elements. It finds the first of equal elements; -0 equals +0,
-/// and a NaN comes before any number.
+/// An argmax, or an argmin if `smallest`, of contiguous elements, or of each of `num_columns` rows that interleave. It
+/// finds the first of equal elements; -0 equals +0, and a NaN comes before any number.
 struct ArgLanes {
   DType dtype = DType::kF32;
   bool smallest = false;
+  std::int64_t num_columns = 1;
 };
 
 /// Appends the microkernels that search a row, and sets how many elements each call takes.

@@ -1,13 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises the loop nests that are an argmin or argmax of contiguous rows.
+// Recognises the loop nests that are an argmin or argmax of contiguous rows, or of rows that interleave.
 #include "jit/lanes/match_arg.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "hal/host/routines/arg_rows.h"
+
 namespace millrace {
 namespace {
+
+/// Rows that interleave and are shorter are left to the general mapping, which takes several of them at a time.
+constexpr std::int64_t kMinInterleaved = 1024;
+
+/// The parallel dim whose steps are one element, if it has as many as the elements of a row are apart.
+std::optional<std::size_t> interleaved_dim(const Layout& layout, const Shape& shape) {
+  const SizeExpr& step = layout.strides.back();
+  if (!step.is_constant() || step.constant() < 2) return std::nullopt;
+  for (std::size_t d = 0; d + 1 < shape.rank(); ++d) {
+    if (layout.strides[d].is(1) && shape[d] == step) return d;
+  }
+  return std::nullopt;
+}
 
 Status check_epilogue(const LoopKernel& kernel) {
   const bool is_index = kernel.stores.size() == 1 && kernel.epilogue.yields.size() == 1 &&
@@ -45,17 +60,29 @@ Result<ArgDescriptor> match_arg(const LoopKernel& nest) {
   MILLRACE_TRY(check_epilogue(kernel));
   const AffineIndex &from = load.indices[0], &to = store.indices[0];
   const std::size_t axis = kernel.num_parallel();
-  if (!from.coefficients[axis].is(1)) {
-    return unimplemented(fmt::format("an {} of elements that are {} apart, expected contiguous rows", kind,
-                                     from.coefficients[axis].to_text()));
-  }
   std::vector<SizeExpr> extents;
   for (const LoopDim& dim : kernel.domain) extents.push_back(dim.extent);
   const KernelTensor &operand = kernel.operands[load.tensor], &result = kernel.results[store.tensor];
   arg.input = {operand.name, {operand.type.dtype, Shape(extents)}, {from.offset, from.coefficients}};
+  const SizeExpr n = extents[axis];
   extents[axis] = 1;
   arg.indices = {result.name, {DType::kI64, Shape(extents)}, {to.offset, to.coefficients}};
-  return arg;
+  if (from.coefficients[axis].is(1)) return arg;
+  const std::optional<std::size_t> columns = columns_dim(arg);
+  if (columns && num_columns(arg) <= ArgRowsParameters::kMaxColumns && n.upper_bound() >= kMinInterleaved &&
+      to.coefficients[*columns].is(1)) {
+    return arg;
+  }
+  return unimplemented(fmt::format("an {} of elements that are {} apart, takes contiguous rows", kind,
+                                   from.coefficients[axis].to_text()));
+}
+
+std::optional<std::size_t> columns_dim(const ArgDescriptor& arg) {
+  return interleaved_dim(arg.input.layout, arg.input.type.shape);
+}
+
+std::int64_t num_columns(const ArgDescriptor& arg) {
+  return columns_dim(arg) ? arg.input.layout.strides.back().constant() : 1;
 }
 
 }  // namespace millrace

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
 #include "millrace/base/status.h"
 #include "millrace/jit/arg_descriptor.h"
 
@@ -10,7 +14,13 @@ namespace millrace {
 bool finds_index(const LoopKernel&);
 
 /// The argmax or argmin that a nest computes. Refuses nests that compute anything else, or that read something else
-/// than one operand's contiguous rows. The result has the dims that collapse_dims() leaves.
+/// than one operand's rows, which are contiguous or a few long ones that interleave. The result has the dims that
+/// collapse_dims() leaves.
 Result<ArgDescriptor> match_arg(const LoopKernel&);
+
+/// The dim whose rows interleave, as the columns of a matrix do; none if rows are contiguous.
+std::optional<std::size_t> columns_dim(const ArgDescriptor&);
+/// How many rows interleave; 1 if rows are contiguous.
+std::int64_t num_columns(const ArgDescriptor&);
 
 }  // namespace millrace

@@ -15,6 +15,9 @@ struct alignas(64) FoundInLanes {
 
 /// The RoutineCall::parameters of an argmax or argmin, all i64.
 struct ArgRowsParameters {
+  /// The maximum of rows that interleave: 1, they are contiguous.
+  static constexpr std::int64_t kMaxColumns = 1;
+
   std::int64_t element_bytes, num_other_dims;
   std::int64_t has_input_indices;  // in buffer 1, laid out like the input
   std::int64_t has_values;         // in the last buffer, laid out like the indices

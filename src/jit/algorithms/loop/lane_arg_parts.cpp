@@ -11,15 +11,21 @@
 namespace millrace {
 namespace {
 
-/// The minimum lengths of a part, and of a row that is cut into parts for threads to share.
+/// The minimum elements of a part, and of a row that is cut into parts for threads to share. Rows that interleave count
+/// as one row.
 constexpr std::int64_t kPartElements = 256 << 10, kMinElements = 4 * kPartElements;
+
+SizeExpr elements_read_as_one(const LoopKernel& kernel) {
+  const Result<ArgDescriptor> arg = match_arg(kernel);
+  return kernel.domain.back().extent * (arg.ok() ? num_columns(*arg) : 1);
+}
 
 }  // namespace
 
 std::vector<RequestCase> lane_arg_parts_cases(const KernelRequest& request, const TargetSpec&) {
   LoopKernel kernel = std::get<LoopKernel>(request);
   if (!finds_index(kernel)) return {};
-  const SizeExpr margin = margin_of_at_least(kernel.domain.back().extent, kMinElements);
+  const SizeExpr margin = margin_of_at_least(elements_read_as_one(kernel), kMinElements);
   if (!always_holds(margin)) kernel.name += "_long";
   return {{margin, std::move(kernel)}};
 }
@@ -28,7 +34,7 @@ Result<KernelSequence> lower_lane_arg_parts(const KernelRequest& request, const 
                                             const LowerOptions& options) {
   const auto& kernel = std::get<LoopKernel>(request);
   if (!finds_index(kernel)) return unimplemented("no argmin or argmax");
-  const SizeExpr& n = kernel.domain.back().extent;
+  const SizeExpr n = elements_read_as_one(kernel);
   if (options.force_algorithm.empty() && n.upper_bound() < kMinElements) {
     return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kMinElements));
   }
