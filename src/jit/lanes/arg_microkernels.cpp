@@ -2,6 +2,9 @@
 // Builds the microkernels of argmin and argmax.
 #include "jit/lanes/arg_microkernels.h"
 
+#include <numeric>
+#include <vector>
+
 #include "jit/lanes/element_lanes.h"
 
 namespace millrace {
@@ -9,7 +12,7 @@ namespace {
 
 /// The maximum number of elements whose places fit lanes of 32 bits.
 constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 30;
-constexpr int kVectorsPerChunk = 8;
+constexpr int kVectorsPerChunk = ArgRowsParameters::kVectorsPerChunk;
 
 /// Builds the code that all functions share. Lanes hold integers that order like the elements. Floats stay floats,
 /// because their maximum is one instruction and treats zeros as equal.
@@ -122,14 +125,14 @@ class ArgBuilder {
   LaneValue nan_found_ = kNoLaneValue;
 };
 
-/// Updates the best values with a chunk.
-void enter_chunk(ArgBuilder& arg, int pointer, LaneValue place) {
+/// Updates the best values with a chunk, whose vectors are `pitch` vectors apart.
+void enter_chunk(ArgBuilder& arg, int pointer, LaneValue place, int first_vector = 0, int pitch = 1) {
   LaneValue is_nan = kNoLaneValue;
   // Joins pairs as a binary counter carries, so that few values are live at a time.
   std::vector<LaneValue> best;
   for (int i = 0; i < kVectorsPerChunk; i += 2) {
-    const LaneValue first = arg.load(pointer, i * arg.vector_bytes());
-    const LaneValue second = arg.load(pointer, (i + 1) * arg.vector_bytes());
+    const LaneValue first = arg.load(pointer, (first_vector + i * pitch) * arg.vector_bytes());
+    const LaneValue second = arg.load(pointer, (first_vector + (i + 1) * pitch) * arg.vector_bytes());
     if (arg.compares_floats()) {
       const LaneValue now = arg.unordered(first, second);
       is_nan = is_nan == kNoLaneValue ? now : arg.b().binary(LaneOp::kEither, is_nan, now);
@@ -176,6 +179,45 @@ MicrokernelCode<SurveyChunks> survey_chunks(IsaLevel isa, const ArgLanes& lanes)
   return {b.finish_with(kFound)};
 }
 
+/// How rows that interleave stand in vectors. With 8 lanes and 3 rows, the first lanes of vectors are of rows 0, 2, 1,
+/// and then of row 0 again: a period of 3 vectors, which has 8 elements of each row.
+struct ColumnPeriod {
+  int vectors;
+  std::int64_t elements_per_row;
+
+  ColumnPeriod(int num_lanes, std::int64_t num_columns)
+      : vectors(static_cast<int>(num_columns / std::gcd(num_columns, std::int64_t{num_lanes}))),
+        elements_per_row(vectors * num_lanes / num_columns) {}
+};
+
+MicrokernelCode<SurveyColumns> survey_columns(IsaLevel isa, const ArgLanes& lanes) {
+  enum { kRows, kCount, kLastChunk, kLastPlace, kFound };
+  LaneBuilder b(isa, lane_bits_of(lanes.dtype));
+  const ColumnPeriod period(b.num_lanes(), lanes.num_columns);
+  std::vector<ArgBuilder> vectors;
+  for (int i = 0; i < period.vectors; ++i) vectors.emplace_back(b, lanes);
+  const auto enter_chunks = [&](int pointer, LaneValue place) {
+    for (int i = 0; i < period.vectors; ++i) {
+      enter_chunk(vectors[static_cast<std::size_t>(i)], pointer, place, i, period.vectors);
+    }
+  };
+  const LaneValue place = b.variable(b.constant(0));
+  const int chunk_vectors = kVectorsPerChunk * period.vectors;
+  b.for_blocks(kCount, chunk_vectors, [&] {
+    enter_chunks(kRows, place);
+    b.assign(place, b.binary(LaneOp::kAdd, place, b.constant(kVectorsPerChunk * period.elements_per_row)));
+    b.advance(kRows, chunk_vectors * vectors[0].vector_bytes());
+  });
+  b.if_any(kCount, [&] { enter_chunks(kLastChunk, b.broadcast(kLastPlace)); });
+  for (int i = 0; i < period.vectors; ++i) {
+    const ArgBuilder::Found found = vectors[static_cast<std::size_t>(i)].found();
+    const auto offset = static_cast<std::int32_t>(sizeof(FoundInLanes)) * i;
+    b.store(kFound, offset, found.keys);
+    b.store(kFound, offset + b.vector_bytes(), found.places);
+  }
+  return {b.finish_with(kFound)};
+}
+
 MicrokernelCode<FindInChunks> find_in_chunks(IsaLevel isa, const ArgLanes& lanes) {
   enum { kRow, kFound };
   LaneBuilder b(isa, lane_bits_of(lanes.dtype));
@@ -198,7 +240,15 @@ MicrokernelCode<FindInChunks> find_in_chunks(IsaLevel isa, const ArgLanes& lanes
 void append_arg(ArgRowsParameters& p, const MicrokernelSink& sink, const ArgLanes& lanes) {
   p.chunk_elements = std::int64_t{kVectorsPerChunk} * num_lanes_of(sink.isa, lane_bits_of(lanes.dtype));
   p.max_at_once = kMaxPlaces;
+  p.num_columns = lanes.num_columns;
   p.find_in_few = sink.append(find_in_few(sink.isa, lanes));
+  if (lanes.num_columns > 1) {
+    p.num_lanes = num_lanes_of(sink.isa, lane_bits_of(lanes.dtype));
+    p.chunk_elements =
+        kVectorsPerChunk * ColumnPeriod(static_cast<int>(p.num_lanes), lanes.num_columns).elements_per_row;
+    p.survey_columns = sink.append(survey_columns(sink.isa, lanes));
+    return;
+  }
   p.survey_chunks = sink.append(survey_chunks(sink.isa, lanes));
   p.find_in_chunks = sink.append(find_in_chunks(sink.isa, lanes));
 }

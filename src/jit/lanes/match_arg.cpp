@@ -73,7 +73,7 @@ Result<ArgDescriptor> match_arg(const LoopKernel& nest) {
       to.coefficients[*columns].is(1)) {
     return arg;
   }
-  return unimplemented(fmt::format("an {} of elements that are {} apart, takes contiguous rows", kind,
+  return unimplemented(fmt::format("an {} of elements that are {} apart, expected contiguous rows", kind,
                                    from.coefficients[axis].to_text()));
 }
 

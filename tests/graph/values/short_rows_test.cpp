@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans, sorts, TopK and argmax of rows and columns of up to 16 elements, whose lanes are neighbouring rows, against
-// plain loops on every level of the host.
+// plain loops on every level of the host; and argmax of a few long columns.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -183,6 +183,52 @@ TEST_CASE("argmax of short rows and columns is the first maximum, where NaN is t
       for (std::int64_t row = 0; row < test.num_rows; ++row) expected.push_back(order_of(x, test, row, true)[0]);
       run_on(to_text(isa), test, x, [&](Tensor t) { return std::vector{argmax(t, test.axis)}; }, {bind(found)});
       CHECK(found == expected);
+    }
+  }
+}
+
+/// Many columns are equal or hold a few values; some have a NaN or both zeros far down.
+std::vector<float> values_of_columns(const Case& test) {
+  std::mt19937 random(static_cast<unsigned>(test.n * 100 + test.num_rows));
+  std::vector<float> values(test.size());
+  for (std::int64_t row = 0; row < test.num_rows; ++row) {
+    const auto distinct = 1 + random() % 3 * 100;
+    for (std::int64_t i = 0; i < test.n; ++i) {
+      values[test.place(row, i)] = static_cast<float>(random() % distinct) - static_cast<float>(distinct - 1);
+    }
+    const auto drawn_place = [&] { return test.place(row, static_cast<std::int64_t>(random()) % test.n); };
+    const auto drawn = random() % 4;
+    if (drawn > 1) values[drawn_place()] = -0.0f;
+    if (drawn == 3) values[drawn_place()] = std::numeric_limits<float>::quiet_NaN();
+  }
+  return values;
+}
+
+TEST_CASE("argmax and argmin of a few long columns find the first extreme" * test::InTurn()) {
+  for (const IsaLevel isa : host_isa_levels()) {
+    for (const std::int64_t n : {1023, 1024, 1500, 4097, 200'003}) {
+      for (const std::int64_t columns : {2, 3, 5, 7, 8, 12, 16, 31, 32, 33}) {
+        const Case test{0, n, columns};
+        if (n > 10'000 && columns % 2 == 0) continue;
+        CAPTURE(to_text(isa));
+        CAPTURE(n);
+        CAPTURE(columns);
+        const std::vector<float> x = values_of_columns(test);
+        for (const bool largest : {false, true}) {
+          std::vector<std::int64_t> found(static_cast<std::size_t>(columns)), expected(found.size());
+          for (std::int64_t row = 0; row < columns; ++row) {
+            std::int64_t& best = expected[static_cast<std::size_t>(row)];
+            for (std::int64_t i = 1; i < n; ++i) {
+              const float now = x[test.place(row, i)], then = x[test.place(row, best)];
+              const bool is_better = std::isnan(now) ? !std::isnan(then) : largest ? now > then : now < then;
+              if (is_better) best = i;
+            }
+          }
+          const auto build = [&](Tensor t) { return std::vector{largest ? argmax(t, 0) : argmin(t, 0)}; };
+          run_on(to_text(isa), test, x, build, {bind(found)});
+          CHECK(found == expected);
+        }
+      }
     }
   }
 }

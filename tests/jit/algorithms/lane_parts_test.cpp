@@ -86,6 +86,9 @@ TEST_CASE("a run that binds the length of rows launches only the kernels for tha
   CHECK(argmax.algorithm == "lane_arg_parts, loop_direct");
   CHECK(launched(argmax, {{"n", (1 << 20) - 1}}) == Names{"argmax"});
   CHECK(launched(argmax, {{"n", 1 << 20}}) == Names{"argmax_long_parts", "argmax_long_merge"});
+  const KernelSequence columns = lowered(argmax_of(5, 209'716, true)).value();
+  CHECK(launched(columns, {}) == Names{"argmax_parts", "argmax_merge"});
+  CHECK(columns.kernels[0].kernel.num_groups.is(4));
   const KernelSequence scan = lowered(scan_of(2, n)).value();
   CHECK(scan.algorithm == "lane_scan_parts, lane_scan");
   CHECK(launched(scan, {{"n", (4 << 20) - 1}}) == Names{"scan"});
@@ -101,8 +104,8 @@ TEST_CASE("many results, and rows that are not contiguous, are not cut into part
       refusal(topk_of(1, 4 << 20, 8193), "lane_topk_parts") ==
       "lower 'topk' for cpu:avx2: no algorithm takes it; lane_topk_parts: the first 8193 of 4194304 elements per row, "
       "expected at most 8192 and long contiguous rows");
-  CHECK(refusal(argmax_of(3, 1 << 20, true), "lane_arg_parts") ==
-        "lower 'argmax' for cpu:avx2: no algorithm takes it; lane_arg_parts: an argmax of elements that are 3 apart, "
+  CHECK(refusal(argmax_of(33, 1 << 20, true), "lane_arg_parts") ==
+        "lower 'argmax' for cpu:avx2: no algorithm takes it; lane_arg_parts: an argmax of elements that are 33 apart, "
         "expected contiguous rows");
   ScanDescriptor columns = scan_of(4 << 20, 3);
   columns.axis = 0;

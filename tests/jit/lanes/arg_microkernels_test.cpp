@@ -3,6 +3,8 @@
 #include "jit/lanes/arg_microkernels.h"
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 
 #include <doctest/doctest.h>
 
@@ -177,6 +179,111 @@ TEST_CASE("the routine takes any number of rows, and joins parts of rows whose i
           const std::vector<std::int16_t> one(data.begin() + row * n, data.begin() + (row + 1) * n);
           CHECK(indices[static_cast<std::size_t>(row)] == expected_index(one, false));
         }
+      }
+    }
+  }
+}
+
+/// Rows that interleave: two blocks of `columns`, each cut into parts.
+struct Columns {
+  std::int64_t columns, n, parts, max_at_once;
+};
+
+/// Checks the indices and the elements that the routine finds of each part.
+template <class T>
+void check_columns(IsaLevel isa, const ArgLanes& arg, const Columns& test, const std::vector<T>& data) {
+  MappedLanes lanes;
+  ArgRowsParameters p{};
+  p.element_bytes = sizeof(T);
+  p.num_other_dims = 1;
+  p.has_values = 1;
+  append_arg(p, lanes.sink(isa), arg);
+  p.max_at_once = std::min(p.max_at_once, test.max_at_once);
+  const std::int64_t blocks = 2, results = test.columns * test.parts;
+  const GuardedMemory from = test::guarded_row(data, GuardedMemory::Side::kEnd);
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(blocks * results), -1);
+  std::vector<T> values(indices.size());
+  void* const buffers[] = {from.data(), indices.data(), values.data()};
+  const std::int64_t sizes[] = {test.n, test.parts, 0, 0, blocks, test.n * test.columns, results};
+  const KernelArgs args = {nullptr, nullptr, buffers, sizes};
+  arg_rows(nullptr, call_of(Routine::arg_rows, p).parameters, &args, 0,
+           static_cast<std::uint32_t>(blocks * test.parts));
+  const RowParts parts = {test.n, test.parts};
+  for (std::int64_t result = 0; result < blocks * results; ++result) {
+    const std::int64_t part = result % test.parts, column = result / test.parts % test.columns,
+                       start = parts.start(part);
+    const std::int64_t first = result / results * test.n * test.columns + column;
+    std::vector<T> row;
+    for (std::int64_t i = start; i < parts.end(part); ++i) {
+      row.push_back(data[static_cast<std::size_t>(first + i * test.columns)]);
+    }
+    CAPTURE(column);
+    const std::int64_t expected = expected_index(row, arg.smallest), found = indices[static_cast<std::size_t>(result)];
+    CHECK(found == start + expected);
+    CHECK(std::memcmp(&values[static_cast<std::size_t>(result)], &row[static_cast<std::size_t>(expected)], sizeof(T)) ==
+          0);
+  }
+}
+
+template <class T>
+void check_columns_of(IsaLevel isa, DType dtype) {
+  std::mt19937_64 random(19);
+  for (std::int64_t columns = 2; columns <= ArgRowsParameters::kMaxColumns; columns += 1 + random() % 4) {
+    const std::int64_t lanes = num_lanes_of(isa, size_bytes(dtype) == 8 ? 64 : 32);
+    const std::int64_t chunk = 8 * lanes / std::gcd(lanes, columns);  // elements of a column
+    for (const RowValues values : test::kAllRowValues) {
+      const ArgLanes arg = {dtype, random() % 2 == 0, columns};
+      for (const std::int64_t n : {std::int64_t{1}, chunk - 1, chunk, chunk + 1, 2 * chunk + 5, std::int64_t{523}}) {
+        const bool is_cut = n > 4 * 64 && random() % 2 == 0;
+        const Columns test = {columns, n, is_cut ? 3 : 1, random() % 2 == 0 ? 2 * chunk : 1 << 30};
+        CAPTURE(static_cast<int>(values));
+        CAPTURE(columns);
+        CAPTURE(n);
+        check_columns(isa, arg, test, test::make_row<T>(values, 2 * n * columns, random));
+      }
+    }
+  }
+}
+
+TEST_CASE("the first best element of each of several rows that interleave is found, in every dtype") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    CAPTURE(to_text(isa));
+    for (const DType dtype : kAllDTypes) {
+      if (dtype == DType::kBool) continue;
+      CAPTURE(to_text(dtype));
+      visit_dtype(dtype, [&]<class T>() {
+        if constexpr (!std::is_same_v<T, bool>) check_columns_of<T>(isa, dtype);
+      });
+    }
+  }
+}
+
+TEST_CASE("the survey of rows that interleave is the same on the host and emitted, and short") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    for (const DType dtype : {DType::kBF16, DType::kF32, DType::kF64, DType::kU16, DType::kI64}) {
+      for (const std::int64_t columns : {2, 3, 5, 8, 12, 31, 32}) {
+        KeptLanes kept;
+        ArgRowsParameters p{};
+        append_arg(p, kept.sink(isa), {dtype, columns % 2 == 0, columns});
+        const LaneFunction& function = kept[p.survey_columns];
+        CHECK(verify(function).message() == "");
+        const LaneCode code(function);
+        CHECK(code.size_bytes() <= 25 << 10);
+        const std::int64_t n = 3 * p.chunk_elements + 5, last = n - p.chunk_elements;
+        visit_dtype(dtype, [&]<class T>() {
+          if constexpr (!std::is_same_v<T, bool>) {
+            std::mt19937_64 random(2);
+            const std::vector<T> data = test::make_row<T>(RowValues::kSpecial, n * columns, random);
+            std::array<FoundInLanes, ArgRowsParameters::kMaxColumns> on_host{}, emitted{};
+            const auto at = [](const void* memory) { return reinterpret_cast<std::int64_t>(memory); };
+            std::array<std::int64_t, kMaxLaneArguments> arguments = {
+                at(data.data()), n * columns, at(data.data() + last * columns), last, at(&on_host)};
+            evaluate_lanes(function, arguments);
+            arguments[4] = at(&emitted);
+            code.run(arguments);
+            CHECK(std::memcmp(&on_host, &emitted, sizeof(emitted)) == 0);
+          }
+        });
       }
     }
   }

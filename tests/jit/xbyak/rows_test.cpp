@@ -45,7 +45,7 @@ std::string refusal(const Kernel& kernel) {
   return planned.ok() ? "taken" : planned.status().message();
 }
 
-TEST_CASE("xbyak takes an argmin or argmax of one operand's contiguous rows") {
+TEST_CASE("xbyak takes an argmin or argmax of one operand's contiguous rows, and of a few long columns") {
   CHECK_EQ(refusal(ArgCase{}.build()), "taken");
   CHECK_EQ(refusal(ArgCase{.m = Dim("m"), .n = Dim("n")}.build()), "taken");
   for (const DType dtype : {DType::kF16, DType::kI8, DType::kU16, DType::kU64}) {
@@ -53,6 +53,12 @@ TEST_CASE("xbyak takes an argmin or argmax of one operand's contiguous rows") {
   }
   CHECK_EQ(refusal(ArgCase{.of_columns = true}.build()),
            "an argmax of elements that are 100 apart, expected contiguous rows");
+  CHECK_EQ(refusal(ArgCase{.m = 1024, .n = 32, .of_columns = true}.build()), "taken");
+  CHECK_EQ(refusal(ArgCase{.m = Dim("m"), .n = 2, .of_columns = true}.build()), "taken");
+  CHECK_EQ(refusal(ArgCase{.m = 1024, .n = 33, .of_columns = true}.build()),
+           "an argmax of elements that are 33 apart, expected contiguous rows");
+  CHECK_EQ(refusal(ArgCase{.m = 1023, .n = 32, .of_columns = true}.build()),
+           "an argmax of elements that are 32 apart, expected contiguous rows");
   CHECK_EQ(refusal(ArgCase{.load = {.fill = Scalar::of(0.0f)}, .shift = 1}.build()),
            "an argmax of padded or gathered elements, expected plain rows");
   CHECK_EQ(refusal(ArgCase{.m = std::int64_t{1} << 32}.build()), "4294967296 rows, expected at most 4294967295");

@@ -15,8 +15,9 @@ struct alignas(64) FoundInLanes {
 
 /// The RoutineCall::parameters of an argmax or argmin, all i64.
 struct ArgRowsParameters {
-  /// The maximum of rows that interleave: 1, they are contiguous.
-  static constexpr std::int64_t kMaxColumns = 1;
+  /// The maximum of rows that interleave: code has a few dozen instructions for each.
+  static constexpr std::int64_t kMaxColumns = 32;
+  static constexpr int kVectorsPerChunk = 8;
 
   std::int64_t element_bytes, num_other_dims;
   std::int64_t has_input_indices;  // in buffer 1, laid out like the input
@@ -26,6 +27,9 @@ struct ArgRowsParameters {
   Microkernel<FindInFew> find_in_few;
   Microkernel<SurveyChunks> survey_chunks;
   Microkernel<FindInChunks> find_in_chunks;
+  /// If rows interleave, how many do, and the lanes of a vector. A chunk then has `chunk_elements` of each row.
+  std::int64_t num_columns, num_lanes;
+  Microkernel<SurveyColumns> survey_columns;  // in place of the two above
 };
 
 }  // namespace millrace
