@@ -35,7 +35,8 @@ std::invoke_result_t<Body> build_or_fail(GraphBuilder* graph, Body&& body, std::
   return Built();
 }
 
-/// Invalid tensors, as many as the caller will use; none if memory runs out.
-std::vector<Tensor> invalid_tensors(std::size_t count);
+/// The tensors if there are `count`, which the caller will use; otherwise as many invalid ones, or none if there is no
+/// memory even for that.
+std::vector<Tensor> or_invalid(std::vector<Tensor> tensors, std::size_t count);
 
 }  // namespace millrace

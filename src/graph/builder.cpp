@@ -239,7 +239,8 @@ std::string_view plain_name(const std::source_location& function) {
   return front.substr(front.find_last_of(" :") + 1);
 }
 
-std::vector<Tensor> invalid_tensors(std::size_t count) {
+std::vector<Tensor> or_invalid(std::vector<Tensor> tensors, std::size_t count) {
+  if (tensors.size() == count) return tensors;
   using Tensors = Result<std::vector<Tensor>>;
   Tensors made = guard_allocations([&]() -> Tensors { return std::vector<Tensor>(count); });
   return made.ok() ? *std::move(made) : std::vector<Tensor>();
@@ -285,7 +286,7 @@ std::vector<Tensor> GraphBuilder::op(Op op, std::span<const Tensor> operands, At
   const std::size_t num_results = is_known(op) ? static_cast<std::size_t>(info(op).num_results) : 1;
   std::vector<Tensor> results = build_or_fail(
       this, [&] { return add_op(op, operands, std::move(attributes)); }, 0, is_known(op) ? to_text(op) : "op");
-  return results.size() == num_results ? results : invalid_tensors(num_results);
+  return or_invalid(std::move(results), num_results);
 }
 
 Tensor GraphBuilder::custom(CustomKernel kernel, std::initializer_list<Tensor> operands) {

@@ -39,7 +39,7 @@ static std::vector<Tensor> make_or_fail(GraphBuilder& graph, const char* what, s
   Result<std::vector<Tensor>> made = guard_allocations([&] { return graph.next_text(what); }, make);
   if (made.ok()) return *std::move(made);
   graph.fail(made.status());
-  return invalid_tensors(count);
+  return or_invalid({}, count);
 }
 
 std::vector<Tensor> GraphBuilder::open_body(const char* what, std::span<const Tensor> initial) {

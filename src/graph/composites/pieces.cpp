@@ -44,7 +44,7 @@ std::vector<Tensor> split(Tensor x, std::vector<SizeExpr> sizes, std::int64_t ax
     }
     return parts;
   });
-  return built.size() == sizes.size() ? built : invalid_tensors(sizes.size());
+  return or_invalid(std::move(built), sizes.size());
 }
 
 std::vector<Tensor> split_evenly(Tensor x, std::int64_t num_parts, std::int64_t axis) {
@@ -62,7 +62,7 @@ std::vector<Tensor> split_evenly(Tensor x, std::int64_t num_parts, std::int64_t 
     }
     return split(x, std::vector<SizeExpr>(count, floor_div(extent, num_parts)), axis);
   });
-  return built.size() == count ? built : invalid_tensors(count);
+  return or_invalid(std::move(built), count);
 }
 
 Tensor unsqueeze(Tensor x, std::vector<std::int64_t> axes) {

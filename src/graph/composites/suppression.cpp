@@ -57,10 +57,11 @@ IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound,
     const DType dtype = boxes.dtype();
     // A box that cannot be chosen, or can no longer be, has the lowest score; so does a box whose score is NaN.
     Tensor rows = rows_of(widen(boxes, dtype)), rated = widen(scores, dtype);
-    if (rated.shape()[0].lower_bound() < 1) {  // one more box, so that argmax has an element
+    if (rated.is_valid() && rated.shape()[0].lower_bound() < 1) {  // one more box, so that argmax has an element
       rows = pad(rows, {0, 0}, {0, 1});
       rated = pad(rated, {0}, {1}, kLowest);
     }
+    if (!rows.is_valid() || !rated.is_valid()) return {};
     const auto lowest = [&] { return graph.fill(rated.dtype(), rated.shape(), kLowest); };
     const auto best_of = [](Tensor left) { return std::pair(argmax(left, 0), reduce_max(left, {0})); };
     const Tensor start = select(greater(rated, min_score), rated, lowest());
