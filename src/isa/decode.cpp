@@ -113,7 +113,7 @@ Status decode_halves(const ModifierText& modifier, Instruction& instruction) {
 
 Status decode_part(const ModifierText& modifier, Instruction& instruction) {
   const std::optional<Part> part = part_of(modifier.value);
-  if (!part) return unimplemented(fmt::format("part '{}' is not modelled", modifier.value));
+  if (!part) return unimplemented(fmt::format("modifier '{}:{}' is not modelled", modifier.name, modifier.value));
   const std::uint8_t num_results = instruction.row->num_results;
   if (modifier.name == "src0_sel") instruction.operands[num_results].part = *part;
   if (modifier.name == "src1_sel") instruction.operands[num_results + 1u].part = *part;

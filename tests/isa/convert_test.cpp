@@ -53,7 +53,7 @@ TEST_CASE("conversions saturate, round and keep what they can") {
   for (const ConvertCase& row : kCases) {
     CAPTURE(row.text);
     CAPTURE(row.a);
-    LaneValues<std::uint64_t> values;
+    LaneArray<std::uint64_t> values;
     values.fill(row.a), set_lanes(bare, 0, values);
     values.fill(row.b), set_lanes(bare, 2, values);
     values.fill(0), set_lanes(bare, 6, values);
@@ -75,17 +75,17 @@ TEST_CASE("half of a scalar register is flushed if MODE says so") {
 
 TEST_CASE("MODE's rounding holds for conversions to floats") {
   BareWave bare("gfx1100", kNumLanes);
-  LaneValues<float> third;
+  LaneArray<float> third;
   third.fill(1.0f / 3);
   set_lanes(bare, 0, third);
-  LaneValues<std::uint32_t> number;
+  LaneArray<std::uint32_t> number;
   number.fill(0x01000001);
   set_lanes(bare, 1, number);
   static constexpr std::uint64_t kHalves[] = {0x3555, 0x3556, 0x3555, 0x3555};
   static constexpr std::uint64_t kFloats[] = {0x4b800000, 0x4b800001, 0x4b800000, 0x4b800000};
   for (std::uint8_t round = 0; round < 4; ++round) {
     bare.wave().mode.round_f32 = bare.wave().mode.round_f16_f64 = round;
-    set_lanes(bare, 2, LaneValues<float>{});
+    set_lanes(bare, 2, LaneArray<float>{});
     REQUIRE(bare.run("v_cvt_f16_f32_e32 v2, v0") == "");
     REQUIRE(bare.run("v_cvt_f32_i32_e32 v3, v1") == "");
     CHECK(lane_value<std::uint32_t>(bare, 2, 0) == kHalves[round]);
@@ -113,12 +113,12 @@ TEST_CASE("approximate instructions are rounded to nearest, or with a seed to ei
     CAPTURE(row.text);
     int num_other = 0;
     for (int trial = 0; trial < 50; ++trial) {
-      LaneValues<float> x;
+      LaneArray<float> x;
       for (float& value : x) value = static_cast<float>(random() >> 40) * 0x1p-24f + 0.01f;
       set_lanes(bare, 0, x);
       bare.set_seed(0);
       REQUIRE(bare.run(row.text) == "");
-      LaneValues<float> nearest;
+      LaneArray<float> nearest;
       for (std::uint32_t i = 0; i < kNumLanes; ++i) {
         nearest[i] = lane_value<float>(bare, 2, i);
         CHECK(nearest[i] == static_cast<float>(row.expected(x[i])));
@@ -162,7 +162,7 @@ TEST_CASE("approximate instructions are exact where a result is, and know no sub
     for (const ConvertCase& row : kExact) {
       CAPTURE(row.text);
       CAPTURE(row.a);
-      LaneValues<std::uint64_t> values;
+      LaneArray<std::uint64_t> values;
       values.fill(row.a), set_lanes(bare, 0, values);
       values.fill(0), set_lanes(bare, 6, values);
       REQUIRE(bare.run(row.text) == "");

@@ -39,7 +39,7 @@ void check_division(std::span<const char* const> code, std::uint64_t seed) {
   BareWave bare("gfx1100", kNumLanes);
   bare.set_seed(seed);
   for (int trial = 0; trial < 3000; ++trial) {
-    LaneValues<T> a = sample_lanes<T>(random), b = sample_lanes<T>(random);
+    LaneArray<T> a = sample_lanes<T>(random), b = sample_lanes<T>(random);
     // Half of the quotients near one another's rounding: a is b times a float, rounded.
     for (std::uint32_t lane = 0; lane < kNumLanes; lane += 2) a[lane] = b[lane] * sample_float<T>(random);
     set_lanes(bare, 0, a), set_lanes(bare, 2, b);
@@ -80,7 +80,7 @@ TEST_CASE("v_div_scale takes the first case of the manuals that holds") {
   BareWave bare("gfx1100", kNumLanes);
   for (const auto& row : cases) {
     CAPTURE(std::string(row.what));
-    LaneValues<std::uint32_t> values, denominators, numerators;
+    LaneArray<std::uint32_t> values, denominators, numerators;
     values.fill(row.value), denominators.fill(row.denominator), numerators.fill(row.numerator);
     set_lanes(bare, 0, values), set_lanes(bare, 1, denominators), set_lanes(bare, 2, numerators);
     REQUIRE(bare.run("v_div_scale_f32 v3, s4, v0, v1, v2") == "");

@@ -17,11 +17,11 @@ namespace millrace::isa::test {
 
 inline constexpr std::uint32_t kNumLanes = 32;
 template <class T>
-using LaneValues = std::array<T, kNumLanes>;
+using LaneArray = std::array<T, kNumLanes>;
 
 /// Puts a value of 32 or 64 bits per lane into a register, or two.
 template <class T>
-void set_lanes(BareWave& bare, std::uint32_t first, const LaneValues<T>& values) {
+void set_lanes(BareWave& bare, std::uint32_t first, const LaneArray<T>& values) {
   for (std::uint32_t lane = 0; lane < kNumLanes; ++lane) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &values[lane], sizeof(T));
@@ -83,8 +83,8 @@ T sample_float(std::mt19937_64& random) {
 }
 
 template <class T>
-LaneValues<T> sample_lanes(std::mt19937_64& random) {
-  LaneValues<T> values;
+LaneArray<T> sample_lanes(std::mt19937_64& random) {
+  LaneArray<T> values;
   for (T& value : values) value = sample_float<T>(random);
   return values;
 }

@@ -32,7 +32,7 @@ void check_cases(std::span<const FloatCase<T, Wide>> cases, const char* gfx) {
     }
     CAPTURE(text);
     for (int trial = 0; trial < 200; ++trial) {
-      const LaneValues<T> sources[] = {sample_lanes<T>(random), sample_lanes<T>(random), sample_lanes<T>(random)};
+      const LaneArray<T> sources[] = {sample_lanes<T>(random), sample_lanes<T>(random), sample_lanes<T>(random)};
       for (std::uint32_t i = 0; i < 3; ++i) set_lanes(bare, 2 * i, sources[i]);
       set_lanes(bare, 6, sources[0]);
       REQUIRE(bare.run(text) == "");
@@ -114,8 +114,8 @@ TEST_CASE("v_fma_f64 rounds once") {
   BareWave bare("gfx942", 64);
   int num_exact = 0;
   for (int trial = 0; trial < 500; ++trial) {
-    const LaneValues<double> sources[] = {sample_lanes<double>(random), sample_lanes<double>(random),
-                                          sample_lanes<double>(random)};
+    const LaneArray<double> sources[] = {sample_lanes<double>(random), sample_lanes<double>(random),
+                                         sample_lanes<double>(random)};
     for (std::uint32_t i = 0; i < 3; ++i) set_lanes(bare, 2 * i, sources[i]);
     REQUIRE(bare.run("v_fma_f64 v[6:7], v[0:1], v[2:3], v[4:5]") == "");
     REQUIRE(bare.run("v_fmac_f64_e32 v[4:5], v[0:1], v[2:3]") == "");
@@ -142,7 +142,7 @@ void check_bits(BareWave& bare, const BitsCase& row) {
   CAPTURE(row.text);
   CAPTURE(row.a);
   CAPTURE(row.b);
-  LaneValues<std::uint64_t> values;
+  LaneArray<std::uint64_t> values;
   values.fill(row.a), set_lanes(bare, 0, values);
   values.fill(row.b), set_lanes(bare, 2, values);
   values.fill(row.c), set_lanes(bare, 4, values);
@@ -222,8 +222,8 @@ TEST_CASE("MODE's rounding holds for sums, products and fused ones") {
   for (std::uint8_t round = 0; round < 4; ++round) {
     bare.wave().mode.round_f32 = round;
     bare.wave().mode.round_f16_f64 = static_cast<std::uint8_t>((round + 1) % 4);  // of no concern to f32
-    const LaneValues<float> a = sample_lanes<float>(random), b = sample_lanes<float>(random),
-                            c = sample_lanes<float>(random);
+    const LaneArray<float> a = sample_lanes<float>(random), b = sample_lanes<float>(random),
+                           c = sample_lanes<float>(random);
     set_lanes(bare, 0, a), set_lanes(bare, 1, b), set_lanes(bare, 2, c);
     REQUIRE(bare.run("v_add_f32_e32 v3, v0, v1") == "");
     REQUIRE(bare.run("v_mul_f32_e32 v4, v0, v1") == "");
@@ -258,7 +258,7 @@ TEST_CASE("subnormals count as zeros if MODE says so, and always for v_mad_f32")
 
 TEST_CASE("an undefined bit makes a float undefined, only in its lane") {
   BareWave bare("gfx1100", kNumLanes);
-  set_lanes(bare, 0, LaneValues<float>{}), set_lanes(bare, 1, LaneValues<float>{});
+  set_lanes(bare, 0, LaneArray<float>{}), set_lanes(bare, 1, LaneArray<float>{});
   LaneWords undefined;
   undefined.lanes[5] = 1;
   bare.wave().set_undefined(1, 1u << 5, undefined);

@@ -146,7 +146,7 @@ Tensor space_to_depth(Tensor x, std::int64_t block);
 Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 /// x with `update` in place of its elements from `start` on along `axis`; the other dims are equal. A negative start
 /// counts from the end. If x is not needed later, or is a variable that the result updates, only the update is stored.
-/// A start that puts a part of the update outside x is an error: here if it is known, otherwise of the run.
+/// A start that puts a part of the update outside x is an error: here if it is known, otherwise at run time.
 Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, SizeExpr start);
 /// The same with `start` as an i32 or i64 scalar.
 Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, Tensor start);

@@ -167,11 +167,11 @@ inline Tensor concat(std::initializer_list<Tensor> tensors, std::int64_t axis) {
   return concat(std::span(tensors.begin(), tensors.size()), axis);
 }
 /// Replaces `axis` of x by the dims of indices (i32 or i64). A negative index wraps once; an index out of range is an
-/// error of the run.
+/// error at run time.
 Tensor gather(Tensor x, Tensor indices, std::int64_t axis);
 /// Picks the elements of x that the indices name along the axis, as in NumPy. The indices are i32 or i64 with the shape
 /// of x, except that the extent along the axis is free; the result has their shape. A negative index wraps once; an
-/// index out of range is an error of the run, as for gather.
+/// index out of range is an error at run time, as for gather.
 Tensor take_along_axis(Tensor x, Tensor indices, std::int64_t axis);
 /// x with the elements that the indices select (as in gather) replaced by the updates, or combined with them, in the
 /// order of the indices. The updates have the type of gather(x, indices, axis). scatter takes any dtype, the others

@@ -159,8 +159,8 @@ Status pack_transients(Schedule&);
 /// * The resources and the kernel of each step exist.
 /// * A copy has two uses; a kernel has as many buffers and sizes as its KernelInfo.
 /// * Bodies keep these invariants, and their resources and kernels have places in the step that holds them.
-/// * Parts are inside the parts or resources that hold them, and what a step touches is inside its kernel's buffers,
-/// unless the run's sizes decide.
+/// * Parts are inside the parts or resources that hold them, and what a step touches is inside its kernel's buffers. If
+/// that depends on symbols, it must hold for some binding.
 /// * Steps write only transients, variables and outputs. They read bytes of transients and outputs only after earlier
 /// steps have written all of them. An empty value may be read first. Steps write all bytes of outputs.
 /// * Steps are ordered by timepoint. No step writes bytes that another step with the same timepoint touches.

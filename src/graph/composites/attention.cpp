@@ -65,9 +65,9 @@ Status check_matches_query(std::string_view what, const TensorType& x, const Ten
       heads.is_constant() && all.is_constant() && heads.constant() >= 1 && all.constant() % heads.constant() == 0;
   if (divides) return {};
   return invalid_argument(
-      fmt::format("{} heads in dim {} of {}, {}, expected a number that divides the {} of the "
-                  "query; reshape or broadcast one",
-                  heads.to_text(), rank - 3, what, x.to_text(), all.to_text()));
+      fmt::format("{} is {} with {} heads in dim {}, expected a divisor of the query's {} heads; "
+                  "reshape or broadcast it",
+                  what, x.to_text(), heads.to_text(), rank - 3, all.to_text()));
 }
 
 /// `types`: query, key, value and, if given, the mask.

@@ -123,8 +123,9 @@ Status verify(const DispatchGraph& dispatch) {
       for (const Value& input : region.inputs) {
         const auto part = dispatch.parts.find(dispatch.storage_of(input));
         if (part != dispatch.parts.end() && !part->second.rows.empty()) {
-          problem(fmt::format("region {}: reads {}, which is in rows of {}", region.name,
-                              value_text(dispatch.graph, input), value_text(dispatch.graph, part->second.whole)));
+          problem(fmt::format(
+              "region {}: reads {}, which is stored in {} with gaps between its rows, expected an input without gaps",
+              region.name, value_text(dispatch.graph, input), value_text(dispatch.graph, part->second.whole)));
         }
         if (!ready.contains(input)) {
           problem(fmt::format("region {}: reads {}, which no earlier region stores", region.name,

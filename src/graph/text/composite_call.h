@@ -73,7 +73,7 @@ class CompositeCall<R (*)(P...)> {
   /// `parameters` begins with those that are settings, in order.
   explicit CompositeCall(std::span<const Parameter> parameters) : parameters_(parameters) {}
 
-  /// Numbers stand only where it takes them.
+  /// Stores the operands for the call. Precondition: an operand is a number only where takes_number() is true.
   void take(std::span<const TensorOrNumber> operands) { take(operands, std::index_sequence_for<P...>{}); }
 
   template <class V>

@@ -206,7 +206,7 @@ bool CpuRecording::run_part_groups(StagePart& part, GroupRange groups, InlineWor
   return true;
 }
 
-/// The first failure in the list's order, whichever happened first.
+/// The failure that comes first in the list's order, even if another one happened earlier.
 Status CpuRecording::first_failure(Replay& replay, WorkFailure& failure) const {
   const std::uint64_t failed = failure.first() >> 32;
   for (const StagePart& part : replay.run.plan->parts()) {

@@ -18,7 +18,7 @@ class SimState {
 
   const TargetSpec& target() const { return target_; }
   void begin_submission();
-  /// How the next dispatch runs.
+  /// Counts a dispatch, and returns how to run it: with the options, and its own seed if the order is shuffled.
   KernelObservation next_observation();
   void add(SimDispatch);
   std::vector<SimDispatch> dispatches() const;

@@ -78,7 +78,7 @@ template <class T>
 i32 count_leading_zeros(T value) {
   return value == 0 ? -1 : std::countl_zero(value);
 }
-/// The number of leading bits that equal the sign; it is less than the number of all bits.
+/// The number of leading bits that equal the sign bit, which is counted too; -1 if all bits are equal.
 template <class T>
 i32 count_leading_signs(T value) {
   const T flipped = value >> (8 * sizeof(T) - 1) != 0 ? static_cast<T>(~value) : value;

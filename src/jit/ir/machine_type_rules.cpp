@@ -112,7 +112,7 @@ class TypeCheck {
       case KernelOp::kSize:
         expect_result(kI64Scalar, "");
         if (instruction_.immediate >= kernel_.sizes.size()) {
-          fail("size argument {}, expected one of {}", instruction_.immediate, kernel_.sizes.size());
+          fail("size argument {}, expected less than {}", instruction_.immediate, kernel_.sizes.size());
         }
         return;
       case KernelOp::kWorkgroupId:
@@ -126,7 +126,7 @@ class TypeCheck {
       case KernelOp::kExtract:
         expect_result({operand(0).dtype, 1}, ", a lane of operand 0");
         if (instruction_.immediate >= operand(0).lanes) {
-          fail("lane {}, expected one of {}", instruction_.immediate, operand(0).lanes);
+          fail("lane {}, expected less than {}", instruction_.immediate, operand(0).lanes);
         }
         return;
       case KernelOp::kInterleave:
@@ -225,7 +225,7 @@ class TypeCheck {
     const MemoryRef memory = MemoryRef::decode(instruction_.immediate);
     const std::size_t count = memory.is_slot ? kernel_.slots.size() : kernel_.buffers.size();
     if (memory.index >= count) {
-      fail("memory {}, expected one of {} {}", memory.to_text(), count, memory.is_slot ? "slots" : "buffers");
+      fail("memory {}, expected less than {}{}", memory.to_text(), memory.is_slot ? '#' : '@', count);
       return false;
     }
     if (memory.is_slot) {

@@ -164,7 +164,7 @@ class LoopKernelParser {
     for (std::size_t d = 0; d < kernel_.domain.size(); ++d) {
       if (text_.take_word(fmt::format("d{}", d))) return d;
     }
-    return text_.unexpected(fmt::format("expected one of {} domain dims, such as d0", kernel_.domain.size()));
+    return text_.unexpected(fmt::format("expected a domain dim below d{}", kernel_.domain.size()));
   }
 
   Status read_reduction() {

@@ -122,7 +122,7 @@ class Verifier {
 
   void define(const auto& what, MachineValueId id) {
     if (!kernel_.types.contains(id)) {
-      fail("{}: defines %{}, expected one of {} values", what(), index_of(id), kernel_.types.size());
+      fail("{}: defines %{}, expected less than %{}", what(), index_of(id), kernel_.types.size());
     } else if (values_[index_of(id)] != ValueState::kUndefined) {
       fail("{}: defines %{} a second time", what(), index_of(id));
     } else {
@@ -133,7 +133,7 @@ class Verifier {
 
   void use(const auto& what, MachineValueId id) {
     if (!kernel_.types.contains(id)) {
-      fail("{}: uses %{}, expected one of {} values", what(), index_of(id), kernel_.types.size());
+      fail("{}: uses %{}, expected less than %{}", what(), index_of(id), kernel_.types.size());
     } else if (values_[index_of(id)] == ValueState::kUndefined) {
       fail("{}: uses %{} before its definition", what(), index_of(id));
     } else if (values_[index_of(id)] == ValueState::kOutOfScope) {
@@ -205,7 +205,7 @@ class Verifier {
     if (!expect_count(place, "blocks", instruction.blocks.size(), num_blocks)) return false;
     for (const BlockId block : instruction.blocks) {
       if (!kernel_.blocks.contains(block) || block_is_used_[index_of(block)]) {
-        fail("{}: block {}, expected one of its own", place(), index_of(block));
+        fail("{}: block {}, expected a block of the kernel that nothing else uses", place(), index_of(block));
         return false;
       }
       block_is_used_[index_of(block)] = true;

@@ -17,7 +17,7 @@ class BitOrder {
   /// The order that LaneInstruction::imm encodes.
   explicit constexpr BitOrder(std::int64_t digits) : digits_(digits) {}
 
-  /// `bits` has the old bit at each place, the vectors' place last.
+  /// `bits[place]` is the old number's bit that goes to that place of the new number. The vectors' place is the last.
   explicit constexpr BitOrder(std::span<const int> bits) {
     for (std::size_t place = 0; place < bits.size(); ++place) {
       digits_ |= std::int64_t{bits[place]} << (kDigitBits * static_cast<int>(place));

@@ -67,8 +67,8 @@ constexpr Misuse kComposites[] = {
        Tensor key = y(g, {2, 5, 8});
        attention(f32(g, {3, 4, 8}), key, key);
      },
-     "attention: 2 heads in dim 0 of key, f32[2x5x8], expected a number that divides the 3 of the query; reshape or "
-     "broadcast one"},
+     "attention: key is f32[2x5x8] with 2 heads in dim 0, expected a divisor of the query's 3 heads; reshape or "
+     "broadcast it"},
     {"rotary_embedding of an odd depth",
      [](GraphBuilder& g) {
        Tensor angles = y(g, {4, 1});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "millrace/hal/device.h"
+#include "tests/hal/conformance/bind.h"
 #include "tests/hal/list_builder.h"
 
 // The conformance suite: what every device must do, run on every row of the table. A driver joins with one row.
@@ -51,12 +52,6 @@ void on_every_host_code_device(const std::function<void(TestedDevice&)>& test);
 void on_every_host_kernel_device(const std::function<void(TestedDevice&)>& test);
 /// Only those rows whose devices use host memory in place.
 void on_every_host_memory_device(const std::function<void(TestedDevice&)>& test);
-
-/// Names memory of the test's own.
-template <class T>
-BufferBinding bind(std::vector<T>& values) {
-  return {.data = values.data(), .size_bytes = values.size() * sizeof(T)};
-}
 
 /// Records the list and submits it once.
 Status run_once(TestedDevice&, const ListBuilder&, std::shared_ptr<Executable>, std::vector<BufferBinding>,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tests/hal/conformance/bind.h"
 #include "tests/hal/conformance/kernels.h"
 
 namespace millrace {
@@ -14,11 +15,6 @@ namespace {
 /// A wait that ends with kDeadlineExceeded is one that would never end.
 constexpr std::chrono::seconds kPatience{30};
 constexpr KernelIndex kScale{0}, kIds{1}, kAppend{2}, kFail{3};
-
-template <class T>
-BufferBinding bind(std::vector<T>& values) {
-  return {.data = values.data(), .size_bytes = values.size() * sizeof(T)};
-}
 
 Status expect(const char* what, const std::vector<std::uint32_t>& found, const std::vector<std::uint32_t>& expected) {
   if (found == expected) return {};

@@ -117,12 +117,12 @@ TEST_CASE("many results, and rows that are not contiguous, are not cut into part
 TEST_CASE("short rows are not worth cutting") {
   const auto first_refusal = [](const KernelRequest& request) { return lowered(request)->refusals[0]; };
   CHECK(first_refusal(topk_of(1, 2'000'000, 10)) ==
-        Refusal{"lane_topk_parts", "rows of 2000000 elements; worth it from 2097152"});
+        Refusal{"lane_topk_parts", "rows of 2000000 elements, expected at least 2097152 to pay off"});
   CHECK(first_refusal(scan_of(1, 4'000'000)) ==
-        Refusal{"lane_scan_parts", "rows of 4000000 elements; worth it from 4194304"});
+        Refusal{"lane_scan_parts", "rows of 4000000 elements, expected at least 4194304 to pay off"});
   const std::vector<Refusal> refusals = lowered(argmax_of(1, 1'000'000))->refusals;
   REQUIRE(refusals.size() == 2);
-  CHECK(refusals[1] == Refusal{"lane_arg_parts", "rows of 1000000 elements; worth it from 1048576"});
+  CHECK(refusals[1] == Refusal{"lane_arg_parts", "rows of 1000000 elements, expected at least 1048576 to pay off"});
 }
 
 TEST_CASE("impossible parts of rows and indices of elements are refused") {

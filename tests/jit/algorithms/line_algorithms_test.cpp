@@ -41,13 +41,13 @@ std::string refusal(const KernelRequest& request, const char* algorithm) {
 TEST_CASE("a group scans one line, and across the last dim a vector of lines") {
   const Target target = interpreted_target(IsaLevel::kAvx2);
   CHECK(to_text(lower_request(scan_of({9, 20}, 0), target, forced("")).value()) == R"(sequence "scan_lines" {
-  refused lane_scan_parts: rows of 9 elements; worth it from 4194304
-  refused lane_scan: rows of 9 elements; worth it from 16
+  refused lane_scan_parts: rows of 9 elements, expected at least 4194304 to pay off
+  refused lane_scan: rows of 9 elements, expected at least 16 to pay off
   kernel scan by interpreter in 3 groups (operand 0, result 0)
 }
 )");
   CHECK(to_text(lower_request(scan_of({9, 20}, 1), target, forced("")).value()) == R"(sequence "scan_lines" {
-  refused lane_scan_parts: rows of 20 elements; worth it from 4194304
+  refused lane_scan_parts: rows of 20 elements, expected at least 4194304 to pay off
   refused lane_scan: kernel scan: no generator of cpu:avx2 takes it:
   interpreter: a kernel of rows, expected a loop nest or a machine kernel
   kernel scan by interpreter in 9 groups (operand 0, result 0)

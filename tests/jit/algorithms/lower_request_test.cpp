@@ -99,7 +99,7 @@ TEST_CASE("a large padded convolution pads first by default, a small one does no
   const Result<KernelSequence> small = lower_request(conv_nest({}), target, forced(""));
   REQUIRE(small.status().message() == "");
   CHECK(to_text(*small) == R"(sequence "loop_direct" {
-  refused loop_pad_first: 2646 products, worth it from 262144
+  refused loop_pad_first: 2646 products, expected at least 262144 to pay off
   kernel conv by interpreter in 1 groups (operand 0, operand 1, result 0)
 }
 )");

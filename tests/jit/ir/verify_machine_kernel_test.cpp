@@ -19,10 +19,10 @@ TEST_CASE("results are values of the kernel, loops have bounds and an index, and
   draft.add(
       {.op = KernelOp::kFor, .operands = {x, x, x}, .results = {}, .immediate = 0, .blocks = {draft.block({}, {})}});
   CHECK(draft.complaint() ==
-        "%78 = constant: defines %78, expected one of 1 values\n"
+        "%78 = constant: defines %78, expected less than %1\n"
         "for %0: 1 operands, expected at least 3\n"
-        "for %0, %0, %0: block 1, expected one of its own\n"
-        "for %0, %0, %0: block 9, expected one of its own\n"
+        "for %0, %0, %0: block 1, expected a block of the kernel that nothing else uses\n"
+        "for %0, %0, %0: block 9, expected a block of the kernel that nothing else uses\n"
         "for %0, %0, %0: 0 parameters of its block, expected 1");
 }
 

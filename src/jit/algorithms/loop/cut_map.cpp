@@ -55,7 +55,8 @@ class CutFinder {
     for (unsigned o = 0; o < instruction.num_operands; ++o) f(index_of(instruction.operands[o]));
   }
 
-  /// The end with the minimum number of values to store, in the last range of the instructions that fit.
+  /// The end of the piece that starts at `begin`: in the last 1 / kCutRanges of the instructions that fit, the cut that
+  /// leaves the fewest values to store.
   std::size_t find_end(std::size_t begin) const {
     std::int64_t cost = 0, num_stored = 0, min_stored = 0;
     std::set<std::size_t> touched;  // operands already loaded, or read here for the last time

@@ -36,7 +36,8 @@ Result<KernelSequence> lower_lane_arg_parts(const KernelRequest& request, const 
   if (!finds_index(kernel)) return unimplemented("no argmin or argmax");
   const SizeExpr n = elements_read_as_one(kernel);
   if (options.force_algorithm.empty() && n.upper_bound() < kMinElements) {
-    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kMinElements));
+    return unimplemented(
+        fmt::format("rows of {} elements, expected at least {} to pay off", n.to_text(), kMinElements));
   }
   MILLRACE_TRY_ASSIGN(const ArgDescriptor arg, match_arg(kernel));
   ArgDescriptor of_part = arg, merge = arg;

@@ -77,7 +77,8 @@ Result<KernelSequence> lower_loop_pad_first(const KernelRequest& request, const 
     return unimplemented(fmt::format("a {}, not a sum of products", to_text(classify(kernel))));
   }
   if (options.force_algorithm.empty() && num_points(kernel) < kWorthPadding) {
-    return unimplemented(fmt::format("{} products, worth it from {}", num_points(kernel), kWorthPadding));
+    return unimplemented(
+        fmt::format("{} products, expected at least {} to pay off", num_points(kernel), kWorthPadding));
   }
   KernelSequence sequence;
   std::vector<SequenceOperand> buffers = operands_then_results(kernel.operands.size(), kernel.results.size());

@@ -37,7 +37,8 @@ Result<KernelSequence> lower_lane_scan_parts(const KernelRequest& request, const
   MILLRACE_TRY(check_scan(scan));
   const SizeExpr& n = scan.input.type.shape[scan.axis];
   if (options.force_algorithm.empty() && scan.parts.is(1) && n.upper_bound() < kMinElements) {
-    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kMinElements));
+    return unimplemented(
+        fmt::format("rows of {} elements, expected at least {} to pay off", n.to_text(), kMinElements));
   }
   ScanDescriptor totals = scan, parts = scan;
   totals.name += "_totals";

@@ -22,7 +22,7 @@ Result<KernelSequence> lower_lane_scan(const KernelRequest& request, const Targe
   MILLRACE_TRY(check_scan(scan));
   const SizeExpr& n = scan.input.type.shape[scan.axis];
   if (options.force_algorithm.empty() && n.upper_bound() < kMinScanned) {
-    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kMinScanned));
+    return unimplemented(fmt::format("rows of {} elements, expected at least {} to pay off", n.to_text(), kMinScanned));
   }
   KernelSequence sequence;
   MILLRACE_TRY(

@@ -164,7 +164,7 @@ Result<KernelSequence> lower_counting_sort(const KernelRequest& request, const T
                                      to_text(sort.input.type.dtype), sort.indices ? "with" : "without"));
   }
   if (options.force_algorithm.empty() && never_holds(margin_of_counted(sort))) {
-    return unimplemented(fmt::format("rows of {} elements; worth it from {}",
+    return unimplemented(fmt::format("rows of {} elements, expected at least {} to pay off",
                                      sort.input.type.shape[sort.axis].to_text(), kMinElementsPerKey * num_keys(sort)));
   }
   KernelSequence sequence;

@@ -55,7 +55,8 @@ Result<KernelSequence> lower_lane_sort_parts(const KernelRequest& request, const
   MILLRACE_TRY(check_sort(sort));
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (options.force_algorithm.empty() && n.upper_bound() < kMinElements) {
-    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kMinElements));
+    return unimplemented(
+        fmt::format("rows of {} elements, expected at least {} to pay off", n.to_text(), kMinElements));
   }
   const LaneKeys keys = lane_keys_of(sort);
   const std::int64_t key_bytes = keys.lane_bits() / 8;

@@ -139,8 +139,8 @@ Result<KernelSequence> lower_radix_sort(const KernelRequest& request, const Targ
   const auto& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
   if (options.force_algorithm.empty() && never_holds(margin_of_long(sort))) {
-    return unimplemented(
-        fmt::format("rows of {} elements; worth it from {}", sort.input.type.shape[sort.axis].to_text(), kMinElements));
+    return unimplemented(fmt::format("rows of {} elements, expected at least {} to pay off",
+                                     sort.input.type.shape[sort.axis].to_text(), kMinElements));
   }
   const Digits digits = digits_of(sort);
   const SizeExpr bytes = row_halves_bytes(sort) + digits.count * digits.num_values() * 8;

@@ -21,7 +21,7 @@ Status check_worth(const SortDescriptor& sort, unsigned num_digits) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t max_k = n.upper_bound() / kMinElementsPerResult;
   if (sort.k.upper_bound() <= max_k) return {};
-  return unimplemented(fmt::format("the first {} of {} elements per row; worth it up to a quarter of them",
+  return unimplemented(fmt::format("the first {} of {} elements per row, expected at most a quarter of them to pay off",
                                    sort.k.to_text(), n.to_text()));
 }
 

@@ -236,8 +236,9 @@ Result<KernelSequence> lower_topk_heap(const KernelRequest& request, const Targe
   const auto& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
   if (options.force_algorithm.empty() && never_holds(margin_of_few(sort))) {
-    return unimplemented(fmt::format("the first {} of {} elements per row; worth it below a quarter of them",
-                                     sort.k.to_text(), sort.input.type.shape[sort.axis].to_text()));
+    return unimplemented(
+        fmt::format("the first {} of {} elements per row, expected less than a quarter of them to pay off",
+                    sort.k.to_text(), sort.input.type.shape[sort.axis].to_text()));
   }
   const SizeExpr bytes = heap_bytes(sort);
   const bool in_scratch = !fits_workgroup(bytes, target.spec());

@@ -73,7 +73,8 @@ Result<KernelSequence> lower_lane_topk_parts(const KernelRequest& request, const
   }
   const SizeExpr min_elements = elements_per_part(sort) * kMinParts;
   if (options.force_algorithm.empty() && (n - min_elements).upper_bound() < 0) {
-    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), min_elements.to_text()));
+    return unimplemented(
+        fmt::format("rows of {} elements, expected at least {} to pay off", n.to_text(), min_elements.to_text()));
   }
   SortDescriptor of_part = sort, merge = sort;
   of_part.name += "_parts";

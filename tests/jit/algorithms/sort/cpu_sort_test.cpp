@@ -79,7 +79,7 @@ TEST_CASE("the radix sort takes long rows, for a small or a large k") {
   const Result<KernelSequence> sequence =
       lower_request(descriptor_of({DType::kF32, {2, 63}, 1, 63}), target, forced(""));
   REQUIRE(sequence->refusals.size() == 4);
-  CHECK(sequence->refusals[3] == Refusal{"radix_sort", "rows of 63 elements; worth it from 64"});
+  CHECK(sequence->refusals[3] == Refusal{"radix_sort", "rows of 63 elements, expected at least 64 to pay off"});
 }
 
 TEST_CASE("a network sorts short rows of every dtype, pattern and layout, for any k") {

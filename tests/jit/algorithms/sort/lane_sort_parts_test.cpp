@@ -141,7 +141,7 @@ TEST_CASE("short rows are refused, and rows that one kernel sorts faster are not
     return text;
   };
   const auto algorithm = [](const SortCase& test) { return lower(descriptor_of(test)).value().algorithm; };
-  CHECK(reason({DType::kF32, {262'143}, 0, 262'143}) == "rows of 262143 elements; worth it from 262144");
+  CHECK(reason({DType::kF32, {262'143}, 0, 262'143}) == "rows of 262143 elements, expected at least 262144 to pay off");
   const SortCase selected{DType::kF32, {1'000'000}, 0, 100};
   CHECK(algorithm(selected) == "lane_sort");
   CHECK(reason(selected) == "");

@@ -117,7 +117,7 @@ TEST_CASE("a k that is too large for a row is refused") {
   REQUIRE(sequence.status().message() == "");
   REQUIRE(!sequence->refusals.empty());
   CHECK(sequence->refusals[3] ==
-        Refusal{"topk_heap", "the first 8 of 32 elements per row; worth it below a quarter of them"});
+        Refusal{"topk_heap", "the first 8 of 32 elements per row, expected less than a quarter of them to pay off"});
 }
 
 }  // namespace

@@ -51,9 +51,9 @@ class CountingSort {
   void count(const StridedElements&);
   /// Counts every byte other than 0 as 1, as loads of bools do.
   void join_truths();
-  /// Writes the elements counted.
+  /// Writes the counted elements whose patterns are in the runs, in the order of the runs.
   void write(std::span<const PatternRun> runs, const StridedResults&) const;
-  /// Whether there are elements of a run.
+  /// Whether the pattern of any counted element is in the run.
   bool has(const PatternRun&) const;
 
  private:

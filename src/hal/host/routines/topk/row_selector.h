@@ -31,7 +31,7 @@ struct RowSelectorCode {
   Microkernel<FoldFourMinima> fold_four_minima;
   Microkernel<MatchMinima> match_minima;
   Microkernel<ListChunks> list_chunks;
-  Microkernel<FilterKeys> find_passing;  // the numbers of the groups of whole chunks that have a key up to the limit
+  Microkernel<FilterKeys> find_passing;  // the indices of the groups, of whole chunks, that have a key up to the limit
   Microkernel<MatchElements> match_elements;
 
   std::int64_t chunk() const { return num_lanes * kVectorsPerChunk; }
@@ -93,7 +93,7 @@ class RowSelector {
               const RowSorterMemory& sorter_memory, const Memory& memory, Order order)
       : entry_(entry), code_(code), sorter_(entry, sorter, sorter_memory), memory_(memory), order_(std::move(order)) {}
 
-  /// Finds the elements of a row, and writes their numbers. Returns how many there are: at least k.
+  /// Writes the indices of elements of a row that include the first k. Returns how many there are, at least k.
   std::int64_t select(const RowReader& row, std::int64_t n, std::int64_t k);
 
   /// The number of elements that all calls read, as a measure of work.
@@ -154,7 +154,8 @@ class RowSelector {
   /// Writes the steps from chunk to chunk for match_elements, and returns the address at which the first step begins.
   /// Computes the chunks, one after the other, if the row has a loader.
   const std::byte* make_steps(const RowReader& row, const Block& block, const Key* chunks, std::int64_t num_chunks);
-  /// Replaces the numbers of the passing groups with those of their chunks, and returns the number of chunks.
+  /// Replaces the indices of the passing groups with those of their chunks, each listed once. Returns the number of
+  /// chunks.
   std::int64_t join_groups(std::int64_t num_groups);
   void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, Microkernel<FilterKeys> filter);
   Key* end_of_found() const { return memory_.found + num_found_; }

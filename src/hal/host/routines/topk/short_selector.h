@@ -53,7 +53,7 @@ class ShortSelector {
   void sort_minima(std::int64_t i) { sort_few_(minima_of(i), minima_of(i), num_minima_); }
   Key bound_of(std::int64_t i) const { return minima_of(i)[k_ - 1]; }
 
-  /// Writes the numbers of the elements that may be among the first k, and returns how many there are, at least k.
+  /// Writes the indices of the elements that may be among the first k, and returns how many there are, at least k.
   /// Equal elements keep their order. `bound` spans the keys that the sort treats as equal to the row's bound_of().
   /// `numbers` has room for kMaxNumbers.
   std::int64_t find(const std::byte* row, const KeyRun<Key>& bound, Key* numbers) const {
@@ -81,7 +81,7 @@ class ShortSelector {
   static constexpr std::int64_t kManyPerResult = 4;
 
   Key* minima_of(std::int64_t i) const { return memory_.minima + i * num_minima_; }
-  /// Writes the numbers of the elements with keys up to the limit. Returns how many there are.
+  /// Writes the indices of the elements with keys up to the limit. Returns how many there are.
   std::int64_t filter(const std::byte* row, Key limit, Key* numbers) const {
     return reinterpret_cast<const Key*>(filter_row_(row, numbers, n_, 0, limit)) - numbers;
   }
