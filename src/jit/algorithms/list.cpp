@@ -93,57 +93,55 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
 }
 
 Result<KernelSequence> lower_verified(const KernelRequest& request, const Target& target, const LowerOptions& options) {
-  return guard_allocations([&]() -> Result<KernelSequence> {
-    const std::string& forced = options.force_algorithm;
-    const bool is_known = std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms),
-                                      [&](const Algorithm& algorithm) { return algorithm.name == forced; });
-    if (!forced.empty() && !is_known) {
-      return invalid_argument(fmt::format("lower '{}': algorithm '{}' is not known; there are {}; force one of these",
-                                          name_of_request(request), printable(forced), joined_names()));
+  const std::string& forced = options.force_algorithm;
+  const bool is_known = std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms),
+                                    [&](const Algorithm& algorithm) { return algorithm.name == forced; });
+  if (!forced.empty() && !is_known) {
+    return invalid_argument(fmt::format("lower '{}': algorithm '{}' is not known; there are {}; force one of these",
+                                        name_of_request(request), printable(forced), joined_names()));
+  }
+  std::vector<Refusal> refusals;
+  CaseSequence all;
+  const auto kind = static_cast<RequestKind>(request.index());
+  for (const Algorithm& algorithm : kAlgorithms) {
+    if (!forced.empty() && algorithm.name != forced) continue;
+    if (algorithm.takes != kind) {
+      if (!forced.empty()) {
+        refusals.push_back({forced, fmt::format("takes {}, not {}", plural_of(algorithm.takes), plural_of(kind))});
+      }
+      continue;
     }
-    std::vector<Refusal> refusals;
-    CaseSequence all;
-    const auto kind = static_cast<RequestKind>(request.index());
-    for (const Algorithm& algorithm : kAlgorithms) {
-      if (!forced.empty() && algorithm.name != forced) continue;
-      if (algorithm.takes != kind) {
-        if (!forced.empty()) {
-          refusals.push_back({forced, fmt::format("takes {}, not {}", plural_of(algorithm.takes), plural_of(kind))});
-        }
+    if (!serves(algorithm, target.spec())) {
+      if (!forced.empty()) {
+        refusals.push_back(
+            {forced, fmt::format("serves {}, not {}", algorithm.targets == AlgorithmTargets::kGpu ? "GPUs" : "CPUs",
+                                 target.to_text())});
+      }
+      continue;
+    }
+    // A forced algorithm takes all sizes.
+    const auto cases =
+        forced.empty() ? cases_of(algorithm, request, target.spec()) : std::vector{RequestCase{1, request}};
+    for (const RequestCase& one : cases) {
+      if (all.covers(one.margin)) continue;
+      Result<KernelSequence> sequence =
+          unguarded(lower_case(algorithm, one.request, request, target, options, refusals));
+      if (!sequence.ok()) {
+        refusals.push_back({std::string(algorithm.name), sequence.status().message()});
         continue;
       }
-      if (!serves(algorithm, target.spec())) {
-        if (!forced.empty()) {
-          refusals.push_back(
-              {forced, fmt::format("serves {}, not {}", algorithm.targets == AlgorithmTargets::kGpu ? "GPUs" : "CPUs",
-                                   target.to_text())});
-        }
-        continue;
-      }
-      // A forced algorithm takes all sizes.
-      const auto cases =
-          forced.empty() ? cases_of(algorithm, request, target.spec()) : std::vector{RequestCase{1, request}};
-      for (const RequestCase& one : cases) {
-        if (all.covers(one.margin)) continue;
-        Result<KernelSequence> sequence =
-            unguarded(lower_case(algorithm, one.request, request, target, options, refusals));
-        if (!sequence.ok()) {
-          refusals.push_back({std::string(algorithm.name), sequence.status().message()});
-          continue;
-        }
-        all.append(*std::move(sequence), algorithm.name, one.margin);
-        if (!all.covers(1)) continue;
-        KernelSequence complete = all.finish();
-        complete.refusals = std::move(refusals);
-        MILLRACE_TRY(verify_step(complete));
-        return complete;
-      }
+      all.append(*std::move(sequence), algorithm.name, one.margin);
+      if (!all.covers(1)) continue;
+      KernelSequence complete = all.finish();
+      complete.refusals = std::move(refusals);
+      MILLRACE_TRY(verify_step(complete));
+      return complete;
     }
-    std::string reasons;
-    for (const Refusal& refusal : refusals) reasons += fmt::format("; {}: {}", refusal.who, refusal.reason);
-    return unimplemented(
-        fmt::format("lower '{}' for {}: no algorithm takes it{}", name_of_request(request), target.to_text(), reasons));
-  });
+  }
+  std::string reasons;
+  for (const Refusal& refusal : refusals) reasons += fmt::format("; {}: {}", refusal.who, refusal.reason);
+  return unimplemented(
+      fmt::format("lower '{}' for {}: no algorithm takes it{}", name_of_request(request), target.to_text(), reasons));
 }
 
 }  // namespace millrace

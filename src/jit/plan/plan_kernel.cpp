@@ -29,39 +29,37 @@ Result<PlanOutcome> plan_kernel(const Kernel& kernel, const Target& target, cons
 }
 
 Result<PlanOutcome> plan_verified(const Kernel& kernel, const Target& target, const CompileKernelOptions& options) {
-  return guard_allocations([&]() -> Result<PlanOutcome> {
-    PlanOutcome outcome;
-    bool has_real_generator = false;
-    for (const auto& generator : target.generators()) {
-      const std::string name(generator->name());
-      has_real_generator |= !generator->is_reference();
-      if (!options.force_generator.empty() && options.force_generator != name) continue;
-      if (generator->is_reference() && has_real_generator && !options.allow_reference &&
-          options.force_generator.empty()) {
-        outcome.refusals.push_back(
-            {name, "it is the slow reference; set CompileKernelOptions::allow_reference to take it"});
-        continue;
-      }
-      Result<PlannedKernel> planned = unguarded(generator->plan(kernel, target.spec()));
-      if (planned.ok()) {
-        outcome.kernel = *std::move(planned);
-        if (const auto* loop = std::get_if<LoopKernel>(&kernel)) outcome.kernel.flops = count_flops(*loop);
-        return outcome;
-      }
-      outcome.refusals.push_back({name, planned.status().message()});
+  PlanOutcome outcome;
+  bool has_real_generator = false;
+  for (const auto& generator : target.generators()) {
+    const std::string name(generator->name());
+    has_real_generator |= !generator->is_reference();
+    if (!options.force_generator.empty() && options.force_generator != name) continue;
+    if (generator->is_reference() && has_real_generator && !options.allow_reference &&
+        options.force_generator.empty()) {
+      outcome.refusals.push_back(
+          {name, "it is the slow reference; set CompileKernelOptions::allow_reference to take it"});
+      continue;
     }
-    if (outcome.refusals.empty()) {
-      std::string known;
-      for (const auto& generator : target.generators())
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", generator->name());
-      return not_found(
-          fmt::format("kernel {}: generator '{}' does not serve {}; there are {}; force one of these or take a target "
-                      "that it serves",
-                      name_of(kernel), printable(options.force_generator), target.to_text(), known));
+    Result<PlannedKernel> planned = unguarded(generator->plan(kernel, target.spec()));
+    if (planned.ok()) {
+      outcome.kernel = *std::move(planned);
+      if (const auto* loop = std::get_if<LoopKernel>(&kernel)) outcome.kernel.flops = count_flops(*loop);
+      return outcome;
     }
-    return unimplemented(fmt::format("kernel {}: no generator of {} takes it:{}", name_of(kernel), target.to_text(),
-                                     reasons(outcome.refusals)));
-  });
+    outcome.refusals.push_back({name, planned.status().message()});
+  }
+  if (outcome.refusals.empty()) {
+    std::string known;
+    for (const auto& generator : target.generators())
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", generator->name());
+    return not_found(
+        fmt::format("kernel {}: generator '{}' does not serve {}; there are {}; force one of these or take a target "
+                    "that it serves",
+                    name_of(kernel), printable(options.force_generator), target.to_text(), known));
+  }
+  return unimplemented(fmt::format("kernel {}: no generator of {} takes it:{}", name_of(kernel), target.to_text(),
+                                   reasons(outcome.refusals)));
 }
 
 }  // namespace millrace
