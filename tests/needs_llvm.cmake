@@ -3,7 +3,7 @@
 # there is a mistake, of the library or of this list.
 set(needs_llvm
   "jit/llvm/.*"
-  "isa/device_test.cpp"
+  "hal/isa_device_test.cpp"
   "hal/hip/(conformance_rows|scenario).cpp"
   "hal/hip/(calls|device_memory|every_call|failures|left_out|library|out_of_memory|pinned_memory|runtime|stop|transfers|two_devices)_test.cpp"
   "jit/(plan/listing|map/facts|map/transposed_loads|algorithms/padded_cast)_test.cpp"
@@ -15,7 +15,7 @@ set(needs_llvm
   "graph/([a-z]+/)?(isa_(arguments|division|mutation|removed_memory)|mutate_schedule|packing_bars|place_parts|schedule_order)_test.cpp"
   "graph/([a-z]+/)?(composite_search|computed_order|long_rows|random_state|session_slab|shared_kernel_memory|stop|variable_session|weights_memory)_test.cpp"
   "graph/run/far_programs.cpp"
-  "graph/([a-z]+/)?(far_programs|far_session|runs_in_flight|threads|topk_indices|topk_subsets|value_names|variable_devices|wrong_index)_test.cpp")
+  "graph/([a-z]+/)?(far_programs|far_session|runs_in_flight|threads|topk_indices|topk_subsets|value_names|variable_devices|verification|wrong_index)_test.cpp")
 
 function(leave_out_what_needs_llvm variable)
   set(kept ${${variable}})
