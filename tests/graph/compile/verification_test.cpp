@@ -10,7 +10,7 @@
 #include "millrace/graph/compile_report.h"
 #include "millrace/graph/passes.h"
 #include "millrace/millrace.h"
-#include "tests/support/run_graph.h"
+#include "tests/support/graphs/run_graph.h"
 
 namespace millrace {
 namespace {
