@@ -21,7 +21,7 @@ inline std::size_t num_same_pitches(const ByteRange& a, const ByteRange& b) {
   return level;
 }
 
-/// Whether the rows of both have the same pitch and never share a column, whatever a run binds.
+/// Whether the rows of both have the same pitch and never share a column, for every binding.
 inline bool are_other_columns(const ByteRange& a, const ByteRange& b) {
   for (std::size_t level = num_same_pitches(a, b); level-- > 0;) {
     // On every level, the right rows begin after the left ones and end before the next left ones begin.
@@ -74,7 +74,7 @@ inline std::optional<ByteRange> join_rows(const ByteRange& left, const ByteRange
   ByteRange joined{left.offset_bytes, left.length_bytes + added};
   for (std::size_t level = 0; level < num_levels; ++level) {
     const SizeExpr &left_row = left.rows[level].row_bytes, &right_row = right.rows[level].row_bytes;
-    if (left.around(level) - left_row != right.around(level) - right_row) return {};  // the numbers of rows differ
+    if (left.around(level) - left_row != right.around(level) - right_row) return {};  // the row counts differ
     joined.rows.push_back({left.rows[level].pitch_bytes, left_row + added});
   }
   // No gaps are left between rows that fill their pitch.

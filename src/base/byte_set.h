@@ -48,7 +48,7 @@ class ByteSet {
   }
 
  private:
-  /// The end of a range whose offset and length are constants.
+  /// The end of a range whose offset and length are constants; empty for other ranges.
   static std::optional<std::int64_t> constant_end(const SizeExpr& offset, const SizeExpr& length) {
     if (!offset.is_constant() || !length.is_constant()) return {};
     return offset.constant() + length.constant();

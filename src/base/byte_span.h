@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-/// Bytes [begin, end), which may depend on sizes that only a run knows.
+/// Bytes [begin, end). Both ends may depend on sizes bound at run time.
 struct ByteSpan {
   SizeExpr begin, end;
 

@@ -47,7 +47,8 @@ int write_or_replace(const std::string& path, std::span<const std::span<const st
   if (is_there) options = {.mode = old.st_mode & 0777, .sync = true};
   const int error = replace_file(path, parts, options);
   if (error != EACCES) return error;
-  // A file may be writable in a directory that takes no new file. If it does not exist, report the directory's error.
+  // A file may be writable although its directory takes no new file. If the file does not exist, report the directory's
+  // error.
   const int error_in_place = write_in_place(path, parts, O_NOFOLLOW);
   return error_in_place == ENOENT ? error : error_in_place;
 }
@@ -62,7 +63,8 @@ Status check_kind(std::string_view where, mode_t mode) {
 
 constexpr std::chrono::milliseconds kWaitForWriter{2000};
 
-/// Waits a while for a writer of the pipe, which was opened without waiting. Reading then blocks until data arrives.
+/// Waits up to kWaitForWriter for a writer of the pipe, which was opened without waiting. Reading then blocks until
+/// data arrives.
 Status wait_for_writer(std::string_view where, std::FILE* pipe) {
   pollfd ready{.fd = fileno(pipe), .events = POLLIN, .revents = 0};
   if (poll(&ready, 1, static_cast<int>(kWaitForWriter.count())) == 0) {

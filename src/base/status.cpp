@@ -18,7 +18,7 @@ void check_failed(const char* file, int line, const char* condition) {
 void value_missing(const Status& error) {
   const std::string_view code = to_text(error.code());
   std::fprintf(stderr,
-               "millrace: a result was used as a value, and is an error, %.*s: %s; test ok() before, or call value(), "
+               "millrace: the value of a failed Result was used, %.*s: %s; test ok() before, or call value(), "
                "which throws\n",
                static_cast<int>(code.size()), code.data(), error.message().c_str());
   std::abort();

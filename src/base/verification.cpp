@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The count of verifications that is open on this thread.
+// The VerificationCount that is open on this thread.
 #include "base/verification.h"
 
 namespace millrace {

@@ -37,7 +37,7 @@ enum class IrLevel : std::uint8_t {
 };
 
 /// Counts the verifications on this thread while it lives, so that a test sees whether a compile repeats one. A body
-/// that its graph verifies counts with the graph.
+/// verified as part of its graph counts with the graph.
 class VerificationCount {
  public:
   VerificationCount() : outer_(current_) { current_ = this; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints attributes, for texts, messages and the keys of equal nodes.
+// Prints attributes, for texts, messages and the keys that identify equal nodes.
 #include "millrace/ops/attributes.h"
 
 #include <fmt/format.h>

@@ -32,7 +32,7 @@ Result<Inference> infer_custom(const CustomKernel& kernel, std::span<const Tenso
     const BodyValue result = kernel.body(b, {b, values}, NoAttrs{});
     if (!b.mistake().empty()) return invalid_argument("the body " + b.mistake());
     if (!b.defines(result))
-      return invalid_argument("the body returns a value that it does not compute; return one of b");
+      return invalid_argument("the body returns a value that it does not compute; return a value made by b");
     return std::vector<TensorType>{{result.dtype, operands[0].shape}};
   });
 }

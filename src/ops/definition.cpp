@@ -108,7 +108,7 @@ std::string broken_limit(const TensorType& type) {
   std::size_t num_terms = 1;
   for (const SizeExpr& dim : type.shape.dims()) {
     if (dim.is_too_long()) {
-      return "has a dim of 500 parts or more when it is multiplied out, or 64 levels; use a symbol for it";
+      return "has a dim with 500 parts or more when multiplied out, or 64 levels deep; use a symbol for it";
     }
     num_terms *= std::min(dim.num_terms(), kMaxTerms + 1);
     if (num_terms > kMaxTerms) {

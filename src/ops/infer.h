@@ -66,8 +66,8 @@ Status expect_entries(std::string_view attribute, std::size_t found, std::size_t
 /// Checks that each entry is at least `minimum`: "strides[1] is 0, expected 1 or more; correct it".
 Status expect_at_least(std::string_view attribute, std::span<const std::int64_t> entries, std::int64_t minimum);
 
-/// Returns false if no binding has small <= large. If the forms do not prove it for every binding, adds a check for the
-/// run.
+/// Returns false if no binding has small <= large. If the forms do not prove it for every binding, adds a check at run
+/// time.
 bool require_at_most(const SizeExpr& small, const SizeExpr& large, std::vector<SizeRequirement>& requirements);
 /// Adds a check 0 <= extent for every extent whose form does not prove it. Precondition: broken_limit is empty.
 void require_extents(const Shape& shape, std::vector<SizeRequirement>& requirements);

@@ -207,7 +207,7 @@ TEST_CASE("a broken promise of ours prints place and condition and aborts, in ev
 
 TEST_CASE("taking the value of an error prints that error and aborts") {
   const std::string message =
-      "millrace: a result was used as a value, and is an error, invalid argument: half_of: 7 is odd, expected an even "
+      "millrace: the value of a failed Result was used, invalid argument: half_of: 7 is odd, expected an even "
       "value; test ok() before, or call value(), which throws\n";
   Result<int> result = half_of(7);
   const Result<std::string> text = invalid_argument("half_of: 7 is odd, expected an even value");

@@ -43,7 +43,7 @@ constexpr Misuse kInputs[] = {
        for (int i = 2; i < 70; ++i) size = max(floor_div(size, i), 3 - size);
        f32(g, {size});
      },
-     "%0 = input 'x': the type has a dim of 500 parts or more when it is multiplied out, or 64 levels; use a symbol "
+     "%0 = input 'x': the type has a dim with 500 parts or more when multiplied out, or 64 levels deep; use a symbol "
      "for "
      "it"},
     {"an element count of very many terms",

@@ -227,7 +227,7 @@ TEST_CASE("devices lists what is available, and what is not") {
         "\n  cpu:baseline    runs here; generators: ", "\n  sim:gfx1100     simulated here; generators: interpreter\n",
         "\n  xbyak           xbyak 0x",
         "not for cpu:baseline: xbyak: needs FMA, cpu:baseline has none; say cpu:avx2 or cpu:avx512\n",
-        "not for sim:*: target sim:gfx90a is simulated, from kernel IR; the interpreter serves it\n",
+        "not for sim:*: target sim:gfx90a is simulated from kernel IR; use the interpreter\n",
         "\n  interpreter     "}) {
     CHECK_MESSAGE(contains(text, part), part);
   }

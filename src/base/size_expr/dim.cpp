@@ -76,7 +76,7 @@ Status Dim::check() const {
     constexpr std::string_view kWords[] = {"true", "false", "inf", "nan"};
     if (std::ranges::find(kWords, name_) != std::end(kWords)) {
       return invalid_argument(fmt::format(
-          "dim '{}': found this name, expected none that text reads as a number or a bool; rename it", name_));
+          "dim '{}': found this name, expected one that does not read as a number or a bool; rename it", name_));
     }
     if (multiple_ == 0) {
       return invalid_argument(fmt::format(

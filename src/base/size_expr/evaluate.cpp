@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes a size from the values that a run binds to its symbols, and checks every fact on the way.
+// Computes a size from the values bound to its symbols, and checks every fact on the way.
 #include <algorithm>
 
 #include <fmt/format.h>

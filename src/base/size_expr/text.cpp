@@ -122,7 +122,7 @@ std::string SizeExpr::to_text() const { return sum_text(*this, 1, nullptr); }
 
 std::string SizeExpr::to_text(std::map<std::string, Dim>& stated) const {
   std::string text = sum_text(*this, 1, &stated);
-  // A lone symbol needs no parentheses around its facts; only facts make a text begin with one.
+  // A lone symbol needs no parentheses around its facts; a text that begins with '(' has facts.
   const Sum sum = to_sum(*this);
   const bool is_one_part = sum.constant == 0 && sum.terms.size() == 1 && sum.terms[0].factors.size() == 1;
   return is_one_part && text.starts_with('(') ? text.substr(1, text.size() - 2) : text;

@@ -17,7 +17,7 @@ namespace {
 
 template <class T>
 constexpr bool kIsSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-/// The type in which a float is computed.
+/// The type that computes with a T: float for a 16-bit float.
 template <class T>
 using Wide = std::conditional_t<kIsSmallFloat<T>, float, T>;
 
@@ -53,7 +53,7 @@ T usual_nan() {
   return T(std::numeric_limits<Wide<T>>::quiet_NaN());
 }
 
-/// "(0x7fc00001)", or empty.
+/// Reads the bits after "nan", such as "(0x7fc00001)". Without them, returns the usual NaN.
 template <class T>
 Result<T> read_nan(TextReader& reader) {
   if (!reader.take("(")) return usual_nan<T>();

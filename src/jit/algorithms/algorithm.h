@@ -15,8 +15,8 @@ enum class RequestKind : std::uint8_t { kLoop, kSort, kScan, kScatter };
 /// The targets that an algorithm serves: workgroups of one thread (CPU), of many (GPU), or both.
 enum class AlgorithmTargets : std::uint8_t { kAll, kCpu, kGpu };
 
-/// The sizes of a request for which `margin` is at least 1 (size_margin.h), and the request with its sizes bounded
-/// accordingly. Its name differs from those of other cases.
+/// The part of a request where `margin` is at least 1 (size_margin.h). `request` has its sizes bounded accordingly, and
+/// a name that differs from those of the other cases.
 struct RequestCase {
   SizeExpr margin;
   KernelRequest request;
@@ -30,8 +30,9 @@ struct Algorithm {
   /// `options.force_algorithm` is empty or this algorithm's name. If forced, it refuses only requests that it cannot
   /// lower, not those that another algorithm lowers better.
   Result<KernelSequence> (*lower)(const KernelRequest&, const Target&, const LowerOptions& options) = nullptr;
-  /// Returns the cases of sizes, bound by a run, that the algorithm takes; the first case that holds applies. Null: it
-  /// takes all sizes. If it returns no case, the algorithm is not asked, and does not appear among the refusals.
+  /// Returns the cases, of sizes bound at run time, that the algorithm takes; the first case that holds applies. If
+  /// null, the algorithm takes all sizes. If it returns no case, the algorithm is not asked, and does not appear among
+  /// the refusals.
   std::vector<RequestCase> (*cases)(const KernelRequest&, const TargetSpec&) = nullptr;
   /// Whether `lower` takes requests with a load. If not, the load's result is stored first (stored_load.h).
   bool reads_loads = false;
@@ -40,7 +41,7 @@ struct Algorithm {
 /// All algorithms, in the order in which they are asked.
 std::span<const Algorithm> algorithms();
 
-/// lower_request() for a request whose nest or load is verified. Algorithms trust it.
+/// lower_request() for a request whose nest or load is already verified; algorithms do not check it again.
 Result<KernelSequence> lower_verified(const KernelRequest&, const Target&, const LowerOptions&);
 
 Result<KernelSequence> lower_lane_arg_parts(const KernelRequest&, const Target&, const LowerOptions&);
@@ -88,8 +89,8 @@ struct SortBounds {
   std::int64_t n = std::numeric_limits<std::int64_t>::max();
   std::int64_t k = std::numeric_limits<std::int64_t>::max();
 };
-/// The case of a sort in which the margin holds: rows and results have at most the given numbers of elements, and
-/// `name` is appended to the sort's name, unless the margin always holds.
+/// The case of a sort in which the margin holds. Rows and results are bounded by `SortBounds`, and `name` is appended
+/// to the sort's name, unless the margin always holds.
 RequestCase sort_case(const SizeExpr& margin, SortDescriptor, const SortBounds&, std::string_view name);
 
 /// Checks that a request is valid. Every algorithm calls this.

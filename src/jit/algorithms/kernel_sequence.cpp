@@ -50,7 +50,7 @@ void check_kernel(const KernelSequence& sequence, const SequenceKernel& entry, s
   }
 }
 
-/// Readers identify scratch by its name where one kernel passes it to another.
+/// Scratch names must be unique, because readers match scratch between kernels by name.
 void check_scratch(const KernelSequence& sequence, std::string& broken) {
   std::set<std::string_view> names;
   for (const SequenceScratch& scratch : sequence.scratch) {

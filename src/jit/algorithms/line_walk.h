@@ -27,21 +27,21 @@ class LineWalk {
   std::uint32_t lanes() const { return lanes_; }
   SizeExpr num_groups() const;
 
-  /// Finds the thread's place in every dim except the axis, then emits `body` for whole vectors, and again for the last
-  /// lanes of the last dim, where loads and stores are masked.
+  /// Finds the thread's place in every dim except the axis, then emits `body` for whole vectors, and again, with masked
+  /// loads and stores, for the lanes left over at the end of the last dim.
   void run(const std::function<void()>& body);
 
   /// The start of the row in a tensor. `dim_of(d)` is the tensor's dim for dim d of `shape`.
   LinearValue start(const KernelTensor& tensor, const std::function<std::size_t(std::size_t)>& dim_of) const;
   LinearValue start(const KernelTensor& tensor) const;
 
-  /// The offset of element number `position` (i64) of the row that begins at `start`.
+  /// The offset of element `position` (i64) of the row that begins at `start`.
   MachineValue element(const KernelTensor& tensor, const LinearValue& start, MachineValue position);
 
   /// One element per lane, from `offset` on, with the stride of the lanes' dim.
   MachineValue load(MemoryHandle memory, const Layout& layout, MachineValue offset);
   void store(MemoryHandle memory, const Layout& layout, MachineValue offset, MachineValue value);
-  /// A different position per lane: element number `positions[l]` of lane l's row. The rows begin at `start`.
+  /// Loads element `positions[l]` of lane l's row. The rows begin at `start`.
   MachineValue load_each(MemoryHandle memory, const KernelTensor& tensor, const LinearValue& start,
                          MachineValue positions);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests whose sizes a run binds: several algorithms share the sizes, each taking those it handles best, and a run
-// launches the kernels of only one.
+// Splits a request whose sizes are bound at run time among several algorithms, each taking the sizes it handles best.
+// For given sizes, the kernels of only one of them are launched.
 #include "jit/algorithms/request_cases.h"
 
 #include <algorithm>

@@ -11,11 +11,11 @@ namespace millrace {
 /// cases. Empty if that function gives no case for the request.
 std::vector<RequestCase> cases_of(const Algorithm&, const KernelRequest&, const TargetSpec&);
 
-/// Combines the sequences for the cases of one request. In a run, kernels of cases that do not apply have 0 groups, and
-/// their scratch has 0 bytes.
+/// Combines the sequences for the cases of one request. At run time, kernels of cases that do not apply have 0 groups,
+/// and their scratch has 0 bytes.
 class CaseSequence {
  public:
-  /// Whether an earlier case provably holds wherever the margin does.
+  /// Whether an earlier case provably holds wherever `margin` holds.
   bool covers(const SizeExpr& margin) const;
   /// Appends a sequence for the sizes that no earlier case takes.
   void append(KernelSequence sequence, std::string_view algorithm, const SizeExpr& margin);

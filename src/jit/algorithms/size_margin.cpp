@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions on sizes that only a run knows, as expressions that algorithms use to share those sizes.
+// Conditions on sizes bound at run time, as expressions by which algorithms divide those sizes among them.
 #include "jit/algorithms/size_margin.h"
 
 #include <bit>

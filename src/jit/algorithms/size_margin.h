@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-// Conditions on sizes that a run binds. A margin is an expression that is at least 1 if its condition holds. The
+// Conditions on sizes bound at run time. A margin is an expression that is at least 1 if its condition holds. The
 // maximum of two margins means "either condition holds".
 
 inline SizeExpr margin_of_at_most(const SizeExpr& size, std::int64_t bound) { return SizeExpr(bound + 1) - size; }
@@ -20,8 +20,8 @@ SizeExpr margin_of_both(const SizeExpr& a, const SizeExpr& b);
 inline bool always_holds(const SizeExpr& margin) { return margin.lower_bound() >= 1; }
 inline bool never_holds(const SizeExpr& margin) { return margin.upper_bound() <= 0; }
 
-/// 1 if the condition holds, otherwise 0. As a factor of a kernel's group count, it excludes the kernel from a run. It
-/// is a single atom, so that the bounds of a product with it are known.
+/// 1 if the condition holds, otherwise 0. A kernel whose group count it multiplies is launched only if the condition
+/// holds. It is a single atom, so that the bounds of a product with it are known.
 SizeExpr indicator(const SizeExpr& margin);
 
 /// A size that fits i32.

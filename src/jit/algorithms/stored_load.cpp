@@ -45,7 +45,7 @@ Status check_load(const KernelRequest& request) {
   if (const auto* sort = std::get_if<SortDescriptor>(&request)) {
     if (sort->input_indices) {
       return invalid_argument(
-          fmt::format("lower '{}': elements that a load computes come with indices, expected one or "
+          fmt::format("lower '{}': both a load and input indices, expected at most one; store "
                       "the other; store what the load computes",
                       sort->name));
     }

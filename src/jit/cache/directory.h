@@ -46,8 +46,7 @@ class KernelCacheDirectory {
   /// Marks the file as used, unless that was done within the last day. read() alone leaves no trace.
   void note_use(const std::string& key) const;
   /// Replaces the file, or says why that is impossible. Trims the directory after the first write, and after each
-  /// further 64th of `max_bytes` written (at most 16 MiB), so that short-lived processes trim as well as long-lived
-  /// ones.
+  /// further 64th of `max_bytes` written (at most 16 MiB), so that short-lived processes trim too.
   [[nodiscard]] Status write(const std::string& key, std::span<const std::byte> content) const;
 
   const std::string& path() const { return path_; }

@@ -55,7 +55,7 @@ struct KernelCache::State {
     std::string key;
     std::function<std::string()> name;  // for messages: "kernel 'exp_0' for cpu:avx2"
     std::function<Result<ExecutableImage>()> make;
-    bool has_parts = false;  // make() gets them from this cache, and its error says where they were searched
+    bool has_parts = false;  // make() gets parts from this cache, and its error says where they were searched
   };
 
   explicit State(const Options& options)
@@ -83,9 +83,9 @@ struct KernelCache::State {
   }
 
   // The functions below must be called unlocked.
-  /// Loads from disk or makes it.
+  //  Loads the image from disk or makes it.
   Result<Image> load_or_make(const Wanted&);
-  /// Gets from memory, loads or makes it.
+  /// Gets the image from memory; if it is not there, loads or makes it.
   Result<Image> get(const Wanted&);
   Status keep(const std::string& key, const ExecutableImage&);
 
@@ -100,7 +100,7 @@ struct KernelCache::State {
   Stats stats;
 };
 
-/// Writes it to the directory.
+/// Writes the image to the directory.
 Status KernelCache::State::keep(const std::string& key, const ExecutableImage& image) {
   if (image.format == ImageFormat::kInterpreted) return {};
   if (!places.has_directory()) {

@@ -60,7 +60,7 @@ Handler pick_atomic_handler(KernelOp op) {
   }
 }
 
-/// Collects the accesses of each active thread, which `describe(thread)` adds, and informs the observer.
+/// Calls `describe(thread)` for each active thread, which adds the thread's accesses, then informs the observer.
 template <class Describe>
 const Step* observe(const Step* step, Frame& frame, Describe&& describe) {
   frame.accesses.clear();

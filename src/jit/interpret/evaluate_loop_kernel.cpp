@@ -107,7 +107,7 @@ class Evaluator {
     for (point[first] = 0; point[first] < extents_[first]; ++point[first]) for_each_point(point, first + 1, end, f);
   }
 
-  /// The address of the access; null if it is outside.
+  /// The address of the access; null if an index is outside.
   static std::byte* address(const BoundAccess& access, const Point& point, std::int64_t dynamic_index) {
     std::int64_t offset = access.base;
     for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
@@ -123,7 +123,7 @@ class Evaluator {
   Scalar load(const BoundAccess& access, const Point& point, std::int64_t dynamic_index) const {
     const DType result = body_dtype(access.stored);
     const std::byte* from = address(access, point, dynamic_index);
-    // An access is outside without a fill only after a bad index into an axis of extent 0, which has been reported.
+    // Without a fill, an access is outside only after a bad index into an axis of extent 0, which has been reported.
     if (from == nullptr) return access.fill.value_or(Scalar{result, 0});
     return convert(result, load_scalar(access.stored, from));
   }

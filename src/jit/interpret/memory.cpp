@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that load and store. They move bits, so the element size selects them; except that any nonzero byte loads as
-// the bool true.
+// Steps that load and store. They move bits, so the element size selects the step. Only bools differ: any nonzero byte
+// loads as true.
 #include <concepts>
 #include <cstring>
 

@@ -25,7 +25,7 @@ std::string refused(std::string_view operation) {
   return fmt::format("computes {}, which is not supported; cast the operands, or convert in the body", operation);
 }
 
-/// A body computes nothing in this dtype: it occurs only between two conversions, as a rounding.
+/// Bodies never compute in a 16-bit float. It occurs only between two conversions, as a rounding.
 bool is_16_bit_float(DType dtype) { return body_dtype(dtype) != dtype; }
 
 }  // namespace

@@ -250,8 +250,8 @@ class TypeCheck {
     }
     expect_offset(1, ", the offset");
     expect_taken("the memory", dtype);
-    expect_operand(1, {dtype, 1}, ", as the memory holds");
-    expect_result({dtype, 1}, ", as the memory holds");
+    expect_operand(1, {dtype, 1}, " like the memory");
+    expect_result({dtype, 1}, " like the memory");
   }
 
   void check_memory() {
@@ -262,9 +262,9 @@ class TypeCheck {
     const std::size_t last = instruction_.operands.size() - 1;
     const std::uint32_t lanes = is_store ? operand(last).lanes : result().lanes;
     if (is_store) {
-      expect_operand(last, {dtype, lanes}, ", as the memory holds");
+      expect_operand(last, {dtype, lanes}, " like the memory");
     } else {
-      expect_result({dtype, lanes}, ", as the memory holds");
+      expect_result({dtype, lanes}, " like the memory");
     }
     const bool has_offsets = op == KernelOp::kGather || op == KernelOp::kScatter;
     expect_offset(has_offsets ? lanes : 1, has_offsets ? ", one offset per lane" : ", the offset");

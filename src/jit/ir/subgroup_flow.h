@@ -10,12 +10,12 @@ namespace millrace {
 
 /// How a value varies between the threads of a subgroup at one point of the code. Integers lie in one window of
 /// 2^window_bits numbers that begins at a multiple of 2^window_bits. A window of one number means a uniform value; the
-/// numbers of a subgroup's threads are a window of the subgroup's size. Values that are not integers are uniform or
-/// have kNoWindow.
+/// thread ids of a subgroup are a window of the subgroup's size. Values that are not integers are uniform or have
+/// kNoWindow.
 struct LaneSpread {
   static constexpr std::uint8_t kNoWindow = 255;
   std::uint8_t window_bits = 0;
-  std::uint8_t zero_bits = 0;  // every number is a multiple of 2^zero_bits; only for constants and results of them
+  std::uint8_t zero_bits = 0;  // every number is a multiple of 2^zero_bits; only for constants and their results
   bool is_natural = false;     // no number is negative
   bool is_hidden = false;      // uniform, but not because all operands are uniform
   bool is_uniform() const { return window_bits == 0; }

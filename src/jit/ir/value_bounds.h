@@ -14,9 +14,8 @@ struct ValueBounds {
   friend bool operator==(const ValueBounds&, const ValueBounds&) = default;
 };
 
-/// Bounds that follow from constants, workgroup and thread numbers, and the way in which loops count. Carried values,
-/// size arguments and values loaded from memory have only the bounds of their dtype. O(instructions). Precondition:
-/// verify() passed.
+/// Bounds that follow from constants, workgroup and thread ids, and loop bounds. Carried values, size arguments and
+/// values loaded from memory have only the bounds of their dtype. O(instructions). Precondition: verify() passed.
 IdVector<MachineValueId, ValueBounds> find_value_bounds(const MachineKernel&);
 
 }  // namespace millrace

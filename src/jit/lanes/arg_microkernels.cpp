@@ -113,7 +113,7 @@ class ArgBuilder {
   LaneValue comparable(LaneValue x) {
     return invert_bits(b_, widen_float(b_, x, lanes_.dtype), inverted_sign_of(lanes_.dtype));
   }
-  /// The value as if the greatest were wanted: negated if the smallest is.
+  /// The value in an order whose greatest is wanted: inverted if `smallest` is set.
   LaneValue ascending(LaneValue value) {
     return !lanes_.smallest ? value : invert_bits(b_, value, is_float_ ? ~magnitude_of(lane_dtype()) : -1);
   }
@@ -179,8 +179,8 @@ MicrokernelCode<SurveyChunks> survey_chunks(IsaLevel isa, const ArgLanes& lanes)
   return {b.finish_with(kFound)};
 }
 
-/// How rows that interleave stand in vectors. With 8 lanes and 3 rows, the first lanes of vectors are of rows 0, 2, 1,
-/// and then of row 0 again: a period of 3 vectors, which has 8 elements of each row.
+/// How interleaved rows fall into vectors. With 8 lanes and 3 rows, the first lane of successive vectors belongs to
+/// rows 0, 2, 1, and then to row 0 again: a period of 3 vectors, with 8 elements of each row.
 struct ColumnPeriod {
   int vectors;
   std::int64_t elements_per_row;

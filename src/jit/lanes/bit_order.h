@@ -10,14 +10,15 @@
 
 namespace millrace {
 
-/// An order of lanes by the bits of their numbers. The lanes of two vectors are numbered together: the highest bit, the
-/// vectors' bit, is 0 in the first vector. Each place of a new number has one of the old number's bits.
+/// An order of lanes, as a permutation of the bits of a lane's index. The lanes of two vectors are indexed together:
+/// the highest bit, the vectors' bit, is 0 in the first vector. Each place of a new index holds one bit of the old
+/// index.
 class BitOrder {
  public:
   /// The order that LaneInstruction::imm encodes.
   explicit constexpr BitOrder(std::int64_t digits) : digits_(digits) {}
 
-  /// `bits[place]` is the old number's bit that goes to that place of the new number. The vectors' place is the last.
+  /// `bits[place]` is the bit of the old index that goes to `place` of the new index. The vectors' place is the last.
   explicit constexpr BitOrder(std::span<const int> bits) {
     for (std::size_t place = 0; place < bits.size(); ++place) {
       digits_ |= std::int64_t{bits[place]} << (kDigitBits * static_cast<int>(place));
@@ -48,7 +49,7 @@ class BitOrder {
 
   constexpr std::int64_t digits() const { return digits_; }
   constexpr int bit_at(int place) const { return static_cast<int>(digits_ >> (kDigitBits * place) & kDigit); }
-  /// The old number of the lane whose new number this is.
+  /// The old index of the lane with the new index `number`.
   constexpr int source(int number) const {
     int old = 0;
     for (int place = 0; number >> place != 0; ++place) {

@@ -94,8 +94,8 @@ class BodyLanes {
     }
   }
 
-  /// The instruction's result depends on the operands' order for zeros, whose bits `join` combines, and for NaNs, which
-  /// a sum propagates.
+  /// The minimum or maximum. For zeros and NaNs, the instruction's result depends on the order of the operands, so
+  /// `join` combines the bits of zeros, and a sum propagates NaNs.
   LaneValue extreme(LaneOp op, LaneOp join, std::span<const LaneValue> x) {
     const LaneValue joined = b_.binary(join, b_.binary(op, x[0], x[1]), b_.binary(op, x[1], x[0]));
     const LaneValue nan = b_.binary(LaneOp::kAddFloat, x[0], x[1]);
@@ -121,7 +121,7 @@ class BodyLanes {
   LaneValue is_less(DType dtype, LaneValue a, LaneValue b) {
     return b_.binary(LaneOp::kLess, inverted_sign(a, dtype), inverted_sign(b, dtype));
   }
-  /// Floats are equal if neither is above the other and none is a NaN.
+  /// Floats are equal if neither is above the other and neither is a NaN.
   LaneValue are_equal(DType dtype, std::span<const LaneValue> x) {
     if (!is_float(dtype)) return b_.binary(LaneOp::kEqual, x[0], x[1]);
     const LaneValue differ = b_.binary(LaneOp::kEither, b_.binary(LaneOp::kNotAtMostFloat, x[0], x[1]),
@@ -166,8 +166,8 @@ class BodyLanes {
   MaybeLane from_float(DType to, LaneValue x) {
     if (is_float(to) && size_bytes(to) == 2) return narrow_float(b_, x, to);
     if (is_float(to) || to == DType::kU32) return std::nullopt;
-    // kToInt gives the lowest integer for every float out of range: correct below the range, inverted above it; a NaN
-    // becomes 0.
+    // kToInt gives the lowest integer for every float out of range. That is right below the range; above it, the bits
+    // are inverted. A NaN becomes 0.
     constexpr std::int64_t kTwoToThe31 = 0x4f00'0000;
     const LaneValue cut = b_.unary(LaneOp::kToInt, x);
     const LaneValue inverted = b_.binary(LaneOp::kXor, cut, b_.constant(-1));

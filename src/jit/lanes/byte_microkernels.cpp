@@ -10,7 +10,7 @@ constexpr int kLaneBits = 32;
 /// The integer whose bytes all equal `byte`.
 std::int64_t of_bytes(unsigned byte) { return std::int64_t{byte} * 0x0101'0101; }
 
-/// Joins bits of two vectors: those whose number within a lane has a given bit clear (low) or set (high).
+/// Joins bits of two vectors: those whose position within a lane has a given bit clear (low) or set (high).
 class BitTranspose {
  public:
   BitTranspose(LaneBuilder& b, int distance) : b_(b), distance_(distance) {
@@ -51,7 +51,7 @@ std::array<LaneValue, 6> slice_bits(LaneBuilder& b, const std::array<LaneValue, 
   return bits;
 }
 
-/// For each of the eight values of three bits, where the bits have that value.
+/// For each of the eight values of three bits, a vector that marks where the bits have that value.
 std::array<LaneValue, 8> products_of(LaneBuilder& b, LaneValue bit0, LaneValue bit1, LaneValue bit2) {
   const LaneValue both = b.binary(LaneOp::kAnd, bit0, bit1), any = b.binary(LaneOp::kOr, bit0, bit1);
   const std::array<LaneValue, 4> of_two = {b.binary(LaneOp::kXor, any, b.constant(-1)),
@@ -86,7 +86,7 @@ MicrokernelCode<SplitBytes> split_bytes(IsaLevel isa) {
     }
     b.advance(kBytes, kOfEachStream * kVectorBytes);
     for (const LaneValue bytes : loaded) {
-      // Each bucket is an end of the signed range of the bytes, or of the bytes with their sign inverted, so one
+      // Each bucket lies at an end of the signed range, of the bytes or of the bytes with their sign inverted, so one
       // comparison finds it.
       const LaneValue inverted = b.binary(LaneOp::kXor, bytes, sign);
       const std::array<LaneValue, kBuckets> masks = {

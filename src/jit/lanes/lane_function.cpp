@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-constexpr LaneValue kFirstHoisted = 1 << 24;  // above the number of any instruction
+constexpr LaneValue kFirstHoisted = 1 << 24;  // above the index of any instruction
 
 }  // namespace
 

@@ -47,8 +47,8 @@ enum LaneFields : std::uint32_t {
   kElement = 1 << 12,
   // The meaning of `imm`, which is 0 for ops without one of these.
   kAnyImm = 1 << 13,
-  kBitImm = 1 << 14,       // the number of a lane's bit
-  kLaneImm = 1 << 15,      // the number of a lane
+  kBitImm = 1 << 14,       // the position of a bit in a lane
+  kLaneImm = 1 << 15,      // the index of a lane
   kDistanceImm = 1 << 16,  // a number of lanes, not 0
   kLaneSetImm = 1 << 17,   // a bit per lane
   kOrderImm = 1 << 18,     // a BitOrder
@@ -100,7 +100,7 @@ struct LaneElement {
   friend bool operator==(const LaneElement&, const LaneElement&) = default;
 };
 
-/// The number of a value, which is the number of the instruction that makes it.
+/// The index of a value, which is that of the instruction that makes it.
 using LaneValue = std::int32_t;
 inline constexpr LaneValue kNoLaneValue = -1;
 
@@ -156,7 +156,7 @@ class LaneBuilder {
   std::int32_t vector_bytes(LaneElement element) const { return num_lanes() * element.bytes; }
   std::int32_t vector_bytes() const { return vector_bytes(lane_element()); }
 
-  /// Appends any instruction. Returns its number, which is also its result's number.
+  /// Appends any instruction. Returns its index, which stands for its result.
   LaneValue add(const LaneInstruction& instruction) {
     function_.instructions.push_back(instruction);
     return static_cast<LaneValue>(function_.instructions.size() - 1);
@@ -214,7 +214,7 @@ class LaneBuilder {
   LaneValue invert(LaneValue mask) { return add({.op = LaneOp::kNot, .a = mask}); }
   LaneValue variable(LaneValue initial) { return add({.op = LaneOp::kVariable, .a = initial}); }
   void assign(LaneValue variable, LaneValue value) { add({.op = LaneOp::kAssign, .a = variable, .b = value}); }
-  /// Appends the mask's lanes of `value`. `exact`: leaves the memory after them unchanged.
+  /// Appends those lanes of `value` that are in the mask. `exact`: leaves the memory after them unchanged.
   void append(int pointer, LaneValue value, LaneValue mask, bool exact);
   /// Prefetches the line 8 KiB ahead of this offset, if the offset begins a line: hardware does not prefetch across
   /// pages, and memory takes longer than the rest of a page. `walks_down`: the pointer moves towards lower addresses.
@@ -281,7 +281,7 @@ class LaneBuilder {
   LaneFunction finish_with_first(LaneValue value) { return finish({.op = LaneOp::kReturnFirst, .a = value}); }
 
  private:
-  /// Constants have numbers from kFirstHoisted on until finish() puts them first.
+  /// Constants have indices from kFirstHoisted on until finish() puts them first.
   LaneValue hoisted(const LaneInstruction& instruction);
   LaneFunction finish(const LaneInstruction& last);
 

@@ -31,8 +31,8 @@ class ComputedLanes {
  public:
   ComputedLanes(LaneBuilder&, const ComputedElements&, int first_pointer);
 
-  /// Vector `number` from the pointers on, in the form in which it would be loaded from memory. Lanes outside a mask
-  /// are unspecified, and touch no memory.
+  /// The vector that is `number` vectors after the pointers, in the form in which a load would give it. Lanes outside a
+  /// mask are unspecified, and touch no memory.
   LaneValue vector(int number, LaneValue mask = kNoLaneValue);
   void advance(int num_vectors);
 

@@ -11,10 +11,10 @@
 namespace millrace {
 namespace {
 
-/// Rows that interleave and are shorter are left to the general mapping, which takes several of them at a time.
+/// The minimum length of rows that interleave. The general mapping takes shorter ones, several at a time.
 constexpr std::int64_t kMinInterleaved = 1024;
 
-/// The parallel dim whose steps are one element, if it has as many as the elements of a row are apart.
+/// The parallel dim with stride 1, if its extent equals the distance between the elements of a row.
 std::optional<std::size_t> interleaved_dim(const Layout& layout, const Shape& shape) {
   const SizeExpr& step = layout.strides.back();
   if (!step.is_constant() || step.constant() < 2) return std::nullopt;

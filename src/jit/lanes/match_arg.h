@@ -10,11 +10,11 @@
 
 namespace millrace {
 
-/// Whether the nest computes the index of an extreme.
+/// Whether the nest computes the index of a minimum or maximum.
 bool finds_index(const LoopKernel&);
 
-/// The argmax or argmin that a nest computes. Refuses nests that compute anything else, or that read something else
-/// than one operand's rows, which are contiguous or a few long ones that interleave. The result has the dims that
+/// The argmax or argmin that a nest computes. Refuses nests that compute anything else, or that read anything except
+/// the rows of one operand: contiguous rows, or a few long rows that interleave. The result has the dims that
 /// collapse_dims() leaves.
 Result<ArgDescriptor> match_arg(const LoopKernel&);
 

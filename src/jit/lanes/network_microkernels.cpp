@@ -22,7 +22,7 @@ class FewMasks {
     const LaneValue position = b_.binary(LaneOp::kAdd, b_.numbers(), b_.constant(vector * b_.num_lanes()));
     return b_.binary(LaneOp::kLess, position, count_);
   }
-  /// The number of lanes in use from a vector on; kNoLaneValue where store_indices does not read it, because emitters
+  /// The number of lanes in use from `vector` on; kNoLaneValue where store_indices does not read it, because emitters
   /// do not eliminate unused values.
   LaneValue count_from(int vector) const {
     if (b_.lane_bits() == 64 || vector < num_whole_) return kNoLaneValue;
@@ -45,7 +45,7 @@ class KeyWriter {
   KeyWriter(LaneBuilder& b, int pointer, const FewMasks& masks, const LaneKeys* keys)
       : b_(b), pointer_(pointer), masks_(masks), keys_(keys) {}
 
-  /// Stores the vectors from number `i` on.
+  /// Stores the vectors from index `i` on.
   void store_from(int i, std::span<const LaneValue> keys) const {
     for (const LaneValue key : keys) store(i++, key);
   }
@@ -81,7 +81,7 @@ MicrokernelCode<SortFew> sort_few(IsaLevel isa, int lane_bits, const LaneKeys* k
   return {b.finish_with(kTo)};
 }
 
-/// The number of vectors in the first of two merged runs. The second run has a power of two.
+/// The number of vectors in the first of two merged runs. The second run has a power of two of vectors.
 constexpr int kFirstRun = 1 << (RowSorterCode::kNumFew - 1);
 
 std::vector<LaneValue> load_vectors(LaneBuilder& b, int pointer, int first, int count) {

@@ -11,7 +11,7 @@ namespace {
 /// How far ahead the columns of a block are fetched.
 constexpr std::int32_t kColumnAheadBytes = 512;
 
-/// Numbers the elements from `first` on, and appends the numbers of those whose loaded value passes.
+/// Appends the indices, counted from `first` on, of the elements whose loaded value passes.
 template <class Load, class Passes>
 LaneFunction filter(LaneBuilder& b, int numbers, int count, LaneValue first, const Load& load, const Passes& passes) {
   const LaneValue number = b.variable(first);
@@ -22,7 +22,7 @@ LaneFunction filter(LaneBuilder& b, int numbers, int count, LaneValue first, con
   return b.finish_with(numbers);
 }
 
-/// Appends the numbers of the elements whose key is at most a limit. `prefetches`: also fetches lines ahead.
+/// Appends the indices of the elements whose key is at most a limit. `prefetches`: also fetches lines ahead.
 MicrokernelCode<FilterKeys> filter_row(IsaLevel isa, const CoarseKeys& keys, bool prefetches) {
   enum { kRow, kNumbers, kCount, kFirst, kLimit };
   LaneBuilder b(isa, keys.lane_bits());
@@ -73,7 +73,7 @@ LaneValue min_key(LaneBuilder& b, std::vector<LaneValue> vectors, const CoarseKe
 /// Finds the lanes in which elements have a key of at most a limit.
 class LimitTest {
  public:
-  /// `limit` is the number of the argument.
+  /// `limit` is the index of the argument.
   LimitTest(LaneBuilder& b, int limit, const CoarseKeys& keys)
       : b_(b), keys_(keys), limit_(b.broadcast(limit)), bound_(kNoLaneValue) {
     // Compares with the float just below the limit's: floats above it, and NaNs, pass. Below -inf it is a NaN, and
@@ -104,7 +104,7 @@ class LimitTest {
 LaneValue exchanged(LaneBuilder& b, LaneValue x, int lane_xor) {
   return lane_xor == 0 ? x : b.unary(LaneOp::kXorLanes, x, lane_xor);
 }
-/// Loads `count` vectors from number `first` on, `pitch` vectors apart, with their lanes exchanged.
+/// Loads `count` vectors from index `first` on, `pitch` vectors apart, with their lanes exchanged.
 std::vector<LaneValue> load_exchanged(LaneBuilder& b, int pointer, int first, int pitch, int count,
                                       LaneElement element) {
   std::vector<LaneValue> vectors;
@@ -166,7 +166,7 @@ MicrokernelCode<FilterKeys> find_passing(IsaLevel isa, const CoarseKeys& keys) {
   b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
     std::vector<LaneValue> vectors;
     for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-      // With this, rows longer than the caches take no longer than just reading them.
+      // With this, a row larger than the caches takes no longer than reading it.
       b.prefetch_ahead(kRow, i * vector_bytes);
       vectors.push_back(b.load(kRow, i * vector_bytes, element));
     }

@@ -34,7 +34,7 @@ void add_merge(std::vector<Comparator>& comparators, int begin, int run, int num
 
 int bits_for(std::int64_t count) { return std::countr_zero(static_cast<std::uint64_t>(count)); }
 
-/// The lanes whose number has this bit.
+/// The lanes whose index has this bit.
 std::uint64_t lanes_with(int num_lanes, int bit) {
   std::uint64_t lanes = 0;
   for (int lane = 0; lane < num_lanes; ++lane) {
@@ -43,15 +43,15 @@ std::uint64_t lanes_with(int num_lanes, int bit) {
   return lanes;
 }
 
-/// A bitonic network over the elements of a power of two of vectors, by the bits of the elements' numbers. Each bit has
-/// a place: in the number of a lane, or in that of a vector. Elements that differ in a vector bit are compared by a
+/// A bitonic network over the elements of a power of two of vectors, by the bits of the elements' indices. Each bit has
+/// a place: in the index of a lane, or in that of a vector. Elements that differ in a vector bit are compared by a
 /// minimum and a maximum of whole vectors. A lane bit first becomes a vector bit by regrouping pairs of vectors, which
 /// is one instruction per vector; comparing lanes of one vector would take two more. It changes places with the bit
-/// that was compared last, because the network needs that one again last (Belady, "A study of replacement algorithms",
+/// that was compared last, because the network needs that bit again last (Belady, "A study of replacement algorithms",
 /// 1966).
 class BitonicNetwork {
  public:
-  /// places[i] is the bit at place i; the places of a lane's number come first, then those of a vector's. With a single
+  /// places[i] is the bit at place i; the places of a lane's index come first, then those of a vector's. With a single
   /// vector, lanes keep their own bits.
   BitonicNetwork(LaneBuilder& b, std::span<LaneValue> vectors, std::vector<int> places)
       : b_(b),
@@ -62,8 +62,8 @@ class BitonicNetwork {
         last_place_(num_lane_places_),
         done_(vectors.size(), 0) {}
 
-  /// Orders each pair of elements whose numbers differ in `bit` alone; the element whose number has it gets the
-  /// maximum. If `is_mirrored`, the numbers differ in all lower bits as well: the first comparison of two ascending
+  /// Orders each pair of elements whose indices differ only in `bit`; the element whose index has the bit gets the
+  /// maximum. If `is_mirrored`, the indices differ in all lower bits too, as in the first comparison of two ascending
   /// runs.
   void compare(int bit, bool is_mirrored = false) {
     if (vectors_.size() == 1) {
@@ -78,7 +78,7 @@ class BitonicNetwork {
     steps_.push_back({lower_bit, lower_bit | mirrored >> num_lane_places_, mirrored & (b_.num_lanes() - 1)});
   }
 
-  /// Moves the lowest bits back to lanes, emits all steps, and puts the vectors in the order of their numbers. Call
+  /// Moves the lowest bits back to lanes, emits all steps, and puts the vectors in the order of their indices. Call
   /// once, last, after comparing bit 0.
   void finish() {
     if (vectors_.size() == 1) return;
@@ -96,8 +96,8 @@ class BitonicNetwork {
  private:
   /// An operation on each pair of vectors: regroups them, or compares them.
   struct Step {
-    int lower_bit;  // of vector numbers: the pair's first vector does not have it
-    int distance;   // between the numbers of the pair
+    int lower_bit;  // of vector indices: clear in the pair's first vector
+    int distance;   // between the indices of the pair
     int mirrored_lanes = 0;
     std::optional<BitOrder> order = {};
   };
@@ -132,7 +132,7 @@ class BitonicNetwork {
     const int n = b_.num_lanes();
     return place == 0 && first_block_place_ == 2 ? BitOrder::rotated_up(n, 0, 2) : BitOrder::exchanged(n, place);
   }
-  /// Moves the bits of lane numbers back to their places at once. One of them is at the place of the last comparison.
+  /// Moves the bits of lane indices back to their places at once. One of them is at the place of the last comparison.
   BitOrder order_to_home() const {
     std::vector<int> from;
     for (int bit = 0; bit < num_lane_places_; ++bit) from.push_back(std::min(place_of(bit), num_lane_places_));

@@ -5,8 +5,8 @@
 namespace millrace {
 namespace {
 
-/// Interleaving a square's upper half with its lower half moves the highest bit of a row's number to the lowest of its
-/// lanes' numbers, and the other way round. Once all bits have moved, rows are columns.
+/// Interleaving a square's upper half with its lower half moves the highest bit of a row's index to the lowest bit of
+/// its lanes' indices, and the other way round. Once all bits have moved, rows are columns.
 std::vector<LaneValue> transpose_square(LaneBuilder& b, std::vector<LaneValue> rows) {
   const std::size_t half = rows.size() / 2;
   for (std::size_t moved = 1; moved < rows.size(); moved *= 2) {

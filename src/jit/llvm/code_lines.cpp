@@ -142,7 +142,7 @@ llvm::Expected<CodeLines> CodeLines::read(llvm::StringRef section) {
     if (llvm::Error error = Reader(table, *header, lines.rows_).run()) return error;
     begin = header->end;
   }
-  // The later one of two rows at one address holds, except that the end of a kernel sorts before the beginning of the
+  // The later of two rows at the same address counts, except that the end of a kernel sorts before the beginning of the
   // next.
   for (std::size_t i = 0; i < lines.rows_.size(); ++i) lines.rows_[i].number = static_cast<std::uint32_t>(i);
   std::ranges::sort(lines.rows_, {}, [](const Row& row) { return std::tuple(row.address, row.line != 0, row.number); });

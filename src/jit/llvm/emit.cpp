@@ -172,8 +172,8 @@ class KernelWalk {
     }
   }
 
-  /// Whether another iteration follows that of the index i: whether i + step, were it exact, is less than upper. The
-  /// first two ways cost as much as next < upper.
+  /// Whether another iteration follows that of index i: whether i + step, computed without overflow, is less than
+  /// upper. The first two ways cost no more than next < upper.
   Value* has_next(const Instruction& loop, Value* i, Value* next) {
     const ValueBounds &lower = bounds_[loop.operands[0]], &end = bounds_[loop.operands[1]],
                       &step = bounds_[loop.operands[2]];

@@ -26,8 +26,8 @@ constexpr std::size_t kStackBytes = std::size_t{16} << 20;  // LLVM recurses; a 
 /// LLVM usable; one that runs out of memory does not.
 constexpr std::size_t kMinFreeBytes = std::size_t{16} << 20;
 
-/// How long work in progress may continue after a fatal error elsewhere. It rarely needs a lock that the parked thread
-/// holds, and the slowest kernel takes less than a second.
+/// How long work in progress may continue after a fatal error elsewhere. Such work rarely needs a lock that the parked
+/// thread holds, and the slowest kernel takes less than a second.
 constexpr std::chrono::seconds kGrace{5};
 
 /// One call. Guarded by State::mutex, except `work`, which belongs to its thread until it is done.

@@ -44,7 +44,7 @@ class LlvmGenerator final : public KernelCompiler {
   Status supports(const TargetSpec& spec) const override {
     // A cached kernel needs no module, so a missing module is an error of emit() only.
     if (spec.is_simulated()) {
-      return unimplemented("target " + spec.to_text() + " is simulated, from kernel IR; the interpreter serves it");
+      return unimplemented("target " + spec.to_text() + " is simulated from kernel IR; use the interpreter");
     }
     if (spec.is_cpu() || spec.is_gpu()) return {};
     return unimplemented("target " + spec.to_text() + " is neither a CPU nor a known GPU; this generator makes " +

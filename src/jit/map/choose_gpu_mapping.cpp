@@ -20,8 +20,7 @@ constexpr std::uint32_t kCoalesced = 32;
 constexpr std::uint32_t kTransposedSide = 16;
 /// The minimum number of points of a reduction dim that threads share.
 constexpr std::int64_t kWorthSharing = 16;
-/// A reduction with this many points for each thread of a workgroup is shared by all of it, a shorter one by a
-/// subgroup.
+/// The minimum number of points per thread for a whole workgroup to share a reduction; a subgroup shares a shorter one.
 constexpr std::int64_t kLongPointsPerThread = 4;
 /// The number of threads that keeps a GPU busy.
 constexpr std::int64_t kManyThreads = std::int64_t{1} << 14;

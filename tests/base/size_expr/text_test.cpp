@@ -100,7 +100,7 @@ TEST_CASE("a mistake in a size is reported with its place") {
         "ceil_div(n, -(m in 0..3))\n"
         "            ^");
   CHECK(reread("2*nan") ==
-        "size:1:3: dim 'nan': found this name, expected none that text reads as a number or a bool; rename it\n"
+        "size:1:3: dim 'nan': found this name, expected one that does not read as a number or a bool; rename it\n"
         "2*nan\n"
         "  ^");
   CHECK(reread("floor_div(n, 2, 3)") ==

@@ -95,12 +95,12 @@ TEST_CASE("symbols may have any name except those that text reads as numbers and
     builder.output("y", exp(builder.input("x", DType::kF32, {Dim(name)})));
     CHECK(builder.finish().status().message() ==
           "%0 = input: dim '" + name +
-              "': found this name, expected none that text reads as a number or a bool; rename it\n"
+              "': found this name, expected one that does not read as a number or a bool; rename it\n"
               "%1 = exp: dim '" +
-              name + "': found this name, expected none that text reads as a number or a bool; rename it");
+              name + "': found this name, expected one that does not read as a number or a bool; rename it");
     CHECK(parse_graph("graph g(%x: f32[2*" + name + "]) { return x = %x }", {.name = "g.mr"}).status().message() ==
           "g.mr:1:19: dim '" + name +
-              "': found this name, expected none that text reads as a number or a bool; rename it\n"
+              "': found this name, expected one that does not read as a number or a bool; rename it\n"
               "graph g(%x: f32[2*" +
               name +
               "]) { return x = %x }\n"

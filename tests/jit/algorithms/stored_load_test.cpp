@@ -151,7 +151,7 @@ TEST_CASE("a load that is not a map to the input is refused") {
   SortDescriptor numbered = computed_sort({.extents = {8, 300}, .axis = 1, .k = 5});
   numbered.input_indices = {"numbers", {DType::kI64, {8, 300}}, numbered.input.layout};
   CHECK_EQ(refusal(numbered),
-           "lower 'sort': elements that a load computes come with indices, expected one or the other; store what the "
+           "lower 'sort': both a load and input indices, expected at most one; store what the "
            "load computes");
   ScanDescriptor scan = computed_scan();
   scan.load->stores.clear();

@@ -131,7 +131,7 @@ TEST_CASE("a simulated GPU is served by the interpreter alone, as its own genera
   CHECK(outcome.kernel.generator == "interpreter");
   CHECK(outcome.refusals.empty());
   CHECK(make_llvm_generator()->supports(spec).message() ==
-        "target sim:gfx1100 is simulated, from kernel IR; the interpreter serves it");
+        "target sim:gfx1100 is simulated from kernel IR; use the interpreter");
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ class CutFinder {
 
   const Body& body_;
   std::int64_t max_instructions_;
-  std::vector<std::size_t> last_uses_;  // by value: the number of the last instruction that reads it
+  std::vector<std::size_t> last_uses_;  // by value: the index of the last instruction that reads it
 };
 
 class MapCutter {

@@ -8,7 +8,7 @@ namespace millrace {
 
 /// Makes one kernel from the nest. A map with a long body becomes several kernels: an application's own kernels may
 /// have any length, while ops are fused only as long as they fit into one kernel. A map in place is not cut, because
-/// one piece could overwrite elements that another reads; only ops are in place.
+/// one piece could overwrite elements that another reads; this costs nothing, as only maps of ops are in place.
 Result<KernelSequence> lower_loop_direct(const KernelRequest& request, const Target& target,
                                          const LowerOptions& options) {
   const LoopKernel& kernel = std::get<LoopKernel>(request);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An argmin or argmax of long contiguous rows, so that threads can share a row: one kernel finds the best element of
-// each part of a row, and another finds the best of those. The parts depend on the row's length alone.
+// Cuts an argmin or argmax of long contiguous rows into parts, so that threads can share a row: one kernel finds the
+// best element of each part of a row, and another finds the best of those. The parts depend on the row's length alone.
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"

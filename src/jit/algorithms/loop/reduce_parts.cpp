@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Few long reductions: one kernel reduces each part of a reduction, so that threads or a GPU share it, and another
-// reduces the results. If the parts are uneven, a third kernel reduces the rest. The parts depend only on the sizes and
-// the target, so results do not depend on the number of threads.
+// Lowers a nest of few long reductions: one kernel reduces each part of a reduction, so that threads or a GPU share it,
+// and another reduces the results. If the parts are uneven, a third kernel reduces the rest. The parts depend only on
+// the sizes and the target, so results do not depend on the number of threads.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -20,11 +20,11 @@ namespace {
 
 /// When to cut. A nest with fewer groups than `few_groups` is cut along its longest reduction dim into parts of at
 /// least `part_terms` terms and `part_points` points of that dim, but into no more parts than `wanted_groups` needs. It
-/// stays whole if only a run knows whether it has few groups.
+/// stays whole if its group count is known only at run time.
 struct PartsRule {
   std::int64_t few_groups, wanted_groups, part_terms, part_points;
 };
-/// A part takes one core 5 us or more; a call between kernels takes less than 1.
+/// A part takes one core 5 us or more; a call between kernels takes less than 1 us.
 constexpr PartsRule kCpuRule{
     .few_groups = 16, .wanted_groups = 64, .part_terms = std::int64_t{1} << 16, .part_points = 512};
 /// Gives each thread of a workgroup of 256 at least 16 terms, and each tile of a product as many terms as one
@@ -54,7 +54,7 @@ std::int64_t num_groups(const LoopKernel& collapsed, const TargetSpec& spec) {
 
 struct PartsPlan {
   ReductionParts parts;
-  SizeExpr margin = 1;  // of the sizes for which the split pays off
+  SizeExpr margin = 1;  // at least 1 for sizes where the split pays off
 };
 
 /// The number of parts nearest to `wanted` that divides `extent`; `wanted` if none is near.
@@ -67,7 +67,7 @@ std::int64_t even_parts(std::int64_t extent, std::int64_t wanted) {
   return wanted;
 }
 
-/// The quantities that the rule compares. A size that only a run knows counts as its bound in a parallel dim, and as 1
+/// The quantities that the rule compares. A size known only at run time counts as its bound in a parallel dim, and as 1
 /// in a reduction dim other than the longest.
 struct Work {
   std::int64_t points = 1;           // an upper bound on the parallel points

@@ -147,7 +147,7 @@ class ReductionSplitter {
     return make_piece(nest, AffineIndex{} + parts_.parts, AffineIndex{} + parts_.parts * parts_.length, parts_.rest);
   }
 
-  /// Reduces the `length` points from `first` on, and stores the results as those of `part`.
+  /// Reduces the `length` points from `first` on, and stores the results at index `part`.
   Status make_piece(NestCopy& nest, const AffineIndex& part, const AffineIndex& first, const SizeExpr& length) {
     for (std::size_t d = 0; d < kernel_.domain.size(); ++d) {
       const LoopDim& dim = kernel_.domain[d];

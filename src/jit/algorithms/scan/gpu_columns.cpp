@@ -52,7 +52,7 @@ class ScanColumnsBuilder {
   MemoryHandle input_, result_;
 };
 
-/// Whether there are enough rows, side by side in memory, for one thread per row.
+/// The condition that there are enough rows, side by side in memory, for one thread per row.
 SizeExpr margin_of_columns(const ScanDescriptor& scan) {
   return margin_of_both(margin_of_at_least(num_rows(scan.input.type.shape, scan.axis), kMinLines),
                         margin_of_at_least(scan.input.layout.strides[scan.axis], 2));

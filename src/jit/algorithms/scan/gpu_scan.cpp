@@ -202,7 +202,7 @@ Status append_scan(KernelSequence& sequence, const ScanDescriptor& scan, ScanPar
   return {};
 }
 
-/// Whether one workgroup per row is enough.
+/// The condition under which one workgroup per row is enough.
 SizeExpr margin_of_rows(const ScanDescriptor& scan) {
   return max(margin_of_at_most(scan.input.type.shape[scan.axis], kPieceElements),
              margin_of_at_least(num_rows(scan.input.type.shape, scan.axis), kManyRows));

@@ -45,7 +45,8 @@ class NestedCarry {
     return *sum;
   }
 
-  /// Adds `level` to the next one once it is full. The number of blocks, the last value of the state, decides that.
+  /// Adds `level` to the next one once it is full. The number of blocks, which is the last value of the state, tells
+  /// when it is full.
   void raise(Values& state, std::size_t level) {
     if (level + 1 == levels_) return;
     std::int64_t full = 1;

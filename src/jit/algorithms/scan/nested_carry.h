@@ -20,7 +20,7 @@ namespace millrace {
 /// Whether carries nest: for float sums.
 bool has_nested_carry(const ScanDescriptor&);
 
-/// The levels above the carry of at most `max_steps` steps; 0 for one carry.
+/// The number of levels above the carry, for at most `max_steps` steps; 0 if a single carry is enough.
 int num_carry_levels(const ScanDescriptor&, std::int64_t max_steps);
 
 struct CarriedLoop {
@@ -30,8 +30,8 @@ struct CarriedLoop {
   std::optional<MachineValue> base = std::nullopt;  // the total before the first step, kept apart from the carry
 };
 
-/// Returns the carry after the step at `at`, given the carry before it. If there is a base, `base + carry` comes before
-/// the step.
+/// Returns the carry after the step at `at`, given the carry before it. If there is a base, the total before the step
+/// is `base + carry`.
 using CarriedStep =
     std::function<MachineValue(MachineValue at, const std::optional<MachineValue>& base, MachineValue carry)>;
 

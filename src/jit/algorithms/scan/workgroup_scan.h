@@ -26,12 +26,12 @@ class WorkgroupScan {
   /// Precondition: set_workgroup was called.
   WorkgroupScan(MachineBuilder& b, Combine combine, MachineValue identity, const Threads& threads);
 
-  /// This thread's number among the `width` threads, as i32.
+  /// This thread's index among the `width` threads, as i32.
   MachineValue place() { return place_; }
 
-  /// All threads must take part. Call next_run() between two runs.
+  /// All threads must take part. Between two calls of run(), call next_run().
   ScannedValue run(MachineValue mine);
-  /// Waits until all threads have read the results of the last run.
+  /// Waits until all threads have read the results of the last run().
   void next_run();
 
  private:
@@ -47,9 +47,9 @@ class WorkgroupScan {
   std::uint32_t subgroup_size_;
   MachineValue lane_;
   MachineValue place_;
-  MachineValue last_;                       // number of the last thread that scans with this one: i32
-  std::vector<MachineValue> has_distance_;  // by logarithm of the distance; only if the run decides the width
-  MachineValue is_workgroup_;               // only if the run decides the width
+  MachineValue last_;                       // index of the last thread that scans with this one: i32
+  std::vector<MachineValue> has_distance_;  // by logarithm of the distance; only if the width is known at run time
+  MachineValue is_workgroup_;               // only if the width is known at run time
   MemoryHandle totals_;
 };
 

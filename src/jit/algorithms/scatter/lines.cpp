@@ -78,7 +78,7 @@ class ScatterBuilder {
     });
   }
 
-  /// 0 if there are no indices: otherwise 4096 x 4096 x 0 of them would run 16 million iterations for nothing.
+  /// 0 if there are no indices: otherwise indices of shape 4096x4096x0 would run 16 million iterations for nothing.
   SizeExpr iterations_of(std::size_t dim) const {
     const Shape& shape = scatter_.indices.type.shape;
     if (dim > 0) return shape[dim];

@@ -107,7 +107,7 @@ class TileSortBuilder {
   PowerOfTwo run_;  // places_, in the kernel
   MemoryHandle input_;
   MachineValue first_row_;
-  MachineValue row_bits_, last_position_;  // i32, of a run; only if a workgroup has many rows
+  MachineValue row_bits_, last_position_;  // i32, within a run; only if a workgroup has many rows
 };
 
 }  // namespace

@@ -63,9 +63,9 @@ inline MachineValue sort_key(MachineBuilder& b, MachineValue loaded, DType store
   return largest ? b.bit_xor(key, constant(UINT64_MAX >> (64 - width))) : key;
 }
 
-// The inverse: from keys that order the smallest element first, in the key's dtype.
+// The inverse of sort_key() for keys that order the smallest element first. Results have the key's dtype.
 
-/// All bits of a key, or only the highest.
+/// Selects all bits of a key or only the highest.
 enum class SortKeyBits : std::uint8_t { kAll, kHighest };
 inline MachineValue sort_key_bit_pattern(MachineBuilder& b, DType stored, SortKeyBits which) {
   const std::uint64_t all = UINT64_MAX >> (64 - sort_key_bits(stored));

@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-/// The margin of the sizes for which the first k elements are selected instead of sorting the row.
+/// Holds for the sizes where the first k elements are selected instead of sorting the whole row.
 SizeExpr margin_of_selected(const SortDescriptor& sort);
 
 /// Appends a sort by lanes as one kernel, with the scratch that its keys need. `buffers` are the descriptor's.

@@ -21,7 +21,7 @@ class SortBuilder {
   }
 
  private:
-  /// The passes until a run is a whole row: ceil(log2(n)).
+  /// The number of passes until a run is a whole row: ceil(log2(n)).
   MachineValue num_passes() {
     const SizeExpr& n = sort_.input.type.shape[sort_.axis];
     if (n.is_constant()) {
@@ -64,7 +64,7 @@ class SortBuilder {
       const MachineValue right = heads[1];
       const SortRecord a = row_.load(halves.from, b_.min(left, last));
       const SortRecord c = row_.load(halves.from, b_.min(right, last));
-      // Equal records do not occur when packed; otherwise equal keys keep the left run's.
+      // Packed records are never equal. For other records with equal keys, the left run's comes first.
       const MachineValue keep_order = b_.le(a.key, c.key);
       const MachineValue take_left = b_.bit_and(b_.lt(left, mid), b_.bit_or(b_.le(end, right), keep_order));
       row_.store(halves.to, out, row_.records().select(take_left, a, c));

@@ -30,7 +30,7 @@ class ScanBuilder : RadixPassBuilder {
  public:
   using RadixPassBuilder::RadixPassBuilder;
 
-  /// Gives each digit of a row one thread per block, up to a subgroup; for more blocks, the whole workgroup.
+  /// Gives each digit of a row one thread per block, up to a subgroup; for more blocks, gives it the whole workgroup.
   RadixKernel run() {
     const MemoryHandle counts = buffer("counts", count_, scratch_.counts, BufferAccess::kReadWrite);
     const MemoryHandle totals = buffer("totals", count_, scratch_.totals, BufferAccess::kWrite);
@@ -59,13 +59,13 @@ class ScanBuilder : RadixPassBuilder {
   }
 
  private:
-  /// `condition`, and, if the last workgroup has more threads than digits are left, that this thread has a digit.
+  /// `condition`, restricted to threads that have a digit if the last workgroup has spare threads.
   MachineValue if_digit(MachineValue condition) {
     if (!has_spare_threads_) return condition;
     return b_.bit_and(condition, b_.lt(digit_, b_.size(rows_ * num_digits_)));
   }
 
-  MachineValue digit_;  // number among the digits of all rows: i64
+  MachineValue digit_;  // index among the digits of all rows: i64
   bool has_spare_threads_ = false;
 };
 

@@ -17,13 +17,13 @@ struct RadixElements {
 /// Scratch that the kernels of a radix sort or selection pass on.
 struct RadixScratch {
   DType count = DType::kI32;   // the dtype of all counts: i32 if it can count a row's elements
-  SequenceOperand counts;      // by row, digit and block: counts; then the place of the first
-  SequenceOperand totals;      // by row and digit: counts
+  SequenceOperand counts;      // by row, digit and block: counts, then the place of the first element
+  SequenceOperand totals;      // by row and digit: counts over all blocks
   SequenceOperand thresholds;  // by row: the digits of the k-th key found so far, with 0 below
-  SequenceOperand ranks;       // by row, for this pass and the last one: rank of the k-th among keys with these digits
+  SequenceOperand ranks;       // by row, for this pass and the last: the k-th key's rank among keys with these digits
 };
 
-/// The elements that a pass takes, and their digit.
+/// The elements that a pass takes, and the digit by which it sorts them.
 enum class RadixTakes : std::uint8_t {
   kAll,            // all elements; 8 bits of the key
   kOfPrefix,       // elements whose higher digits equal the threshold's; 8 bits of the key
@@ -32,7 +32,7 @@ enum class RadixTakes : std::uint8_t {
 
 /// A pass over one digit of every key.
 struct RadixPass {
-  unsigned number = 0;  // number of the 8-bit digit; the lowest is 0
+  unsigned number = 0;  // index of the 8-bit digit; the lowest is 0
   RadixTakes takes = RadixTakes::kAll;
   std::optional<RadixElements> from = {};  // absent: the input
   std::optional<RadixElements> to = {};    // absent: the results

@@ -69,7 +69,7 @@ class RadixPassBuilder {
   MachineValue key_of(MachineValue element) { return sort_key(b_, element, sort_.input.type.dtype, sort_.largest); }
 
   bool takes_all() const { return pass_.takes == RadixTakes::kAll; }
-  /// Whether the pass takes elements with this key. Precondition: the pass does not take all.
+  /// Whether the pass takes elements with this key. Precondition: the pass does not take all elements.
   MachineValue is_taken(MachineValue key) {
     if (pass_.takes == RadixTakes::kUpToThreshold) return b_.le(key, threshold_);
     return b_.eq(without_low_digits(b_.bit_xor(key, threshold_), pass_.number + 1), b_.constant_int(key.dtype, 0));
@@ -89,7 +89,7 @@ class RadixPassBuilder {
   }
 
   bool has_digit_each() const { return num_digits_ == kRadixThreads; }
-  /// Whether this thread's number is a digit.
+  /// Whether this thread's id is the value of a digit.
   MachineValue has_digit() { return b_.lt(b_.thread_id(), b_.i32(static_cast<std::int32_t>(num_digits_))); }
   template <class F>
   void for_my_digit(F&& body) {

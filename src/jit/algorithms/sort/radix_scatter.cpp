@@ -167,7 +167,7 @@ class ScatterBuilder : RadixPassBuilder {
   MemoryHandle indices_, counts_, totals_, moved_, moved_indices_;
   std::optional<SortResults> results_;
   MemoryHandle stash_;   // the block's elements, so that they are read once
-  MemoryHandle places_;  // by subgroup and digit: counts; then where the next element goes
+  MemoryHandle places_;  // by subgroup and digit: counts, then the next element's place
   MachineValue row_in_moved_, subgroup_digits_;
 };
 

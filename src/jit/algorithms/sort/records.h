@@ -12,7 +12,7 @@ struct SortRecord {
   MachineValue index;  // if packed, the same as the key
 };
 
-/// The place of records in memory.
+/// The memory that holds records.
 struct RecordMemory {
   MemoryHandle keys;
   MemoryHandle indices;  // unused if packed
@@ -39,7 +39,7 @@ class SortRecords {
 
   DType index_dtype() const { return form_.index; }
 
-  /// The record of a loaded element with number `index` (index_dtype) in its row.
+  /// The record of a loaded element at `index` (index_dtype) of its row.
   SortRecord make(MachineValue loaded, MachineValue index);
   /// A record after every element's record; it fills up tiles.
   SortRecord last();

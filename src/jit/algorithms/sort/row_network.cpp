@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kMaxElements = 15;  // of a row: from 2 to 15, sorting by lanes took longer (commit e40bb0ac)
 constexpr std::int64_t kIndexBits = 4;     // hold the index of an element
 /// The maximum length of contiguous rows that AVX2 gathers if only values are wanted. AVX2 gathers slowly: longer rows
-/// sort faster one after the other.
+/// sort faster one at a time.
 constexpr std::int64_t kMaxGatheredByAvx2 = 7;
 
 /// One element in a lane: the key in the high bits and the index in the low bits of one word, or two words if the key
@@ -96,7 +96,7 @@ class NetworkBuilder {
       const MachineValue both = b_.bit_or(wide, number);
       return {both, both};
     }
-    // Signed integers compare faster.
+    // Flips the sign bit, because signed integers compare faster.
     const MachineValue sign = b_.constant_int(DType::kU64, std::numeric_limits<std::int64_t>::min());
     return {b_.bitcast(DType::kI64, b_.bit_xor(key, sign)), number};
   }

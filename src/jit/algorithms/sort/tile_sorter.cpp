@@ -28,7 +28,7 @@ SortRecord TileSorter::exchange_lanes(const SortRecord& mine, std::uint32_t mask
   const SortRecord other = records_.shuffle_xor(mine, mask);
   const auto top_bit = static_cast<std::int32_t>(std::bit_floor(mask));
   const MachineValue is_lower = b_.eq(b_.bit_and(lane_, b_.i32(top_bit)), b_.i32(0));
-  // For equal records, which only fill up a tile, either may be taken.
+  // Equal records only fill up a tile, so either may be taken.
   return records_.select(b_.eq(records_.is_before(other, mine), is_lower), other, mine);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TopK of many short rows with a small k. A subgroup holds a row in its registers. Each of the k rounds finds the first
-// record after the last one found. Needs no workgroup memory and no barrier; reads each element once.
+// TopK of many short rows with a small k. A subgroup holds a row in its registers. Each of k rounds finds the record
+// that follows the one found before. Needs no workgroup memory and no barrier; reads each element once.
 #include <algorithm>
 #include <bit>
 

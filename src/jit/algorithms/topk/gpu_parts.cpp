@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first k of long rows. A workgroup reads its part of a row once. It appends records that come before the last
-// record it keeps; when its memory is full, it sorts them and drops all except the first k. Another kernel does the
-// same with the records kept for the parts of a row.
+// Finds the first k of long rows. A workgroup reads its part of a row once. It appends records that come before the
+// last record it keeps; when its memory is full, it sorts them and drops all except the first k. Another kernel does
+// the same with the records kept for the parts of a row.
 #include <algorithm>
 #include <bit>
 
@@ -169,10 +169,10 @@ class TopKPartsBuilder {
   RecordMemory parts_, memory_;
   MachineValue row_, first_, end_, start_;  // i64
   PowerOfTwo places_;                       // num_places_, in the kernel
-  MachineValue room_;                       // the maximum number of records that leaves room for a step: i32
+  MachineValue room_;                       // records that can be kept with room left for a step: i32
 };
 
-/// Enough parts to keep a GPU busy, but few enough to be worth merging.
+/// The number of parts per row: enough to keep a GPU busy, but few enough that merging them pays off.
 SizeExpr parts_of_row(const SortDescriptor& sort) {
   const SizeExpr rows = num_rows(sort.input.type.shape, sort.axis);
   const SizeExpr max_parts = max(floor_div(kMaxGroups, max(rows, 1)), 1);

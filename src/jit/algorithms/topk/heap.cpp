@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first k of each row by a heap of k records, the last of them at its root. Vectors of elements are compared with
-// the root; only elements that come before it are examined one by one, and each replaces the root. Random rows have
-// about k ln(n / k) such elements. Reads each element once, or twice if its vector contains such an element. O(n log k)
-// at worst. One row per workgroup, in order, so that the first of equal elements stay.
+// Finds the first k of each row with a heap of k records, the last of them at its root. Vectors of elements are
+// compared with the root; only elements that come before it are examined one by one, and each replaces the root. Random
+// rows have about k ln(n / k) such elements. Reads each element once, or twice if its vector contains such an element.
+// O(n log k) at worst. One row per workgroup, in order, so that the first of equal elements stay.
 // Source: Williams, "Algorithm 232: Heapsort", Communications of the ACM 7, 1964.
 #include <algorithm>
 #include <bit>
@@ -52,7 +52,7 @@ class HeapBuilder {
   }
 
  private:
-  /// The levels of the heap: floor(log2(k)) + 1.
+  /// The number of levels of the heap: floor(log2(k)) + 1.
   MachineValue depth() {
     if (sort_.k.is_constant()) return b_.i64(std::bit_width(static_cast<std::uint64_t>(sort_.k.constant())));
     return b_.for_loop(b_.i64(0), b_.i64(62), b_.i64(1), {b_.i64(0)},
@@ -104,7 +104,7 @@ class HeapBuilder {
     return comparable(b_.load(input_, place_of(element)));
   }
 
-  /// Whether each of `x` comes before `bound`. Equal ones do not: those in the heap come earlier in the row.
+  /// Whether each of `x` comes before `bound`. Equal values do not, because those in the heap come earlier in the row.
   MachineValue is_before(MachineValue x, MachineValue bound) {
     const bool ascends = compares_keys() || !sort_.largest;
     if (!is_float(x.dtype)) return ascends ? b_.lt(x, bound) : b_.lt(bound, x);
@@ -158,7 +158,7 @@ class HeapBuilder {
         [&] { return MachineBuilder::Values{bound}; })[0];
   }
 
-  /// Takes the elements from k on.
+  /// Takes the row's elements after the first k.
   void take_rest() {
     MachineValue bound = comparable_of_root(), first = k_;
     if (lanes_ > 1) {
@@ -216,8 +216,8 @@ SizeExpr heap_bytes(const SortDescriptor& sort) {
   return bytes;
 }
 
-/// Holds if k is below a quarter of n, which excludes k = n even for empty rows. A constant k is taken with any n that
-/// a run binds.
+/// Holds if k is below a quarter of n, which excludes k = n even for empty rows. A constant k is taken with any n bound
+/// at run time.
 SizeExpr margin_of_few(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (sort.k.is_constant() && !n.is_constant()) return 1;

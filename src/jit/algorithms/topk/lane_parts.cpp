@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first k of long rows by vectors of keys, so that threads can share a row: one kernel finds the first k of each
-// part of a row, and another finds the first k of those. The parts depend only on the length of the row and on k.
+// Finds the first k of long rows by vectors of keys, so that threads can share a row: one kernel finds the first k of
+// each part of a row, and another finds the first k of those. The parts depend only on the length of the row and on k.
 #include <fmt/format.h>
 
 #include "jit/algorithms/rows.h"

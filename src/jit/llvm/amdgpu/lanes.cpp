@@ -53,7 +53,7 @@ Value* keep_in_place(llvm::IRBuilder<>& ir, Value* word) {
   return same;
 }
 
-/// Each lane reads from the other row of its pair of rows, at its own number in the row xor `mask`.
+/// Each lane reads from the other row of its pair of rows, at its own index in the row xor `mask`.
 Value* move_to_other_row(llvm::IRBuilder<>& ir, Value* word, std::uint32_t mask) {
   std::uint32_t selects[2] = {};  // 4 bits per lane
   for (std::uint32_t lane = 0; lane < 16; ++lane) selects[lane / 8] |= (lane ^ mask) << lane % 8 * 4;
@@ -63,7 +63,7 @@ Value* move_to_other_row(llvm::IRBuilder<>& ir, Value* word, std::uint32_t mask)
                                 true));
 }
 
-/// The DPP control word on CDNA that xors lane numbers with `mask`; 0 if no such word exists.
+/// The DPP control word on CDNA that xors lane indices with `mask`; 0 if no such word exists.
 std::uint32_t cdna_dpp_control(std::uint32_t mask) {
   switch (mask) {
     case 1:
@@ -89,7 +89,7 @@ Value* lane_id(llvm::IRBuilder<>& ir) {
   return call(ir, llvm::Intrinsic::amdgcn_mbcnt_hi, {all, below}, false);
 }
 
-/// Uses the permute unit of LDS. It takes byte addresses and ignores the bits above a lane's number.
+/// Uses the permute unit of LDS. It takes byte addresses and ignores the bits above a lane's index.
 Value* move_by_permute(llvm::IRBuilder<>& ir, Value* word, Value* lane) {
   return call(ir, llvm::Intrinsic::amdgcn_ds_bpermute, {ir.CreateShl(lane, 2), word}, false);
 }
