@@ -157,7 +157,7 @@ Status decode_vector_modifiers(const InstructionText& text, const Machine& machi
     MILLRACE_TRY(decode_modifier(modifier, instruction));
   }
   for (const Operand& operand : instruction.operands) {
-    // A constant has 32 bits.
+    // A constant has only 32 bits, and so no upper half.
     if (operand.type == Type::kPackedF32 && operand.kind == OperandKind::kConstant &&
         (operand.low_from_high || operand.high_from_high)) {
       return unimplemented("the upper half of a constant");

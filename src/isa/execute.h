@@ -49,7 +49,7 @@ struct Launch {
 };
 
 /// Runs all workgroups. Fails with the first mistake that it finds (see IsaDevice); the message does not name the
-/// kernel. Thread-safe: a run has its own state.
+/// kernel. Thread-safe: each call has its own state.
 Result<IsaCounts> run_kernel(const Kernel&, const Launch&);
 
 }  // namespace millrace::isa

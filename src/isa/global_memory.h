@@ -13,7 +13,7 @@
 namespace millrace::isa {
 
 /// The memory that a dispatch may touch: its buffers, its arguments and its code object. The kernel sees the address of
-/// a buffer with the buffer's number in the upper 16 bits, which the host's addresses do not use; see
+/// a buffer with the buffer's index in the upper 16 bits, which the host's addresses do not use; see
 /// LaunchBuffer::argument_offset.
 class GlobalMemory {
  public:

@@ -25,7 +25,7 @@ struct Known {
   constexpr Bits lowest() const { return value & ~undefined; }
   constexpr Bits highest() const { return value | undefined; }
 
-  // A defined 0 of `and`, and a defined 1 of `or`, hide the other's undefined bit.
+  // A defined 0 in an `and`, or a defined 1 in an `or`, hides an undefined bit of the other operand.
   friend constexpr Known operator&(Known a, Known b) {
     return {a.value & b.value, (a.undefined | b.undefined) & a.highest() & b.highest()};
   }

@@ -10,8 +10,8 @@
 
 namespace millrace::isa {
 
-/// The group segment (LDS) and the private segments of a workgroup. If mistakes are looked for, the bytes are followed
-/// by as many that mark the undefined bits.
+/// The group segment (LDS) and the private segments of a workgroup. If mistakes are looked for, an equal number of
+/// bytes follows, which mark the undefined bits.
 class LocalMemory {
  public:
   LocalMemory(const Kernel&, const Launch&);

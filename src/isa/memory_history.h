@@ -21,7 +21,7 @@ struct WaveAccess {
   std::uint32_t wave = kNobody;
   std::uint32_t phase = 0;    // the number of barriers that its workgroup has passed
   std::uint32_t address = 0;  // the instruction's, from the kernel's entry
-  std::uint32_t serial = 0;   // the number of this execution
+  std::uint32_t serial = 0;   // the serial number of this execution
 
   bool is_somebody() const { return wave != kNobody; }
   /// Barriers order the waves of a workgroup. Nothing orders workgroups.
@@ -56,7 +56,8 @@ class WaveHistory {
     return race;
   }
 
-  /// Adds an access if nobody else has any in this phase, which is the usual case. Returns false if somebody may.
+  /// Adds an access if no other wave has accessed the granule in this phase, which is the usual case. Returns false if
+  /// another wave may have.
   bool add_of_owner(AccessKind kind, const WaveAccess& me) {
     if (owner_.wave != me.wave || owner_.phase != me.phase || owner_.group != me.group) return false;
     (kind == AccessKind::kStore ? stored_ : kind == AccessKind::kLoad ? loaded_[0] : updated_[0]) = me;

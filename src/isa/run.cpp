@@ -192,13 +192,13 @@ class GroupRunner {
   std::uint64_t num_allowed_ = dispatch_.launch.max_wave_instructions;
 };
 
-/// The order in which workgroups run: ascending, or with a seed a random order within each block of them. A complete
-/// random order of a large dispatch might not fit into memory.
+/// The order in which workgroups run: ascending, or, with a seed, random within each block of workgroups. A random
+/// order of a whole large dispatch might not fit into memory.
 class GroupOrder {
  public:
   explicit GroupOrder(Dispatch& dispatch) : dispatch_(dispatch) {}
 
-  /// The number of the workgroup that runs `i`-th. Call it with consecutive `i`.
+  /// The index of the workgroup that runs `i`-th. Call it with consecutive `i`.
   std::uint32_t number_of(std::uint32_t i) {
     if (dispatch_.launch.seed == 0) return i;
     if (i % kBlock == 0) {

@@ -39,7 +39,7 @@ struct Wave {
 
   const Machine& machine;
   Workgroup& group;
-  std::uint32_t number = 0;  // its number in the workgroup
+  std::uint32_t number = 0;  // its index in the workgroup
   std::uint32_t pc = 0;      // the index of the next instruction
   WaveState state = WaveState::kRunning;
   std::array<std::uint32_t, kNumScalars> scalars = {};
@@ -51,7 +51,7 @@ struct Wave {
   std::vector<std::uint8_t> has_undefined;   // per vector register: false if its shadow is zero
   InFlight in_flight;
   std::string failure = {};            // the mistake of the current instruction
-  std::uint64_t failing_lanes = 0;     // the lanes that made it; 0: not of single lanes
+  std::uint64_t failing_lanes = 0;     // the lanes that made it; 0: the whole wave made it
   bool has_signalled_barrier = false;  // gfx12: signalled, but not waited for yet
   // gfx12: accesses that may happen after the barrier that the wave has signalled: those in flight then, and all since.
   std::vector<Footprint> passing_barrier = {};

@@ -6,7 +6,7 @@
 namespace millrace {
 
 /// True if a constant or a coefficient of the sum left the int64 range. A difference from another expression then
-/// proves nothing: twice this expression has the same form.
+/// proves nothing, because twice this expression has the same form.
 bool has_lost_value(const SizeExpr&);
 
 }  // namespace millrace

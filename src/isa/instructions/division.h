@@ -36,9 +36,9 @@ struct Scaled {
 };
 
 /// The value (the denominator or the numerator), scaled for division. Where the denominator's reciprocal and the
-/// quotient are both subnormal, the manual scales the denominator up, which would overflow; scaled down, as here, the
-/// quotient is as v_div_fmas expects it. The manual does not say how it rounds the quotient for this decision; here it
-/// is exact.
+/// quotient are both subnormal, the manual scales the denominator up, which would overflow; scaled down, as here, it
+/// gives the quotient that v_div_fmas expects. The manual does not say how it rounds the quotient for this decision;
+/// here it is exact.
 template <class T>
 Scaled<T> div_scale(T value, T denominator, T numerator) {
   using D = Division<T>;

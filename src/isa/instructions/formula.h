@@ -93,7 +93,7 @@ constexpr Row carrying(const char* name) {
           .types = {type_of<R>(), Type::kMask, type_of<A>()...}};
 }
 
-/// Adds the modifier "clamp" to a row: with it, the row does what the row `saturating` does.
+/// Adds the modifier "clamp" to a row: with it, the row acts like the row `saturating`.
 constexpr Row with_clamp(Row row, const Row& saturating) {
   row.run_clamped = saturating.run;
   return row;

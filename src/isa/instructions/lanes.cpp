@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions by which lanes read other lanes, or whose result depends on the lane's number.
+// Instructions by which lanes read other lanes, or whose result depends on the lane's index.
 // Source: RDNA 3 ISA, 16.8 (V_READFIRSTLANE_B32, V_PERMLANE64_B32, V_SWAP_B32) and 16.12 (the others); CDNA 4 ISA, 12.8
 // and 12.11.
 #include <bit>

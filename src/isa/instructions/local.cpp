@@ -9,7 +9,7 @@
 namespace millrace::isa {
 namespace {
 
-/// Two accesses, whose offsets count in elements, or in 64 of them.
+/// Makes two accesses, whose offsets count elements or groups of 64 elements.
 template <Format kFormat>
 void run_load_two(Wave& wave, const Instruction& instruction) {
   Places first, second;

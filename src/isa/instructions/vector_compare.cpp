@@ -60,8 +60,8 @@ T max_value(Known<Bits> a) {
   return static_cast<T>(((a.value | a.undefined) & ~sign) | ((a.value & ~a.undefined) & sign));
 }
 
-/// Integers that differ in a defined bit are unequal. An order is defined where the minimum and the maximum that
-/// the undefined bits allow give the same.
+/// Integers that differ in a defined bit are unequal. An order is defined where the minimum and the maximum values that
+/// the undefined bits allow compare alike.
 template <class Condition, class T>
 inline constexpr auto kUndefined = [](Known<BitsOf<T>> a, Known<BitsOf<T>> b) -> bool {
   if constexpr (std::is_same_v<Condition, std::equal_to<>> || std::is_same_v<Condition, std::not_equal_to<>>) {

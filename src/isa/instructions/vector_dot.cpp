@@ -13,7 +13,7 @@
 namespace millrace::isa {
 namespace {
 
-/// Part number `i` of a word that is divided into parts of kBits.
+/// Part `i` of a word that is divided into parts of kBits.
 template <std::uint32_t kBits, bool kIsSigned>
 constexpr std::int64_t part_of(std::uint32_t word, std::uint32_t i) {
   constexpr std::int64_t kCount = std::int64_t{1} << kBits;

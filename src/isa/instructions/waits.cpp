@@ -54,7 +54,7 @@ Status adapt_waitcnt(const InstructionText& text, const Machine&, Instruction& i
   return {};
 }
 
-/// A number; from GFX10 to GFX11 after "null".
+/// The operand is a number; on GFX10 and GFX11, "null" precedes it.
 Status adapt_count(const InstructionText& text, const Machine&, Instruction& instruction) {
   const bool has_register = text.operands.size() == 2 && text.operands[0] == "null";
   if (text.operands.size() != 1 && !has_register) return unimplemented("a count in a register is not modelled");

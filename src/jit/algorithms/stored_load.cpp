@@ -45,8 +45,8 @@ Status check_load(const KernelRequest& request) {
   if (const auto* sort = std::get_if<SortDescriptor>(&request)) {
     if (sort->input_indices) {
       return invalid_argument(
-          fmt::format("lower '{}': both a load and input indices, expected at most one; store "
-                      "the other; store what the load computes",
+          fmt::format("lower '{}': both a load and input indices, expected at most one; "
+                      "store what the load computes",
                       sort->name));
     }
     return check_map(*load, sort->input, sort->name);

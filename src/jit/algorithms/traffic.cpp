@@ -98,7 +98,7 @@ std::vector<BufferTraffic> traffic_of_long_sort(const LongSortKernel& kernel, co
       scratch(LongSortScratch::kCuts) = scratch(LongSortScratch::kStarts) = scratch(LongSortScratch::kChunkKeys) =
           kReadsAll;
       return traffic;
-    case LongSortStep::kRestoreRuns:  // moves more only if a key lost bits, which the starts say
+    case LongSortStep::kRestoreRuns:  // the starts say whether a key lost bits; only then does it move more
       scratch(LongSortScratch::kStarts) = kReadsAll;
       return traffic;
   }

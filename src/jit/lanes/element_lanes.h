@@ -13,7 +13,7 @@ inline std::int64_t max_lane(int lane_bits) { return std::numeric_limits<std::in
 
 /// How a load extends an element, so that integers order in a lane as they do in their dtype.
 LaneElement element_of(DType);
-/// The bits of a float without its sign, and those of infinity.
+/// All bits of a float except the sign, and the bits of +infinity.
 std::int64_t magnitude_of(DType);
 std::int64_t infinity_of(DType);
 /// The bits to invert so that elements order like signed lanes: the highest bit of unsigned integers as wide as a lane,
@@ -22,7 +22,8 @@ std::int64_t inverted_sign_of(DType);
 
 /// Inverts these bits; emits nothing if there are none.
 LaneValue invert_bits(LaneBuilder&, LaneValue, std::int64_t bits);
-/// Inverts the bits below the sign of negative floats, from bits to keys and back, and then all bits if `inverts_all`.
+/// Inverts the bits below the sign of negative floats, which converts bits to keys and keys to bits; then inverts all
+/// bits if `inverts_all`.
 LaneValue invert_negative(LaneBuilder&, LaneValue, DType, bool inverts_all = false);
 /// 0 or 1 for a byte that may have any bits.
 LaneValue true_is_one(LaneBuilder&, LaneValue);

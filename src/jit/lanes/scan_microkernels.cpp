@@ -9,8 +9,8 @@
 namespace millrace {
 namespace {
 
-/// The number of vectors whose operations are interleaved, because a vector's operations wait for each other: as many
-/// as registers hold.
+/// The number of vectors whose operations are interleaved: as many as registers hold. One vector's operations wait for
+/// each other.
 int vectors_per_block(IsaLevel isa) { return isa == IsaLevel::kAvx512 ? 8 : 4; }
 
 bool is_order(ReductionKind kind) { return kind == ReductionKind::kMin || kind == ReductionKind::kMax; }

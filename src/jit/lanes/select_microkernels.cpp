@@ -64,7 +64,7 @@ LaneValue min_key(LaneBuilder& b, std::vector<LaneValue> vectors, const CoarseKe
     return fold(b, LaneOp::kMin, std::move(vectors));
   }
   // The maximum float has the minimum key, unless there is a NaN. This computes one key instead of one per vector. It
-  // may confuse NaNs, or zeros, which is harmless: equal elements are one run to the selection.
+  // may confuse NaNs, or zeros, which is harmless: the selection treats equal elements as one run.
   const LaneValue has_nan = lanes_with_nan(b, vectors);
   const LaneValue key = coarse_key(b, fold(b, LaneOp::kMaxFloat, std::move(vectors)), keys);
   return b.select(has_nan, b.constant(~max_lane(b.lane_bits())), key);

@@ -117,8 +117,8 @@ class BitonicNetwork {
     return mask;
   }
 
-  /// The order that moves the bit at a lane place to the vectors' place. It is one instruction without a table: within
-  /// blocks of 128 bits, or of whole blocks.
+  /// The order that moves the bit at a lane place to the vectors' place. It takes one instruction without a table,
+  /// because it moves lanes within blocks of 128 bits, or whole blocks.
   BitOrder order_from(int place) const {
     const int n = b_.num_lanes();
     if (place < first_block_place_ && first_block_place_ == 2) {

@@ -29,7 +29,8 @@ constexpr std::int64_t kCollidingBytes = 512;
 constexpr std::int64_t kAccessInstructions = 4, kF16AccessInstructions = 24;
 /// The limit for an epilogue that is copied for each cell of a tile. The remainders may add up to three more tiles.
 constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
-/// The limit of a transposed block: half of a kernel's, which has code for remainders too.
+/// The instruction limit for a transposed block: half of a kernel's limit, because a kernel also has code for
+/// remainders.
 constexpr std::int64_t kMaxTransposedInstructions = kMaxKernelInstructions / 2;
 /// The limit, in instructions, of the copies of a body for the rows of a block that is not transposed in registers.
 constexpr std::size_t kMaxBlockInstructions = 128;
@@ -43,8 +44,8 @@ constexpr std::uint32_t kVectorsOfShortBody = 4, kVectorsOfBody = 2;
 constexpr std::uint32_t kWideRegisters = 32, kVectorsWithWideRows = 3, kVectorsWithRows = 2, kVectorsOfOneRow = 4;
 /// One register in this many is left to operands; the others may be accumulators.
 constexpr std::uint32_t kOperandShare = 4;
-/// Accumulators that keep an adder busy: an addition takes about four cycles, and one begins in each. A reduction of
-/// fewer steps is not unrolled for them.
+/// Accumulators that keep an adder busy: an addition takes about four cycles, and one can begin in every cycle. A
+/// reduction of fewer than kMinSteps steps is not unrolled.
 constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16;
 /// The choice of a row dim treats longer dims as equally long.
 constexpr std::int64_t kLongExtent = std::int64_t{1} << 20;
@@ -56,7 +57,7 @@ constexpr double kMulAddsPerCycle = 2, kMulAddCycles = 4, kLoopCycles = 0.5;
 
 /// Costs in units of a vector load that hits the L1 cache. These are estimates that only rank the dims.
 constexpr double kInstructionCost = 0.25, kSplatCost = 0.25;
-constexpr double kTransposeCost = 0.5;                          // per bit of the lane number
+constexpr double kTransposeCost = 0.5;                          // per bit of the lane index
 constexpr double kGatherLaneCost = 0.75, kCollidingCost = 1.5;  // per lane
 constexpr double kShuffleCost = 3;                              // per level of the tree that joins lanes
 

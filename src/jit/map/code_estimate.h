@@ -22,7 +22,7 @@ inline constexpr std::size_t kInterleaveBytes = 16;
 /// The limit for a map's body. A kernel has two copies of it: one for whole vectors and one for the remainder.
 inline constexpr std::int64_t kMaxMapInstructions = kMaxKernelInstructions / 2 - 100;
 
-/// Estimates the number of target instructions. LLVM splits some of ours into one piece per lane.
+/// Estimates the number of target instructions. LLVM splits some instructions of kernel IR into one piece per lane.
 std::int64_t estimate_instructions(const MachineKernel&, const TargetSpec&);
 
 /// Estimates one copy of the body for one vector on any target, without loads and stores, which depend on the mapping.

@@ -18,7 +18,7 @@ bool needs_fill(const LoopKernel& kernel, const Access& load) {
   return false;
 }
 
-/// The buffer as one dim, from its start.
+/// The tensor's whole buffer, as a tensor with one dim.
 KernelTensor as_rank_one(const KernelTensor& tensor) {
   const Shape shape{extent_elements(tensor.type.shape, tensor.layout)};
   return {tensor.name, {tensor.type.dtype, shape}, Layout::row_major(shape)};

@@ -10,14 +10,14 @@ namespace millrace {
 /// but take part when the threads of their workgroup join reduced values.
 MachineKernel map_gpu_kernel(const LoopKernel& collapsed, const TargetSpec& target, const GpuMapping& mapping);
 
-/// Bits [first, end) of a thread's number: its index along one dim.
+/// Bits [first, end) of a thread's id, which hold its index along one dim.
 struct ThreadBits {
   std::uint32_t first = 0;
   std::uint32_t end = 0;
 };
 
 /// Joins the reduced values of threads that differ only in `bits`; each of them gets the joined value. All threads of
-/// the workgroup must take part. The order is fixed, so every run gives the same result.
+/// the workgroup must take part. The order is fixed, so results are reproducible.
 Accumulators join_threads(const MapContext& context, const GpuMapping& mapping, std::uint32_t subgroup_size,
                           ThreadBits bits, Accumulators accumulators);
 

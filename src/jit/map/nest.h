@@ -22,7 +22,7 @@ NestSplit split_nest(const LoopKernel& collapsed, const Tiling& tiling);
 /// The points of a whole tile along `dim`.
 std::int64_t tile_of(const Tiling& tiling, std::size_t dim);
 
-/// The extent, or a guess within its bounds if only a run determines it.
+/// The extent, or a guess within its bounds if it is known only at run time.
 std::int64_t guess_extent(const SizeExpr& extent);
 
 }  // namespace millrace

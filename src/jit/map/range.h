@@ -12,7 +12,7 @@ namespace millrace {
 struct MapRange {
   LinearValue lower;
   std::optional<std::int64_t> size;   // set if it is the same in every group
-  std::optional<MachineValue> upper;  // set if only a run knows the size
+  std::optional<MachineValue> upper;  // set if the size is known only at run time
   std::int64_t multiple = 1;          // a known divisor of the size
 };
 

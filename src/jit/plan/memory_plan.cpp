@@ -35,7 +35,7 @@ using Lifetimes = std::vector<Lifetime>;
 
 /// Numbers phases in program order; each barrier begins a new phase. A slot touched inside a loop or branch lives for
 /// all of it: a later iteration may read what an earlier one left, and the blocks of a branch are numbered one after
-/// the other. A barrier that a run may skip does not separate phases.
+/// the other. A barrier that may be skipped at run time does not separate phases.
 class PhaseWalk {
  public:
   explicit PhaseWalk(const MachineKernel& kernel) : kernel_(kernel), constants_(kernel.types.size()) {}
@@ -94,7 +94,7 @@ class PhaseWalk {
 
   const MachineKernel& kernel_;
   std::vector<std::optional<std::uint64_t>> constants_;  // by value; empty for non-constants
-  std::vector<bool> is_passed_{true};  // by phase: whether every run passes the barrier that begins it
+  std::vector<bool> is_passed_{true};  // by phase: whether every execution passes the barrier that begins it
 };
 
 bool live_together(const PlannedSlot& a, const PlannedSlot& b) {

@@ -9,7 +9,7 @@ namespace millrace {
 namespace {
 
 /// The kernel without names and without the expressions that each launch evaluates. The code reads size arguments and
-/// its group number, and does not depend on the expressions that give their values.
+/// its workgroup id, and does not depend on the expressions that give their values.
 MachineKernel as_code(MachineKernel kernel) {
   kernel.name.clear();
   kernel.num_groups = 1;

@@ -18,7 +18,7 @@ IsaLevel level_of(DType dtype, const TargetSpec& spec) {
   return size_bytes(dtype) == 8 && !is_float(dtype) ? spec.isa : IsaLevel::kAvx2;
 }
 
-/// The same tensor as if it had one column: one group finds in all of them.
+/// The same tensor as if it had a single column, because one group searches all columns.
 KernelTensor without_columns(KernelTensor tensor, const std::optional<std::size_t>& columns) {
   if (columns) tensor.type.shape[*columns] = 1;
   return tensor;
@@ -30,7 +30,7 @@ Result<PlannedKernel> plan_rows_work(const ArgDescriptor& arg, const TargetSpec&
   const DType dtype = arg.input.type.dtype;
   const std::optional<std::size_t> columns = columns_dim(arg);
   if (columns && (arg.input_indices || arg.indices.layout.strides[*columns] != arg.parts)) {
-    return unimplemented("results of rows that interleave, takes those that follow each other");
+    return unimplemented("results of interleaved rows that are apart, expected adjacent ones");
   }
   const RowPair rows(without_columns(arg.input, columns), without_columns(arg.indices, columns),
                      arg.input.type.shape.rank() - 1, arg.parts);

@@ -270,7 +270,7 @@ class GemmKernelEmitter {
   const Reg64 pointers_[6] = {as_.rax, as_.rcx, as_.rdx, as_.r8, as_.r9, as_.r10};
   // Registers of the loop over cells. The last three are callee-saved.
   const Reg64 column_ = as_.r11;    // byte offset from the row's first cell
-  const Reg64 row_ = as_.rbx;       // row number
+  const Reg64 row_ = as_.rbx;       // row index
   const Reg64 cells_ = as_.rbp;     // this row's cells, on the stack
   const Reg64 row_step_ = as_.r12;  // scratch
 };

@@ -32,7 +32,7 @@ class Transposer {
     }
   }
 
-  /// The vector that holds column `i`: the unpack stages leave the two low bits of its number exchanged.
+  /// The vector that holds column `i`: the unpack stages leave the two low bits of its index exchanged.
   int column(int i) const { return base_ + (i & ~3) + ((i & 1) << 1 | (i & 2) >> 1); }
 
  private:

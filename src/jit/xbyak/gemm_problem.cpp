@@ -195,8 +195,9 @@ class GemmMatcher {
     }
     const GemmAccess& b = problem_.b;
     if (b.n != 1 && b.k != 1) {
-      return unimplemented(fmt::format("operand '{}' has strides {} along columns and {} along the sum, one must be 1",
-                                       kernel_.operands[b.buffer].name, b.n, b.k));
+      return unimplemented(
+          fmt::format("operand '{}' has strides {} along columns and {} along the sum, expected 1 for one of them",
+                      kernel_.operands[b.buffer].name, b.n, b.k));
     }
     if (b.n != 1 && problem_.m < kMinRowsToTranspose) {
       return unimplemented(

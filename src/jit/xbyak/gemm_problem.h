@@ -26,7 +26,7 @@ struct GemmProblem {
   std::size_t num_outer_batch = 0;          // the number of dims along which B moves
   GemmAccess a, b;
   std::vector<GemmAccess> loads;         // the epilogue's
-  std::vector<std::uint32_t> load_slot;  // LoopKernel's load number -> index in `loads`
+  std::vector<std::uint32_t> load_slot;  // load index of the LoopKernel -> index in `loads`
   std::vector<GemmAccess> stores;
 };
 

@@ -19,7 +19,8 @@ namespace {
 /// The limit for copying the epilogue to each cell of a tile; a longer epilogue becomes a loop over the cells.
 constexpr std::size_t kMaxEpilogueBytes = 4 << 10;
 
-/// The minimum row length for an argmin or argmax. A row takes two calls; LLVM's code has one shorter row per lane.
+/// The minimum row length for an argmin or argmax. Here a row costs two calls, while LLVM's code takes one shorter row
+/// per lane.
 constexpr std::int64_t kMinArgElements = 16;
 
 /// The decisions of plan() that emit() needs.
@@ -104,7 +105,7 @@ class XbyakGenerator final : public KernelCompiler {
       const SizeExpr& n = arg.input.type.shape.dims().back();
       if (n.upper_bound() >= kMinArgElements) return plan_rows_work(arg, spec);
       return unimplemented(
-          fmt::format("the index of an extreme in rows of {} elements, expected at least {} to pay off", n.to_text(),
+          fmt::format("an argmin or argmax of rows of {} elements, expected at least {} to pay off", n.to_text(),
                       kMinArgElements));
     }
     // Refuse early: collapsing takes time, and a map stays a map.

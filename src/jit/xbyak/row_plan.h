@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-/// A dim that numbers rows: its extent, and the stride of each tensor.
+/// A dim over the rows: its extent, and the stride of each tensor along it.
 struct RowDim {
   SizeExpr extent;
   std::vector<SizeExpr> strides;
@@ -18,7 +18,7 @@ std::vector<RowDim> row_dims(const std::vector<SizeExpr>& extents, std::size_t a
 /// Appends each dim's extent and strides to size arguments.
 void append_dims(std::vector<SizeExpr>& sizes, const std::vector<RowDim>&);
 
-/// The rows of an input and of a result. `sizes` are the expressions of the RowPairSizes that a run gets.
+/// The rows of an input and of a result. `sizes` are the expressions of the RowPairSizes that a launch passes.
 struct RowPair {
   RowPair(const KernelTensor& input, const KernelTensor& result, std::size_t axis, const SizeExpr& parts);
 

@@ -22,8 +22,8 @@
 namespace millrace {
 namespace {
 
-/// The functions that rows of this length need: sort_few for the minimum number of vectors that holds a row, or all.
-/// Halved keys also need those for shorter runs.
+/// The functions that rows of this length need: sort_few for the minimum number of vectors that holds a row, or for
+/// every number if rows may be longer. Halved keys also need the functions for shorter runs.
 FewRange few_of(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, lane_keys_of(sort).lane_bits());
@@ -51,7 +51,7 @@ SelectionFunctions selection_of(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, CoarseKeys{sort.input.type.dtype}.lane_bits());
   SelectionFunctions functions;
-  // Rows are read piece by piece with a sample's limit.
+  // For a larger k, whole rows are filtered piece by piece with a limit from a sample.
   functions.filters_whole_rows = sort.k.upper_bound() > RowSelector<std::int64_t>::kMaxByGroups;
   if (!n.is_constant() || !sort.k.is_constant() || sort.k.constant() == 0) return functions;
   functions.has_long_rows = !sort.parts.is(1) || !Short::takes(n.constant(), sort.k.constant(), lanes);

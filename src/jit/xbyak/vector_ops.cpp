@@ -102,8 +102,8 @@ void emit_bool_to_float(A& a, const O& o) {
   a.vandps(o.result, o.source[0], o.scratch[0]);
 }
 
-/// The conversion gives 0x80000000 for everything that does not fit: correct below the range, inverted above it,
-/// cleared for NaN.
+/// The conversion gives 0x80000000 for everything that does not fit. That is right below the range; above it, the bits
+/// are inverted, and for NaN cleared.
 void emit_float_to_int(A& a, const O& o) {
   constexpr std::uint8_t kGreaterEqual = 0x1d, kOrdered = 7;
   a.broadcast_constant(o.scratch[0], 0x4f000000u);  // 2^31

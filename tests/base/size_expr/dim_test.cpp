@@ -68,8 +68,8 @@ TEST_CASE("a dim's name must be one that text can show") {
 TEST_CASE("a dim's name must not be a number or a bool of text") {
   for (const char* name : {"true", "false", "inf", "nan"}) {
     CHECK(Dim(name).check().message() == "dim '" + std::string(name) +
-                                             "': found this name, expected one that does not read as a number or a bool; "
-                                             "rename it");
+                                             "': found this name, expected one that does not read as a number or a "
+                                             "bool; rename it");
   }
 }
 

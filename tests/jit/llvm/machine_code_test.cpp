@@ -170,7 +170,7 @@ TEST_CASE("segments that are outside of the file, or that overlap, are refused")
   const Elf64_Phdr segment = small.load(1);
   small.load(1).p_memsz = 8;
   CHECK(small.message() == "code object: segment at " + hex(segment.p_vaddr) + ": " + std::to_string(segment.p_filesz) +
-                               " bytes of the file, 8 of memory");
+                               " bytes in the file, expected at most its 8 of memory");
   Damaged overlapping;
   overlapping.load(1).p_vaddr = 8;
   CHECK(overlapping.message() == "code object: segment at 0x8 of " + std::to_string(segment.p_memsz) +
@@ -212,7 +212,7 @@ TEST_CASE("a descriptor that is missing, outside of the segments or another kern
   other.symbol(STT_FUNC).st_value += 4;
   other.symbol(STT_FUNC).st_size -= 4;
   CHECK(other.message() ==
-        Damaged::kernel() + "its descriptor says code at " + hex(entry) + ", its symbol " + hex(entry + 4));
+        Damaged::kernel() + "its descriptor places code at " + hex(entry) + ", expected " + hex(entry + 4) + " like its symbol");
 }
 
 TEST_CASE("a kernel with subgroups that its target does not have is refused") {

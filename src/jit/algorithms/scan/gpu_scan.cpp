@@ -90,7 +90,7 @@ class ScanBuilder {
     return [this](MachineValue a, MachineValue c) { return combined(a, c); };
   }
 
-  /// A row with fewer threads than a workgroup has one step.
+  /// A row that gets fewer threads than a whole workgroup takes one step.
   std::int64_t max_steps() const {
     const std::int64_t elements = part_ == ScanPart::kRow ? n_.upper_bound() : kPieceElements;
     return elements / (std::int64_t{kThreads} * kLanes) + 1;

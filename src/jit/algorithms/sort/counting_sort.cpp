@@ -21,7 +21,8 @@ constexpr std::int64_t kMinElementsPerKey = 2;
 constexpr std::uint32_t kLanes = 16;  // per store
 
 std::int64_t num_keys(const SortDescriptor& sort) { return std::int64_t{1} << sort_key_bits(sort.input.type.dtype); }
-/// The number of tables of counts. Neighbours use different tables, so that counting equal ones need not wait.
+/// The number of tables of counts. Neighbouring elements use different tables, so that equal ones need not wait for
+/// each other's counts.
 std::int64_t num_tables(const SortDescriptor& sort) { return size_bytes(sort.input.type.dtype) == 1 ? 4 : 1; }
 
 DType counter_dtype(const SortDescriptor& sort) {

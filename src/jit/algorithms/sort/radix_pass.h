@@ -68,7 +68,7 @@ BuildRadixKernel build_radix_scatter;
 
 // The kernels that find the k-th key of each row: one at the start, then two per digit, from the highest.
 
-/// Initialises the search. The pass's number is one more than that of the highest digit.
+/// Initialises the search. The index of the pass is one more than that of the highest digit.
 BuildRadixKernel build_select_start;
 /// Adds the counts of each digit to the totals.
 BuildRadixKernel build_select_count;

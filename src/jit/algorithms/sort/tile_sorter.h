@@ -39,7 +39,7 @@ class TileSorter {
   void sort(const RecordMemory& memory, const std::function<SortRecord(MachineValue)>& fill);
 
  private:
-  /// Exchanges with the thread whose number differs by `mask`.
+  /// Exchanges with the thread whose id is this thread's xor `mask`.
   SortRecord exchange_lanes(const SortRecord& mine, std::uint32_t mask);
   /// Steps at distances `distance`, `distance` / 2, ..., 1.
   SortRecord merge_lanes(SortRecord mine, std::uint32_t distance);

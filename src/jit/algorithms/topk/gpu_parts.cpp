@@ -182,7 +182,7 @@ SizeExpr parts_of_row(const SortDescriptor& sort) {
 }  // namespace
 
 std::vector<RequestCase> gpu_topk_parts_cases(const KernelRequest& request, const TargetSpec&) {
-  constexpr std::int64_t kMaxI32 = std::numeric_limits<std::int32_t>::max();  // smaller records suffice
+  constexpr std::int64_t kMaxI32 = std::numeric_limits<std::int32_t>::max();  // up to here, indices of 32 bits suffice
   const auto& sort = std::get<SortDescriptor>(request);
   const SizeExpr is_few = margin_of_at_most(sort.k, kMaxKept);
   const SizeExpr is_narrow = margin_of_at_most(sort.input.type.shape[sort.axis], kMaxI32);
