@@ -45,7 +45,7 @@ void check_kernel(const KernelSequence& sequence, const SequenceKernel& entry, s
       fail(fmt::format("buffer {} is {}, expected less than {}", i, operand_text(buffer), sequence.scratch.size()));
     }
     if (buffer.kind == SequenceOperand::Kind::kOperand && info.buffer_is_written[i]) {
-      fail(fmt::format("writes buffer {}, which is {}; only results and scratch are written", i, operand_text(buffer)));
+      fail(fmt::format("writes buffer {}, which is {}, expected a result or scratch", i, operand_text(buffer)));
     }
   }
 }

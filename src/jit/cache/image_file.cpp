@@ -115,9 +115,10 @@ Status check_code(const ExecutableImage& image) {
                     (image.code_bytes % kPage == 0 || image.code_bytes == image.bytes.size()) &&
                     image.entry_offset < image.code_bytes;
   if (fits && image.info.buffer_is_written.size() == image.info.num_buffers) return {};
-  return data_loss(fmt::format("kernel image '{}': its parts do not fit together: {} bytes, {} of code, entry at {}, {} of {} buffers described",
-                               image.info.name, image.bytes.size(), image.code_bytes, image.entry_offset,
-                               image.info.buffer_is_written.size(), image.info.num_buffers));
+  return data_loss(fmt::format(
+      "kernel image '{}': its parts do not fit together: {} bytes, {} of code, entry at {}, {} of {} buffers described",
+      image.info.name, image.bytes.size(), image.code_bytes, image.entry_offset, image.info.buffer_is_written.size(),
+      image.info.num_buffers));
 }
 
 }  // namespace
@@ -147,7 +148,8 @@ Result<ExecutableImage> decode_image(std::span<const std::byte> file, const std:
     Checksum found;
     if (file.size() < sizeof(found)) {
       return data_loss(
-          fmt::format("kernel image: found {} bytes, expected at least {} for the checksum", file.size(), sizeof(found)));
+          fmt::format("kernel image: found {} bytes, expected at least {} for the checksum", file.size(),
+                      sizeof(found)));
     }
     const std::span<const std::byte> content = file.first(file.size() - sizeof(found));
     std::memcpy(&found, file.data() + content.size(), sizeof(found));

@@ -137,8 +137,7 @@ TEST_CASE("a sequence that binds its buffers wrongly does not verify") {
   KernelSequence broken = *sequence;
   broken.kernels[0].buffers[2] = {SequenceOperand::Kind::kOperand, 1};
   CHECK(verify(broken).message() ==
-        "sequence 'loop_direct': kernel 'matmul': writes buffer 2, which is operand 1; only results and scratch are "
-        "written");
+        "sequence 'loop_direct': kernel 'matmul': writes buffer 2, which is operand 1, expected a result or scratch");
   broken.kernels[0].buffers[0] = {SequenceOperand::Kind::kScratch, 0};
   broken.kernels[0].buffers[2] = {SequenceOperand::Kind::kResult, 0};
   CHECK(verify(broken).message() ==

@@ -77,15 +77,18 @@ TEST_CASE("a mistake in a file is reported") {
   ExecutableImage changed = image;
   changed.entry_offset = 300;
   CHECK(message(changed, "key") ==
-        "kernel image 'relu': its parts do not fit together: 300 bytes, 300 of code, entry at 300, 2 of 2 buffers described");
+        "kernel image 'relu': its parts do not fit together: 300 bytes, 300 of code, entry at 300, "
+        "2 of 2 buffers described");
   changed = image;
   changed.code_bytes = 200;
   CHECK(message(changed, "key") ==
-        "kernel image 'relu': its parts do not fit together: 300 bytes, 200 of code, entry at 16, 2 of 2 buffers described");
+        "kernel image 'relu': its parts do not fit together: 300 bytes, 200 of code, entry at 16, "
+        "2 of 2 buffers described");
   changed = image;
   changed.info.buffer_is_written.pop_back();
   CHECK(message(changed, "key") ==
-        "kernel image 'relu': its parts do not fit together: 300 bytes, 300 of code, entry at 16, 1 of 2 buffers described");
+        "kernel image 'relu': its parts do not fit together: 300 bytes, 300 of code, entry at 16, "
+        "1 of 2 buffers described");
   changed = image;
   changed.routine.name = "no_such_routine";
   CHECK(message(changed, "key") ==
@@ -95,7 +98,8 @@ TEST_CASE("a mistake in a file is reported") {
   CHECK(message(changed, "key") ==
         "kernel image 'relu': host routine 'gemm_f32' has ABI version 7 in the image and 2 in this build; compile the "
         "kernel again");
-  CHECK(decode_image({}, "key").status().message() == "kernel image: found 0 bytes, expected at least 16 for the checksum");
+  CHECK(decode_image({}, "key").status().message() ==
+        "kernel image: found 0 bytes, expected at least 16 for the checksum");
   std::vector<std::byte> file = encode_image(image, "key");
   file[20] ^= std::byte{1};
   CHECK(decode_image(file, "key").status().message() ==

@@ -42,11 +42,11 @@ TEST_CASE("verify names the broken rule of a map in place") {
         "loop kernel 'next': operand 2 in the result's buffer, expected less than 2");
   CHECK(message_of([](LoopKernel& k) { k.in_place = 1; }) ==
         "loop kernel 'next': operand 1 in the result's buffer is f32[3], expected f32[2x3] with the result's layout\n"
-        "loop kernel 'next': load 1: operand 1 in the result's buffer is read at other indices than the result is "
-        "stored");
+        "loop kernel 'next': load 1: operand 1 in the result's buffer is read at indices other than the "
+        "result's");
   CHECK(message_of([](LoopKernel& k) { k.loads[0].fill = Scalar::of<float>(0); }) ==
-        "loop kernel 'next': load 0: operand 0 in the result's buffer is read at other indices than the result is "
-        "stored");
+        "loop kernel 'next': load 0: operand 0 in the result's buffer is read at indices other than the "
+        "result's");
   CHECK(message_of([](LoopKernel& k) { k.operands[0].layout.offset = 1; }) ==
         "loop kernel 'next': operand 0 in the result's buffer is f32[2x3], expected f32[2x3] with the result's layout");
   CHECK(message_after([](LoopKernel& k) { k.in_place = 0; }) ==

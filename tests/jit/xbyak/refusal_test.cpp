@@ -87,7 +87,8 @@ TEST_CASE("xbyak refuses strides that its loads and stores cannot walk") {
       "3 row(s) by a matrix that is contiguous along the sum: transposing it costs more than it gains below 4 rows");
   LoopKernel strided = make_gemm({.m = 8, .n = 8, .k = 8, .padding = 10});
   strided.operands[1].layout.strides = {18, 2};
-  CHECK_EQ(refusal(strided), "operand 'b' has strides 2 along columns and 18 along the sum, expected 1 for one of them");
+  CHECK_EQ(refusal(strided),
+           "operand 'b' has strides 2 along columns and 18 along the sum, expected 1 for one of them");
   LoopKernel transposed =
       make_gemm({.m = 8, .n = 8, .k = 8}, {Spread::kFull},
                 [](BodyBuilder& b, BodyValue sum, const Element& e) { return std::vector{b.add(sum, e(0))}; });
