@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries a mapping of the wanted size, so that a caller that cannot survive a failed allocation (LLVM) can stop before.
+// Tries a mapping of the wanted size, so that a caller that cannot survive a failed allocation (LLVM) can stop in time.
 #include "base/has_room.h"
 
 #include <sys/mman.h>

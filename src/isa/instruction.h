@@ -47,7 +47,7 @@ struct Row {
   bool has_scalar_result = false;
   /// Null if the instruction has only the operands in `types` and the modifiers of vector instructions.
   Adaptor adapt = nullptr;
-  /// Replaces `run` if an integer instruction has the modifier "clamp". Null: it cannot have it.
+  /// Replaces `run` if an integer instruction has the modifier "clamp". Null if it cannot have the modifier.
   Handler run_clamped = nullptr;
   /// Whether GFX9 also leaves the other half of a 16-bit result unchanged; see commit.
   bool keeps_other_half = false;

@@ -72,7 +72,8 @@ inline constexpr auto kUndefined = [](Known<BitsOf<T>> a, Known<BitsOf<T>> b) ->
   }
 };
 
-/// Inactive lanes are not set in EXEC either. GFX9 also writes a mask.
+/// Writes the result to EXEC, where inactive lanes are 0. On GFX9, the instruction also names a mask, which gets the
+/// same result.
 template <Handler kRun>
 void run_on_exec(Wave& wave, const Instruction& instruction) {
   kRun(wave, instruction);

@@ -135,7 +135,7 @@ struct Select {
   }
 };
 
-// The first of a name's rows is GFX9's, the second that of GFX10 and later.
+// Where an operation has two names, the first is GFX9's, the second that of GFX10 and later.
 constexpr Row kArithmetic[] = {
     add_row<u32>("v_add_u32"),
     add_row<u32>("v_add_nc_u32"),

@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// The algorithm's cases that may hold; the whole request if none may hold, or if the algorithm has no function for
-/// cases. Empty if that function gives no case for the request.
+/// The algorithm's cases that may hold. If none may hold, or if the algorithm has no function for cases, returns the
+/// whole request as the only case. Empty if that function gives no case for the request.
 std::vector<RequestCase> cases_of(const Algorithm&, const KernelRequest&, const TargetSpec&);
 
 /// Combines the sequences for the cases of one request. At run time, kernels of cases that do not apply have 0 groups,

@@ -18,7 +18,7 @@ struct FewRange {
 
 /// Appends the networks that sort keys in registers, and merge sorted runs.
 void append_networks(RowSorterCode&, const MicrokernelSink&, int lane_bits, const FewRange&);
-/// Appends the same networks, which store the keys' indices, or their elements if keys have no index.
+/// Appends the same networks in a form that stores the keys' indices or, if keys have no index, their elements.
 void append_networks(SortedWriter&, const MicrokernelSink&, const LaneKeys&);
 /// Appends the function that sorts rows of `num_elements`, which must fit 16 vectors, and stores indices if keys have
 /// them, otherwise values.

@@ -160,8 +160,8 @@ class LlvmJit {
   std::unique_ptr<LlvmLinker> linker_;  // for host code only
 };
 
-/// The JITs that are not in use, as an intrusive list: a failed allocation while the mutex is held would leave it
-/// locked.
+/// The JITs that are not in use, as an intrusive list, so that nothing is allocated while the mutex is held: a failed
+/// allocation would leave it locked.
 class JitPool {
  public:
   Status emit(const PlannedKernel& kernel, const TargetSpec& spec, const LlvmEmitOptions& options,

@@ -14,7 +14,7 @@ namespace {
 /// Threads of a workgroup: enough subgroups to hide each other's latency, yet few enough for several workgroups per
 /// compute unit.
 constexpr std::uint32_t kThreads = 256;
-/// Neighbouring threads that together access whole cache lines: 32 elements of 4 bytes are 128 bytes.
+/// The number of neighbouring threads that together access whole cache lines: 32 elements of 4 bytes are 128 bytes.
 constexpr std::uint32_t kCoalesced = 32;
 /// Threads along each dim of a transposing map: loads and stores both access 16 neighbouring elements.
 constexpr std::uint32_t kTransposedSide = 16;
@@ -27,8 +27,8 @@ constexpr std::int64_t kManyThreads = std::int64_t{1} << 14;
 /// Bytes of a vector register per thread: narrower elements take a whole one.
 constexpr std::size_t kRegisterBytes = 4;
 
-/// Costs of an access of one thread, in units of one whose neighbours access neighbouring elements. Estimates: they
-/// only order the dims.
+/// The costs of a thread's access, in units of one where neighbouring threads access neighbouring elements. These are
+/// estimates that only rank the dims.
 constexpr double kSameElementCost = 0.1, kNeighbourCost = 1, kStridedCost = 8;
 
 /// An access, as the cost model sees it.

@@ -18,7 +18,7 @@ constexpr std::int64_t kGatherPieces = 10;
 /// Instructions per lane of an integer vector division: LLVM splits it into lanes, and each handles the cases on which
 /// the hardware traps.
 constexpr std::int64_t kDivisionPieces = 8;
-constexpr std::int64_t kBodyDivision = 64;  // of a vector whose lanes are not known
+constexpr std::int64_t kBodyDivision = 64;  // of a vector whose number of lanes is not known
 /// An address is a sum of products of indices and strides. LLVM tries many ways to split a sum whose strides are size
 /// arguments. This costs compile time per access but no instructions, so each size argument beyond the usual number
 /// counts.

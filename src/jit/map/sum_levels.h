@@ -27,7 +27,7 @@ inline constexpr std::int64_t kMaxProductTerms = 512;
 std::int64_t max_terms(const LoopKernel&);
 
 /// How a loop's sums nest. The loop is cut into blocks of `block_steps`, whose sums go to accumulators of level 1; up
-/// to kMaxSumTerms of these make one term of level 2, up to level `levels`, the highest.
+/// to kMaxSumTerms of these make one term of level 2, and so on up to level `levels`.
 struct SumLevels {
   std::int64_t block_steps = 0;
   int levels = 0;  // 0: one plain loop

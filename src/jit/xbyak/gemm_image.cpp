@@ -69,8 +69,8 @@ class GemmImageEmitter {
   }
 
  private:
-  /// Whether there is a wide, narrow or last panel. If no panel ends inside a vector, the last one equals others of its
-  /// width.
+  /// Whether panels of this kind exist: wide, narrow or last. Unless a panel ends inside a vector, the last one is like
+  /// the others of its width.
   bool has_panel(std::size_t kind) const {
     const EvenSplit& panels = blocking_.panels;
     if (kind == 2) return true;

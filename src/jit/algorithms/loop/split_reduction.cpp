@@ -184,7 +184,7 @@ class ReductionSplitter {
     }
     const AffineIndex part = nest.kernel.reduction("part", num_partials());
     nest.indices.resize(
-        kernel_.domain.size());  // along the reduction dims, an argmin or argmax has an index of the body
+        kernel_.domain.size());  // for the reduction dims, the body of an argmin or argmax has the index
     BodyBuilder& term = nest.kernel.term();
     BodyBuilder& epilogue = nest.kernel.epilogue();
     std::vector<BodyValue> reduced;

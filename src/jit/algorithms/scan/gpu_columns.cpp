@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans rows that lie side by side in memory: one thread per row, so that neighbouring threads read neighbouring
-// elements. Reads each element once and shares nothing.
+// elements. Reads each element once. Threads share nothing.
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"

@@ -11,7 +11,7 @@ namespace millrace {
 /// The dtype that holds a sort key: u64 for 64-bit dtypes, otherwise u32.
 constexpr DType sort_key_dtype(DType stored) { return size_bytes(stored) == 8 ? DType::kU64 : DType::kU32; }
 
-/// The number of bits of the key. They are the lowest ones; the bits above are 0.
+/// The number of bits of the key. A key occupies the lowest bits of its dtype; the bits above are 0.
 constexpr unsigned sort_key_bits(DType stored) { return static_cast<unsigned>(8 * size_bytes(stored)); }
 
 namespace detail {

@@ -25,9 +25,9 @@ struct RadixScratch {
 
 /// The elements that a pass takes, and the digit by which it sorts them.
 enum class RadixTakes : std::uint8_t {
-  kAll,            // all elements; 8 bits of the key
-  kOfPrefix,       // elements whose higher digits equal the threshold's; 8 bits of the key
-  kUpToThreshold,  // elements whose key is at most the threshold; 0 if less, 1 if equal
+  kAll,            // all elements; the digit is 8 bits of the key
+  kOfPrefix,       // elements whose higher digits equal the threshold's; the digit is 8 bits of the key
+  kUpToThreshold,  // elements whose key is at most the threshold; the digit is 0 if less, 1 if equal
 };
 
 /// A pass over one digit of every key.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which masks of lanes are known to have every lane, and how instructions on masks change that.
+// Tracks which masks are known to have every lane, as instructions on masks change that.
 #include "jit/llvm/amdgpu/lane_masks.h"
 
 #include <algorithm>
