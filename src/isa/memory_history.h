@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who touched a place of memory, to decide whether the next access races with it.
+// Records which waves touched a place of memory, to decide whether the next access races with it.
 #pragma once
 
 #include <algorithm>

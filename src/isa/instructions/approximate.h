@@ -6,9 +6,9 @@
 
 namespace millrace::isa {
 
-// With seed 0 they round to nearest. Any other seed gives one of the two floats next to the exact value, the same one
-// each time; exact results stay as they are. Subnormal sources and results are flushed to zero. Source: RDNA 3 ISA,
-// 16.8 (1 ulp); LLVM's SIISelLowering.cpp and AMDGPULegalizerInfo.cpp, which scale around subnormals.
+// With seed 0, these functions round to nearest. Any other seed gives one of the two floats next to the exact value,
+// the same one each time; exact results stay as they are. Subnormal sources and results are flushed to zero. Source:
+// RDNA 3 ISA, 16.8 (1 ulp); LLVM's SIISelLowering.cpp and AMDGPULegalizerInfo.cpp, which scale around subnormals.
 float approximate_exp2(float, std::uint64_t seed);
 float approximate_log2(float, std::uint64_t seed);
 float approximate_reciprocal(float, std::uint64_t seed);

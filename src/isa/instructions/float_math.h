@@ -88,8 +88,8 @@ constexpr T canonical(T result, Sources... sources) {
   return is_nan(result) ? nan_of<T>(sources...) : result;
 }
 
-/// a * b + c, rounded once, in the host's mode. (A call; if the host has the instruction, that is faster than emulating
-/// it with doubles.)
+/// a * b + c, rounded once, in the host's mode. (std::fma is a call; if the host has the instruction, that is faster
+/// than emulating it with doubles.)
 template <class T>
 T fused(T a, T b, T c) {
   return canonical(std::fma(a, b, c), a, b, c);

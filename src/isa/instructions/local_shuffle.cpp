@@ -138,7 +138,7 @@ Result<std::uint32_t> swizzle_offset(std::string_view text) {
   const std::size_t comma = std::min(text.find(','), text.size());
   const std::string_view mode = text.substr(0, comma);
   const std::string_view rest = text.substr(std::min(comma + 1, text.size()));
-  if (mode == "BITMASK_PERM") {  // one character per bit of the lane number, highest first, in quotes
+  if (mode == "BITMASK_PERM") {  // one character per bit of the lane index, highest first, in quotes
     if (rest.size() != 7) return not_modelled();
     std::uint32_t masks[3] = {};
     for (std::uint32_t i = 0; i < 5; ++i) {

@@ -25,7 +25,7 @@ struct LongSortKernel {
   SizeExpr num_chunks, num_buckets;  // per row
 };
 
-/// The operation of a RowsKernel on each row, or on on each part of a row.
+/// The operation of a RowsKernel on each row, or on each part of a row.
 struct RowsWork : std::variant<SortDescriptor, ScanDescriptor, ArgDescriptor, LongSortKernel> {
   using variant::variant;
 };

@@ -16,7 +16,7 @@
 namespace millrace {
 namespace {
 
-/// Reads and decodes a file, and notes why it cannot be used. Fails only if memory runs out, because the file may then
+/// Reads and decodes a file, and notes why it cannot be used. Fails only if memory runs out, in which case the file may
 /// be intact.
 Result<CacheFile> read_entry(const KernelCacheDirectory& from, const std::string& key, FoundEntry& found) {
   CacheFile file = from.read(key);

@@ -70,7 +70,7 @@ struct Step {
   std::int32_t jump = 0;          // relative position of the step to jump to, if any
   std::uint32_t mask = 0;         // the threads that execute the step: index into Frame::masks
   std::uint64_t immediate = 0;    // a constant, a lane, bytes to copy, or the first mask that the step sets
-  std::uint32_t instruction = 0;  // instruction number in the kernel's text
+  std::uint32_t instruction = 0;  // index of the instruction in the kernel's text
 };
 
 struct Program {

@@ -89,8 +89,8 @@ class ArgBuilder {
     return across(LaneOp::kMin, b_.select(mask, places, b_.greatest()));
   }
 
-  /// The value that is_best() compares with. For a float it is the next lower float, above which are only the best
-  /// values. If the best is a NaN, it is infinity, which only a NaN passes.
+  /// The value that is_best() compares with. For floats, it is the float just below the best value, or, if the best
+  /// value is a NaN, infinity, which only a NaN passes.
   LaneValue bound_of(LaneValue key) {
     if (!is_float_) return key;
     const LaneValue is_nan = b_.binary(LaneOp::kEqual, key, b_.greatest());
@@ -128,7 +128,7 @@ class ArgBuilder {
 /// Updates the best values with a chunk, whose vectors are `pitch` vectors apart.
 void enter_chunk(ArgBuilder& arg, int pointer, LaneValue place, int first_vector = 0, int pitch = 1) {
   LaneValue is_nan = kNoLaneValue;
-  // Joins pairs as a binary counter carries, so that few values are live at a time.
+  // Joins pairs in the order in which a binary counter carries, so that few values are live at a time.
   std::vector<LaneValue> best;
   for (int i = 0; i < kVectorsPerChunk; i += 2) {
     const LaneValue first = arg.load(pointer, (first_vector + i * pitch) * arg.vector_bytes());

@@ -161,7 +161,7 @@ class LaneBuilder {
     function_.instructions.push_back(instruction);
     return static_cast<LaneValue>(function_.instructions.size() - 1);
   }
-  /// Equal constants are one value, made before everything else.
+  /// Equal constants share one value, which is made before everything else.
   LaneValue constant(std::int64_t value) { return hoisted({.op = LaneOp::kConstant, .imm = value}); }
   /// The greatest integer in every lane.
   LaneValue greatest() { return constant(std::numeric_limits<std::int64_t>::max() >> (64 - function_.lane_bits)); }
@@ -217,7 +217,8 @@ class LaneBuilder {
   /// Appends those lanes of `value` that are in the mask. `exact`: leaves the memory after them unchanged.
   void append(int pointer, LaneValue value, LaneValue mask, bool exact);
   /// Prefetches the line 8 KiB ahead of this offset, if the offset begins a line: hardware does not prefetch across
-  /// pages, and memory takes longer than the rest of a page. `walks_down`: the pointer moves towards lower addresses.
+  /// pages, and fetching from memory takes longer than processing the rest of a page. `walks_down`: the pointer moves
+  /// towards lower addresses.
   void prefetch_ahead(int pointer, std::int32_t offset_bytes, bool walks_down = false) {
     constexpr std::int32_t kLineBytes = 64, kAheadBytes = 8192;
     if (offset_bytes % kLineBytes != 0) return;

@@ -81,7 +81,7 @@ MicrokernelCode<SortFew> sort_few(IsaLevel isa, int lane_bits, const LaneKeys* k
   return {b.finish_with(kTo)};
 }
 
-/// The number of vectors in the first of two merged runs. The second run has a power of two of vectors.
+/// The number of vectors in the first of two merged runs. The second run has 2^n vectors.
 constexpr int kFirstRun = 1 << (RowSorterCode::kNumFew - 1);
 
 std::vector<LaneValue> load_vectors(LaneBuilder& b, int pointer, int first, int count) {

@@ -97,7 +97,7 @@ class ScanBuilder {
     for (const int pointer : {kFrom, kTo}) b_.advance(pointer, (scan_.reverse ? -vectors : vectors) * vector_bytes());
   }
 
-  /// The last elements in the order of the scan, which begin the row if it is reverse.
+  /// Scans the last elements in scan order, which are at the row's start if the scan is reverse.
   void scan_rest() {
     const int from = scan_.reverse ? kFromStart : kFrom, to = scan_.reverse ? kToStart : kTo;
     const LaneValue mask = b_.binary(LaneOp::kLess, b_.numbers(), b_.broadcast(kCount));

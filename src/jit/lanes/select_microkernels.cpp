@@ -76,8 +76,8 @@ class LimitTest {
   /// `limit` is the index of the argument.
   LimitTest(LaneBuilder& b, int limit, const CoarseKeys& keys)
       : b_(b), keys_(keys), limit_(b.broadcast(limit)), bound_(kNoLaneValue) {
-    // Compares with the float just below the limit's: floats above it, and NaNs, pass. Below -inf it is a NaN, and
-    // everything passes.
+    // Compares with the float just below the limit's float: floats above it, and NaNs, pass. Just below -inf is a NaN,
+    // with which everything passes.
     if (are_largest_floats_first(keys)) {
       bound_ = element_of_coarse(b, b.binary(LaneOp::kAdd, limit_, b.constant(1)), keys);
     }

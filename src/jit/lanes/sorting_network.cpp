@@ -43,12 +43,11 @@ std::uint64_t lanes_with(int num_lanes, int bit) {
   return lanes;
 }
 
-/// A bitonic network over the elements of a power of two of vectors, by the bits of the elements' indices. Each bit has
-/// a place: in the index of a lane, or in that of a vector. Elements that differ in a vector bit are compared by a
-/// minimum and a maximum of whole vectors. A lane bit first becomes a vector bit by regrouping pairs of vectors, which
-/// is one instruction per vector; comparing lanes of one vector would take two more. It changes places with the bit
-/// that was compared last, because the network needs that bit again last (Belady, "A study of replacement algorithms",
-/// 1966).
+/// A bitonic network over the elements of 2^n vectors, by the bits of the elements' indices. Each bit has a place: in
+/// the index of a lane, or in that of a vector. Elements that differ in a vector bit are compared by a minimum and a
+/// maximum of whole vectors. A lane bit first becomes a vector bit by regrouping pairs of vectors, which is one
+/// instruction per vector; comparing lanes of one vector would take two more. It changes places with the bit that was
+/// compared last, because the network needs that bit again last (Belady, "A study of replacement algorithms", 1966).
 class BitonicNetwork {
  public:
   /// places[i] is the bit at place i; the places of a lane's index come first, then those of a vector's. With a single

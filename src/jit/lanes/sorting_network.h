@@ -18,12 +18,12 @@ struct Comparator {
 /// Source: Batcher, "Sorting networks and their applications", AFIPS 1968 (odd-even merge sort).
 std::vector<Comparator> sorting_network(int num_elements);
 
-/// Sorts the lanes of a power of two of vectors, ascending through the first vector's lanes, then the second's, and so
-/// on. Columns are sorted by a network across vectors, then bitonic merges double the columns of a sorted run.
+/// Sorts the lanes of 2^n vectors, ascending through the first vector's lanes, then the second's, and so on. Columns
+/// are sorted by a network across vectors, then bitonic merges double the columns of a sorted run.
 /// Source: Batcher 1968; the form in registers: Blacher et al., "Vectorized and performance-portable Quicksort", 2022.
 void sort_lanes(LaneBuilder&, std::span<LaneValue> vectors);
 
-/// Sorts the lanes of a power of two of vectors that ascend and then descend, or the other way round.
+/// Sorts the lanes of 2^n vectors that ascend and then descend, or the other way round.
 /// Source: Batcher 1968 (bitonic merge).
 void merge_bitonic_lanes(LaneBuilder&, std::span<LaneValue> vectors);
 /// The lanes of a vector, the last one first.

@@ -53,7 +53,8 @@ void LlvmOptimizer::run(llvm::Module& module) {
   // Built anew for each kernel: the inliner in the standard pipeline runs only once.
   llvm::ModulePassManager passes = is_gpu_ ? gpu_passes(builder_) : host_passes();
   passes.run(module, modules_);
-  // Otherwise the analyses of this kernel could be found for the next one, whose functions may have the same addresses.
+  // Otherwise this kernel's analyses could be taken for those of the next one, whose functions may have the same
+  // addresses.
   loops_.clear();
   functions_.clear();
   call_graph_.clear();

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kStackBytes = std::size_t{16} << 20;  // LLVM recurses; a main thread has 8 MiB
 
 /// LLVM is not called when less memory than this is left. Most kernels take less, and a call that is refused leaves
-/// LLVM usable; one that runs out of memory does not.
+/// LLVM usable; a call that runs out of memory does not.
 constexpr std::size_t kMinFreeBytes = std::size_t{16} << 20;
 
 /// How long work in progress may continue after a fatal error elsewhere. Such work rarely needs a lock that the parked

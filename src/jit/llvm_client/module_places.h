@@ -18,8 +18,8 @@ std::string own_file();
 
 /// The module of the install that the application was built with; "" if it was not built with find_package, which adds
 /// a definition that returns the path (cmake/millraceConfig.cmake.in). That definition comes before the library's on
-/// the linker's command line, and the linker takes the first of several weak ones. Hidden, so that two plugins that
-/// each contain Millrace each find their own module.
+/// the linker's command line, and the linker takes the first of several weak definitions. Hidden, so that two plugins
+/// that each contain Millrace each find their own module.
 extern "C" [[gnu::weak, gnu::visibility("hidden")]] const char* millrace_package_module();
 
 /// The paths where the module may be, in search order, for a library in `own_file`: next to it; in the library

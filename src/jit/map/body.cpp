@@ -99,7 +99,7 @@ std::vector<BodyValueId> BodyEmitter::rare_selects_from(BodyValueId id) const {
   return ids;
 }
 
-/// Emits the selects from `id` on that share its condition. The code that only their first values need is under a
+/// Emits the selects from `id` on that share its condition. Code that only their first alternatives need goes under a
 /// branch.
 MachineValue BodyEmitter::emit_rare_select(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
   const std::vector<BodyValueId> ids = rare_selects_from(id);

@@ -11,8 +11,8 @@
 namespace millrace {
 namespace {
 
-/// Threads of a workgroup: enough subgroups to hide each other's latency, yet few enough for several workgroups per
-/// compute unit.
+/// The number of threads of a workgroup: enough subgroups to hide each other's latency, yet few enough for several
+/// workgroups per compute unit.
 constexpr std::uint32_t kThreads = 256;
 /// The number of neighbouring threads that together access whole cache lines: 32 elements of 4 bytes are 128 bytes.
 constexpr std::uint32_t kCoalesced = 32;

@@ -67,7 +67,8 @@ class NumberTable {
   std::vector<std::optional<std::uint64_t>> bits_;
 };
 
-/// Everything except the body, names and the values that each launch passes (sizes and the number of groups).
+/// Everything in the kernel except the body, names and the values that each launch passes (sizes and the number of
+/// groups).
 std::string declarations_of(const MachineKernel& kernel) {
   MachineKernel empty;
   for (const BufferArgument& buffer : kernel.buffers) {

@@ -43,10 +43,10 @@ struct TileSize {
   std::int64_t rows, vectors, lanes;
 };
 
-/// Units of 1/32 cycle for one step of k of a tile. The maximum of: multiply-adds (one of 64 bytes or two of 32
-/// per cycle), loads from L1, the transfer of B from L2 at 32 bytes per cycle, and the latency of 4 cycles from one
-/// step's sum to the next. Loads are not free even when hidden; their weight is measured: 6x4 and 9x3 beat 14x2, 8x3
-/// beats 4x6, and with half the width 6x2 beats 4x3.
+/// The cost of one step of k of a tile, in units of 1/32 cycle. It is the maximum of: multiply-adds (one of 64 bytes or
+/// two of 32 per cycle), loads from L1, the transfer of B from L2 at 32 bytes per cycle, and the latency of 4 cycles
+/// from one step's sum to the next. Loads are not free even when hidden; their weight is measured: 6x4 and 9x3 beat
+/// 14x2, 8x3 beats 4x6, and with half the width 6x2 beats 4x3.
 std::int64_t step_cost(const TileSize& tile) {
   const auto [rows, vectors, lanes] = tile;
   const std::int64_t multiply = rows * vectors * (lanes == 16 ? 32 : 16);

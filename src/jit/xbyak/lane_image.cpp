@@ -40,8 +40,8 @@ Result<ExecutableImage> emit_lane_image(IsaLevel isa,
   const auto emit = [&](std::span<std::byte> buffer, std::size_t& num_bytes) {
     LaneAssembler assembler(buffer);
     RoutineCall call = append({isa, [&](const LaneFunction& function) {
-                                 // Only in builds with assertions, because it takes a tenth of the time to compile a
-                                 // sort.
+                                 // Verified only in builds with assertions, because verifying takes a tenth of the time
+                                 // to compile a sort.
                                  assert(verify(function).ok());
                                  assembler.align(64);
                                  const auto offset = static_cast<std::int64_t>(assembler.getSize());

@@ -13,8 +13,8 @@ namespace millrace {
 
 /// The maximum size of an image's code.
 inline constexpr std::size_t kMaxImageBytes = 128 << 10;
-/// The image of a routine with the code that `emit` writes. It sets `num_bytes` to the size of the code, and returns
-/// the call. Fails with `if_too_long` if there is no room, and with kInternal if xbyak cannot encode the code.
+/// The image of a routine with the code that `emit` writes. `emit` sets `num_bytes` to the size of the code, and
+/// returns the call. Fails with `if_too_long` if there is no room, and with kInternal if xbyak cannot encode the code.
 Result<ExecutableImage> emit_image(const std::function<RoutineCall(std::span<std::byte>, std::size_t& num_bytes)>& emit,
                                    const Status& if_too_long);
 

@@ -122,7 +122,7 @@ TEST_CASE("a request that cannot be lowered is refused with every reason") {
   LoopKernel maximum = conv_nest({});
   maximum.reductions[0].kind = ReductionKind::kMax;
   CHECK(lower_request(maximum, target, forced("loop_pad_first")).status().message() ==
-        "lower 'conv' for cpu:avx2: no algorithm takes it; loop_pad_first: a reduce, not a sum of products");
+        "lower 'conv' for cpu:avx2: no algorithm takes it; loop_pad_first: a reduce, expected a sum of products");
   LoopKernel symbolic = conv_nest({});
   symbolic.domain[1].extent = Dim("i").at_least(1);
   CHECK(lower_request(symbolic, target, forced("loop_pad_first")).status().message() ==

@@ -74,7 +74,7 @@ Result<KernelSequence> lower_loop_pad_first(const KernelRequest& request, const 
       std::any_of(kernel.loads.begin(), kernel.loads.end(), [](const Access& a) { return a.fill.has_value(); });
   if (!has_fill) return unimplemented("no operand is padded");
   if (classify(without_fills(kernel)) != LoopKind::kContract) {
-    return unimplemented(fmt::format("a {}, not a sum of products", to_text(classify(kernel))));
+    return unimplemented(fmt::format("a {}, expected a sum of products", to_text(classify(kernel))));
   }
   if (options.force_algorithm.empty() && num_points(kernel) < kWorthPadding) {
     return unimplemented(

@@ -74,8 +74,7 @@ Result<KernelSequence> lower_gpu_scan_columns(const KernelRequest& request, cons
   const SizeExpr lines = num_rows(scan.input.type.shape, scan.axis), &stride = scan.input.layout.strides[scan.axis];
   if (options.force_algorithm.empty() && never_holds(margin_of_columns(scan))) {
     return unimplemented(
-        fmt::format("{} rows whose elements are {} apart; one thread takes a row if there are {} "
-                    "rows side by side",
+        fmt::format("{} rows whose elements are {} apart, expected at least {} rows side by side",
                     lines.to_text(), stride.to_text(), kMinLines));
   }
   KernelSequence sequence;

@@ -125,7 +125,8 @@ Result<KernelSequence> lower_gpu_tile_sort(const KernelRequest& request, const T
   MILLRACE_TRY(check_sort(sort));
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (n.upper_bound() > kMaxRecords) {
-    return resource_exhausted(fmt::format("rows of {} elements; a workgroup holds {}", n.to_text(), kMaxRecords));
+    return resource_exhausted(
+        fmt::format("rows of {} elements, expected at most {} per workgroup", n.to_text(), kMaxRecords));
   }
   KernelSequence sequence;
   MILLRACE_TRY(append_kernel(sequence, TileSortBuilder(sort, target.spec().subgroup_size()).run(),

@@ -171,11 +171,12 @@ Result<KernelSequence> lower_gpu_topk_lanes(const KernelRequest& request, const 
   const std::int64_t max_elements = kMaxElementsPerThread * subgroup_size;
   if (sort.k.upper_bound() > kMaxRounds || n.upper_bound() > max_elements) {
     return resource_exhausted(
-        fmt::format("the first {} of {} elements per row; a subgroup selects up to {} of up to {}", sort.k.to_text(),
-                    n.to_text(), kMaxRounds, max_elements));
+        fmt::format("the first {} of {} elements per row, expected at most {} of at most {} per subgroup",
+                    sort.k.to_text(), n.to_text(), kMaxRounds, max_elements));
   }
   if (options.force_algorithm.empty() && n.upper_bound() <= subgroup_size) {
-    return unimplemented(fmt::format("rows of {} elements; {} lanes sort them at once", n.to_text(), subgroup_size));
+    return unimplemented(fmt::format("rows of {} elements, expected more than the {} that a subgroup sorts at once",
+                                     n.to_text(), subgroup_size));
   }
   KernelSequence sequence;
   MILLRACE_TRY(append_kernel(sequence, TopKLanesBuilder(sort, subgroup_size).run(),

@@ -195,7 +195,8 @@ Result<KernelSequence> lower_gpu_topk_parts(const KernelRequest& request, const 
   const auto& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
   if (sort.k.upper_bound() > kMaxKept) {
-    return resource_exhausted(fmt::format("the first {} of a row; a workgroup keeps {}", sort.k.to_text(), kMaxKept));
+    return resource_exhausted(
+        fmt::format("the first {} of a row, expected at most {} per workgroup", sort.k.to_text(), kMaxKept));
   }
   const std::uint32_t subgroup_size = target.spec().subgroup_size();
   const SizeExpr parts = parts_of_row(sort);

@@ -121,7 +121,8 @@ llvm::Value* emit_thread_id(llvm::IRBuilder<>& ir, std::uint32_t workgroup_size)
 
 void emit_entry(llvm::Module& module, llvm::IRBuilder<>& ir, const LlvmTarget& target, const LlvmKernel& emitted,
                 llvm::function_ref<void(const LlvmFrame&)> body) {
-  // The lowest version with everything that kernels use. From version 5 on, hidden arguments and dynamic stacks differ.
+  // The lowest code object version with everything that kernels use. From version 5 on, hidden arguments and dynamic
+  // stacks differ.
   module.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", 400);
   LlvmFrame frame;
   frame.function = declare_entry(module, target, emitted);

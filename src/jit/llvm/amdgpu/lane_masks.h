@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// A 32-bit register that may hold a mask of lanes. The caller assigns numbers to registers.
+/// A 32-bit register that may hold a mask of lanes. The caller assigns ids to registers.
 enum class MaskId : std::uint32_t {};
 
 /// A mask operand: a register or a constant.

@@ -61,7 +61,7 @@ TEST_CASE("a radix sort keeps the first k, along any axis, of rows that a run bi
   CHECK(sequence.algorithm == "gpu_tile_sort, gpu_radix_sort");
   CHECK(sequence.refusals ==
         std::vector<Refusal>{
-            {"gpu_topk_lanes", "the first n of n elements per row; a subgroup selects up to 16 of up to 512"},
+            {"gpu_topk_lanes", "the first n of n elements per row, expected at most 16 of at most 512 per subgroup"},
             {"gpu_topk_select", "the first n of n elements per row, expected at most a quarter of them to pay off"}});
   for (const std::int64_t size : {0, 1, 2, 33, 512, 513, 4096, 4097, 140000}) {
     CHECK(complaint_of<float>(sequence, {.extents = {2, size}, .axis = 1, .k = size}, {{"n", size}}) == "");

@@ -106,8 +106,8 @@ TEST_CASE("a workgroup refuses rows that do not fit") {
   };
   const std::string where = "lower 'sort' for amdgpu:gfx1100: no algorithm takes it; gpu_tile_sort: rows of ";
   CHECK(refusal(test::descriptor_of({.extents = {2, 4097}, .axis = 1, .k = 1})) ==
-        where + "4097 elements; a workgroup holds 4096");
-  CHECK(refusal(dynamic_sort(DType::kF32, Dim("n"))) == where + "n elements; a workgroup holds 4096");
+        where + "4097 elements, expected at most 4096 per workgroup");
+  CHECK(refusal(dynamic_sort(DType::kF32, Dim("n"))) == where + "n elements, expected at most 4096 per workgroup");
   CHECK(lower_request(test::descriptor_of({.extents = {2}, .k = 1}), test::gpu_target("gfx1100"),
                       test::forced("merge_sort"))
             .status()

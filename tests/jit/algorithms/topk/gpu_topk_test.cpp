@@ -190,14 +190,16 @@ TEST_CASE("a selection refuses a k that does not fit") {
   };
   const std::string where = "lower 'sort' for amdgpu:gfx90a: no algorithm takes it; ";
   CHECK(refusal({.extents = {5000}, .k = 17}, "gpu_topk_lanes") ==
-        where + "gpu_topk_lanes: the first 17 of 5000 elements per row; a subgroup selects up to 16 of up to 1024");
+        where + "gpu_topk_lanes: the first 17 of 5000 elements per row, expected at most 16 of at most 1024 per "
+                "subgroup");
   CHECK(refusal({.extents = {5000}, .k = 2049}, "gpu_topk_parts") ==
-        where + "gpu_topk_parts: the first 2049 of a row; a workgroup keeps 2048");
+        where + "gpu_topk_parts: the first 2049 of a row, expected at most 2048 per workgroup");
 }
 
 TEST_CASE("a selection refuses a row that fits a subgroup, because a sort is as fast") {
-  for (const auto& [gfx, reason] : {std::pair{"gfx1100", "rows of 32 elements; 32 lanes sort them at once"},
-                                    std::pair{"gfx90a", "rows of 32 elements; 64 lanes sort them at once"}}) {
+  for (const auto& [gfx, reason] :
+       {std::pair{"gfx1100", "rows of 32 elements, expected more than the 32 that a subgroup sorts at once"},
+        std::pair{"gfx90a", "rows of 32 elements, expected more than the 64 that a subgroup sorts at once"}}) {
     const KernelSequence sequence = lowered_sort(test::descriptor_of({.extents = {9, 32}, .axis = 1, .k = 3}), gfx);
     CHECK(sequence.algorithm == "gpu_tile_sort");
     CHECK(sequence.refusals == std::vector<Refusal>{{"gpu_topk_lanes", reason}});
