@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file format of a cached image: magic, version, key, format, target, generator, info, code, symbol and routine,
-// then a checksum of all these. Integers and string lengths have 8 bytes in host order; because a file never leaves its
+// then a checksum of all these. Integers and string lengths have 8 bytes in host order, because a file never leaves its
 // machine.
 #include <cstring>
 #include <xxhash.h>
