@@ -68,7 +68,7 @@ constexpr std::chrono::milliseconds kWaitForWriter{2000};
 Status wait_for_writer(std::string_view where, std::FILE* pipe) {
   pollfd ready{.fd = fileno(pipe), .events = POLLIN, .revents = 0};
   if (poll(&ready, 1, static_cast<int>(kWaitForWriter.count())) == 0) {
-    // With a writer that is silent so far, there is nothing to read yet; without one, this is the end.
+    // If a writer exists but has written nothing yet, there is nothing to read; without a writer, this is the end.
     const int byte = std::fgetc(pipe);
     if (byte == EOF && std::feof(pipe) != 0) {
       return unavailable(fmt::format("{}: nobody wrote to this pipe within {} s; start the writer first", where,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Status, and what a broken invariant or a misused Result prints before the process ends.
+// Status, and the messages that a broken invariant or a misused Result prints before the process ends.
 #include "millrace/base/status.h"
 
 #include <cstdio>
