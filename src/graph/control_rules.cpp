@@ -54,7 +54,7 @@ Status check_same(std::span<const TensorType> first, std::span<const TensorType>
   return {};
 }
 
-/// Adds the checks that the body's nodes leave to the run.
+/// Adds the checks that the body's nodes leave to run time.
 Status add_requirements(const Graph& body, std::vector<SizeRequirement>& requirements) {
   const std::vector<bool> live = live_nodes(body);
   for (std::uint32_t i = 0; i < body.nodes.size(); ++i) {

@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// Infers the result types of a node that computes something, and the checks that it leaves to the run, from its
+/// Infers the result types of a node that computes something, and the checks that remain for run time, from its
 /// operands' types. Messages do not name the node yet.
 Result<Inference> infer_node(const Node&, std::span<const TensorType> operands);
 

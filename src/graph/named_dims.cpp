@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides for each symbol whether an input's extent binds it or the run has to bind it by name.
+// Decides for each symbol whether an input's extent determines it or the caller must bind it by name.
 #include "graph/named_dims.h"
 
 #include <fmt/format.h>

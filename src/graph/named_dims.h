@@ -16,7 +16,7 @@ struct DimSource {
 using DimSources = std::map<std::string, DimSource, std::less<>>;
 Result<DimSources> find_sources(const Graph&);
 
-/// The symbols of live nodes, by name. Fails if a run has to bind a symbol by name that has no upper bound.
+/// The symbols of live nodes, by name. Fails if a symbol that must be bound by name has no upper bound.
 Result<std::map<std::string, Dim>> collect_live_symbols(const Graph&);
 
 }  // namespace millrace

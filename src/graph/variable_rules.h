@@ -13,7 +13,7 @@ namespace millrace {
 
 /// Checks a variable's type and the number of bytes of its initial value.
 std::string variable_problem(const TensorType&, std::size_t initial_bytes);
-/// The same for a loop's state, which is a variable of its body.
+/// Does the same for a loop's state, which is a variable of its body.
 std::string state_problem(const TensorType&, std::size_t initial_bytes);
 
 /// Checks an update, given the updates before it.

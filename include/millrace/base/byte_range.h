@@ -7,9 +7,9 @@
 
 namespace millrace {
 
-/// Bytes [offset, offset + length), which may depend on sizes that only a run knows. With rows, the range has gaps:
-/// from the offset on, only the first `row_bytes` of every `pitch_bytes` belong to it. A row may have rows of its own,
-/// and so on; the outermost rows come first. The last row ends where the bytes around it end.
+/// Bytes [offset, offset + length), which may depend on sizes bound at run time. With rows, the range has gaps: from
+/// the offset on, only the first `row_bytes` of every `pitch_bytes` belong to it. A row may have rows of its own, and
+/// so on; the outermost rows come first. The last row ends where the range or row around it ends.
 struct ByteRange {
   struct Rows {
     SizeExpr pitch_bytes, row_bytes;
@@ -20,7 +20,7 @@ struct ByteRange {
   std::vector<Rows> rows = {};
 
   bool has_rows() const { return !rows.empty(); }
-  /// The size of what the rows of this level divide: the whole range, or a row of the level outside.
+  /// The size that the rows of this level divide: that of the whole range, or of one row of the level outside.
   const SizeExpr& around(std::size_t level) const { return level == 0 ? length_bytes : rows[level - 1].row_bytes; }
   SizeExpr end_bytes() const { return offset_bytes + length_bytes; }
   friend bool operator==(const ByteRange&, const ByteRange&) = default;

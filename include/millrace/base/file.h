@@ -22,7 +22,7 @@ namespace millrace {
 
 /// Reads the whole file; fails if its size is unknown (a pipe) and it has more than 256 MiB.
 Result<std::vector<std::byte>> read_file(const std::string& where, const std::string& path);
-/// Reads what is left of standard input, which may also be a terminal, with the same limit.
+/// Reads the rest of standard input, which may be a terminal. The limit of read_file applies.
 Result<std::vector<std::byte>> read_standard_input(const std::string& where);
 
 /// Reads a file front to back, for formats whose beginning must be checked before memory is allocated for the rest.
@@ -34,7 +34,7 @@ class FileReader {
   /// Returns the next `size` bytes, or fewer at the end of the file. Allocates once for a regular file, and as the
   /// bytes arrive for a pipe.
   Result<std::vector<std::byte>> read(std::size_t size);
-  /// The same bytes without a copy: a regular file is mapped. Reading the bytes after the file was truncated ends the
+  /// Like read(), without a copy: a regular file is mapped. Reading the bytes after the file was truncated ends the
   /// process (SIGBUS); replacing the file, as write_file does, changes nothing.
   Result<SharedBytes> map(std::size_t size);
   /// The number of bytes left; empty if the size is unknown (a pipe).

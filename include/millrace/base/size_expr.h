@@ -14,9 +14,9 @@
 
 namespace millrace {
 
-/// A symbolic size that a run binds, with the facts promised about it. Two Dims with equal names are the same symbol; a
-/// graph rejects one name with two sets of facts. Stating a fact twice keeps both: the stricter bound, or the least
-/// common multiple.
+/// A symbolic size that is bound at run time, with the facts promised about it. Two Dims with equal names are the same
+/// symbol; a graph rejects one name with two sets of facts. Stating a fact twice keeps both: the stricter bound, or the
+/// least common multiple.
 ///
 ///     auto rows = Dim("rows").at_least(1).at_most(524160).multiple_of(128);
 class Dim {
@@ -69,7 +69,8 @@ class SizeExpr {
   }
   bool is(std::int64_t value) const { return is_constant() && constant_ == value; }
 
-  /// Bounds over all bindings that satisfy the facts and evaluate; the ends of int64 when nothing is known.
+  /// Bounds over all bindings that satisfy the facts and for which `evaluate` succeeds; the ends of int64 when nothing
+  /// is known.
   std::int64_t lower_bound() const;
   std::int64_t upper_bound() const;
   /// The largest known d such that the value is a multiple of d for every binding; 0 for the constant 0.

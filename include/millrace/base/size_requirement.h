@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// A check that waits for the run, which alone knows the sizes: small <= large.
+/// A check made at run time, when the sizes are known: small <= large.
 struct SizeRequirement {
   SizeExpr small;
   SizeExpr large;

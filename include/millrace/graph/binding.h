@@ -87,8 +87,8 @@ class ListView : public std::span<const T> {
   ListView(const Range& range) : std::span<const T>(range) {}
 };
 
-// bind() names memory for a run. A run writes only to outputs, and refuses a const one. A temporary lives until the end
-// of the full expression, which is long enough for run(), not for submit().
+// bind() names the memory of an argument. Only outputs are written, and a const output is refused. A temporary lives
+// until the end of the full expression, which is long enough for run(), not for submit().
 
 /// bind(pixels): a vector, an array or a span.
 template <ElementContainer Container>

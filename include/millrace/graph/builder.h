@@ -117,8 +117,8 @@ class GraphBuilder {
   Tensor variable_bytes(std::string name, TensorType type, std::span<const std::byte> initial);
   /// Like variable_bytes, without a copy.
   Tensor variable_shared(std::string name, TensorType type, SharedBytes initial);
-  /// Gives the variable a new value when the run ends: everything in this graph that reads it sees the old one. Each
-  /// variable has at most one update, of its own type.
+  /// Gives the variable a new value when the run ends: until then, everything in this graph that reads it sees the old
+  /// value. Each variable has at most one update, of its own type.
   void update(Tensor variable, Tensor value);
 
   /// Computes body(state) for as long as condition(state) is true. `initial` is the first state; the result is the last
@@ -206,8 +206,8 @@ class GraphBuilder {
       graph_.function_ = {};
       graph_.origin_.reset();
     }
-    /// What a run reports when an index that is computed from here on is out of range. No effect inside another
-    /// function, because the text would name that function's arguments.
+    /// Sets the message for indices computed from here on that are out of range at run time. Has no effect if this
+    /// function was called by another, because the text would name arguments that the caller does not know.
     void explain_wrong_index(std::string_view what) {
       if (graph_.function_ != name_) return;
       graph_.origin_ = std::make_shared<const NodeOrigin>(NodeOrigin{std::string(name_), std::string(what)});
@@ -258,7 +258,7 @@ class GraphBuilder {
   bool is_name_taken(const std::string& name) const;
 
   // Nodes of a body are first appended to the graph, so that functions need not know where they build. When the body
-  // ends, it takes them out, and their numbers are not used again.
+  // ends, it takes them out, and their ids are not reused.
   struct Body;
   /// If a function throws, drops its body and restores the graph.
   class BodyGuard {

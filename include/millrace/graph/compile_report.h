@@ -25,8 +25,8 @@ struct KernelReport {
   std::chrono::nanoseconds begin{};  // since the start of the phase `code`; threads overlap
 };
 
-/// A value that depends on constants alone, but does not fit into the rest of PassOptions::max_prepared_bytes, so that
-/// each run computes it.
+/// A value that depends on constants alone, but no longer fits into PassOptions::max_prepared_bytes, so that each run
+/// computes it.
 struct UnpreparedConstant {
   std::string name;  // the name of its node: "%weights = mul", "layer3/dequantize_linear"
   std::uint64_t size_bytes = 0;

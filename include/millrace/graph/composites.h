@@ -68,8 +68,8 @@ Tensor gather_nd(Tensor x, Tensor indices);
 /// Each index wraps and is checked as in gather; of equal indices, the last one wins.
 Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates);
 /// i64: for each of values[..., m], the number of elements of sorted[..., n] that come before it in the order of sort,
-/// or with `right`, that do not come after it. The leading dims are equal. For unsorted rows, the numbers mean nothing.
-/// O(m log n).
+/// or with `right`, that do not come after it. The leading dims are equal. For unsorted rows, the counts are
+/// meaningless. O(m log n).
 Tensor searchsorted(Tensor sorted, Tensor values, bool right = false);
 /// i64: for each element, the index of the first maximum among the elements up to it along `axis`; NaN is greatest.
 Tensor cumulative_argmax(Tensor x, std::int64_t axis = -1);
@@ -92,8 +92,8 @@ struct UniqueResults {
 };
 /// The different values of x[n], in the order of sort: NaN is greatest and equals NaN, -0 equals +0. Each is bitwise
 /// the first of its equals in x. From `count` on, values repeat the last element in that order (0 if x is empty),
-/// counts are 0 and first indices -1. If there are more than `bound` values, the first ones are listed, and the inverse
-/// still numbers all. O(n log n).
+/// counts are 0 and first indices -1. If there are more than `bound` values, only the first `bound` are listed; the
+/// inverse still refers to all. O(n log n).
 UniqueResults unique(Tensor x, SizeExpr bound);
 /// The bound is n.
 UniqueResults unique(Tensor x);
@@ -131,7 +131,7 @@ Tensor flip(Tensor x, std::vector<std::int64_t> axes);
 /// Moves elements `shift` places towards the end of `axis`; those that pass the end continue at the beginning.
 Tensor roll(Tensor x, std::int64_t shift, std::int64_t axis);
 /// Pads with the elements next to the border, mirrored at the outermost one: c b | a b c | b a. Each dim must be longer
-/// than its padding on each side; where that depends on a symbol, the run checks it.
+/// than its padding on each side; where that depends on a symbol, it is checked at run time.
 Tensor pad_reflect(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high);
 /// Pads with the outermost element: a a | a b c | c c. A padded dim must not be empty.
 Tensor pad_edge(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high);
@@ -208,8 +208,9 @@ Tensor resize(Tensor x, std::vector<std::int64_t> axes, std::vector<SizeExpr> si
               ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel);
 
 /// "ij,jk->ik": multiplies the operands from left to right, summing over the letters missing from the result, as NumPy
-/// does. "..." stands for the dims without letters; they are broadcast, and the result has them too. A letter twice in
-/// an operand names its diagonal. Without "->", the result has "..." and the letters that occur once, capitals first.
+/// does. "..." stands for the dims without letters; they are broadcast, and the result has them too. A letter that
+/// occurs twice in an operand selects its diagonal. Without "->", the result has "..." and the letters that occur once,
+/// capitals first.
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
 inline Tensor einsum(std::string_view equation, std::initializer_list<Tensor> operands) {
   return einsum(equation, std::span(operands.begin(), operands.size()));
@@ -238,9 +239,9 @@ struct AttentionOptions {
 /// no key gives NaN. Source: Vaswani et al., arXiv:1706.03762; for groups, Ainslie et al., arXiv:2305.13245.
 Tensor attention(Tensor query, Tensor key, Tensor value, AttentionOptions options = {});
 Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optional<double> scale = {});
-/// Rotates pairs of x[..., n, d] by angles whose cosines and sines are [n, d / 2], or broadcast to that. A pair is an
-/// element of the first half of the last dim and one of the second, or two adjacent ones if `interleaved`. Source: Su
-/// et al., arXiv:2104.09864.
+/// Rotates pairs of x[..., n, d] by angles whose cosines and sines are [n, d / 2], or broadcast to that. A pair is
+/// elements i and i + d / 2 of the last dim, or two adjacent ones if `interleaved`. Source: Su et al.,
+/// arXiv:2104.09864.
 Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved = false);
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dim. The mean is computed from differences to one
 /// of the row's elements: for a row of equal elements, x - mean and the variance are exactly 0, and rows far from 0
@@ -248,8 +249,8 @@ Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved =
 /// arXiv:1607.06450.
 Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon = 1e-5);
 
-/// Random bits, u32: a function of the seed (u64, a scalar) and each element's position alone, so that runs repeat on
-/// every target. Source: Philox 4x32-10, Salmon et al., SC 2011.
+/// Random bits, u32: a function of the seed (u64, a scalar) and each element's position alone, so that every run on
+/// every target gives the same bits. Source: Philox 4x32-10, Salmon et al., SC 2011.
 Tensor random_bits(Tensor seed, Shape shape);
 /// Uniform in [0, 1), f32, in steps of 2^-24.
 Tensor random_uniform(Tensor seed, Shape shape);

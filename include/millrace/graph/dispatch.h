@@ -39,8 +39,8 @@ struct Region {
 };
 
 /// The place of a value in the storage of the concat or pad that reads it. Its elements are adjacent there, or in rows
-/// with gaps. With rows, its outer dims number the rows, and only the concat or pad reads it. A value padded along
-/// several axes is in rows of rows, the outermost first.
+/// with gaps. If in rows, its outer dims index the rows, and only the concat or pad reads it. A value padded along
+/// several axes has rows within rows, listed outermost first.
 struct StoragePart {
   struct Rows {
     std::size_t num_outer_dims = 0;  // including those of the rows before it
@@ -144,8 +144,8 @@ std::string to_text(const DispatchGraph&);
 /// The edge, the rule, and a remedy: "%e -> %y: %y reads it through %t = transpose, at other points; ...".
 std::string to_text(const Graph&, const Separation&);
 
-/// A region's kernels for one target. The sequences number their operands like Region::inputs, and their results like
-/// Region::outputs.
+/// A region's kernels for one target. The operands of each sequence are in the order of Region::inputs, its results in
+/// that of Region::outputs.
 Result<std::vector<KernelSequence>> lower_region(const DispatchGraph&, RegionId, const Target&, const LowerOptions&);
 /// Checks, before scheduling, that every region except loops and conditions has at least one kernel sequence, that
 /// verify(KernelSequence) accepts each, and that a generator of the target planned each kernel. `sequences` has one

@@ -132,8 +132,8 @@ Tensor argmin(Tensor x, std::int64_t axis, bool keep_dims = false);
 /// dims are broadcast. A vector is a row on the left and a column on the right, and the result lacks its dim.
 Tensor matmul(Tensor x, Tensor y);
 /// Sums of products over the contracted dims, for integers or floats of one dtype. Result dims: batch dims, free dims
-/// of x, free dims of y. Integers wrap. The error of floats is bounded as for reduce_sum, with 512 for 128 and the sum
-/// of |x * y| for that of |x|.
+/// of x, free dims of y. Integers wrap. The error of floats is bounded as for reduce_sum, with 512 instead of 128 and
+/// sum |x * y| instead of sum |x|.
 Tensor dot(Tensor x, Tensor y, DotAttrs attributes);
 /// dot of i8 or u8 operands, also mixed, with an i32 result. Sums wrap beyond i32, which takes more than 33025 products
 /// of u8, 65793 of mixed operands, or 131071 of i8.
@@ -147,7 +147,8 @@ Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes = {});
 Tensor max_pool2d(Tensor x, Pool2dAttrs attributes = {});
 Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes = {});
 
-/// At most one dim may be -1: it is computed from the number of elements. A run checks that the division is exact.
+/// At most one dim may be -1: it is computed from the number of elements. That the division is exact is checked at run
+/// time.
 Tensor reshape(Tensor x, Shape shape);
 /// Result dim d is operand dim permutation[d].
 Tensor transpose(Tensor x, std::vector<std::int64_t> permutation);
@@ -157,7 +158,7 @@ Tensor broadcast_to(Tensor x, Shape shape);
 Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims);
 /// Elements start, start + step, ... below stop of each dim: 0 <= start <= stop <= extent, step >= 1 (1 if empty). A
 /// negative start or stop counts from the end. With a negative step, elements above stop, backwards: -1 <= stop <=
-/// start < extent, where -1 - extent says -1, as in NumPy.
+/// start < extent, where a stop of -1 is written as -1 - extent, as in NumPy.
 Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step = {});
 /// Adds low[d] elements before and high[d] elements after each dim d, equal to `value`; both counts are 0 or more.
 Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, Number value = 0);
@@ -189,7 +190,7 @@ Tensor cumulative_max(Tensor x, ScanAttrs attributes = {});
 Tensor cumulative_min(Tensor x, ScanAttrs attributes = {});
 /// The index along `axis` of each element, in an integer or float dtype.
 Tensor iota(GraphBuilder& graph, DType dtype, Shape shape, std::int64_t axis);
-/// An i64 scalar: a constant, or bound by the run.
+/// The size as an i64 scalar: a constant, or bound at run time.
 Tensor size_of(GraphBuilder& graph, const SizeExpr& size);
 
 struct ValuesAndIndices {

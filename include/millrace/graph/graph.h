@@ -75,11 +75,11 @@ struct CondNode {
   std::shared_ptr<const Graph> if_true, if_false;
 };
 
-/// The function that built a node for the caller, such as scatter_nd. The messages of a run name the function, because
-/// the caller does not know its nodes.
+/// The function that built a node for the caller, such as scatter_nd. Run-time messages name the function, because the
+/// caller does not know its nodes.
 struct NodeOrigin {
   std::string function;
-  /// What a run reports when an index that the function computed is out of range: found, expected; what to do.
+  /// The message if an index that the function computes is out of range at run time: found, expected; what to do.
   std::string wrong_index = {};
 };
 
@@ -115,8 +115,8 @@ struct Graph {
   std::vector<NodeId> inputs;  // in the order of the caller's arguments
   std::vector<GraphOutput> outputs;
   std::vector<GraphUpdate> updates;
-  /// Whether it is the body of a loop or a condition. The variables of a loop's body differ from others: they may have
-  /// any type, and have no initial value.
+  /// Whether the graph is the body of a loop or a condition. The variables of a loop's body differ from others: they
+  /// may have any type, and have no initial value.
   bool is_body = false;
   ScopeTable scopes = {};
 
@@ -157,10 +157,11 @@ std::string kind_name(const Node&);
 /// * The op or kernel accepts the operands and attributes, and the result types are the inferred ones.
 /// * Inputs, constants and variables have no operands and one result, whose type is within the limits on rank, extents
 ///   and elements.
-/// * Constants and variables have a static shape, and data of exactly its size; a variable may have one element's.
+/// * Constants and variables have a static shape, and data of exactly its size; a variable may have the data of one
+///   element instead.
 /// * `inputs` lists every input node once. Names of inputs and variables are unique and not empty.
 /// * There is an output or an update. Output names are unique and not empty, and outputs name existing results.
-/// * An update names a variable and an existing result of its type. A variable has at most one.
+/// * An update names a variable and an existing result of its type. A variable has at most one update.
 /// * A node has no names, or one per result, which may be empty. A name is unique within its scope, also among the
 ///   inputs and variables.
 /// * Nodes are in scopes of the graph; inputs and variables are in none.

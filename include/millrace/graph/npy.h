@@ -28,10 +28,10 @@ struct NpyView {
 /// has. NumPy has no bf16; the ml_dtypes package writes it as the untyped 2-byte '<V2', which is read as bf16. Errors
 /// name the file. Every size is checked before use. Source: NEP 1 and numpy.lib.format in NumPy's documentation.
 Result<NpyArray> read_npy(const std::string& path);
-/// `name` stands for the file in messages.
+/// Parses a file in memory. `name` stands for the file in messages.
 Result<NpyArray> parse_npy(const std::string& name, std::span<const std::byte> file);
 
-/// The same in two steps, so that the type is known before memory is allocated for the elements.
+/// Reads a file in two steps, so that the type is known before memory is allocated for the elements.
 class NpyReader {
  public:
   /// Reads the header. Also fails if the size of a regular file does not match its header.
@@ -40,7 +40,7 @@ class NpyReader {
   /// Reads the elements. Precondition: not called before.
   Result<NpyArray> read();
   /// The elements without a copy, if the file is a regular one in C order: it is mapped (FileReader::map). Otherwise
-  /// they are read. Precondition: neither was called before.
+  /// they are read. Precondition: neither read() nor map() was called before.
   Result<NpyView> map();
 
  private:

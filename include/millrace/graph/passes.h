@@ -44,7 +44,7 @@ struct PreparedConstants {
 /// Moves work that depends on constants alone out of the graph, while the results fit into `max_bytes` in total. Views
 /// stay. So do cheap elementwise ops on single elements or on iotas, and those that read fewer bytes than they produce
 /// for an elementwise reader: computing them in the reader costs no more than loading them. Work in the bodies of loops
-/// and branches is moved to the graph around them first. Work that a run could refuse, such as a gather whose indices
+/// and branches is moved to the graph around them first. Work that can fail at run time, such as a gather whose indices
 /// are not known to be in range, stays. Needs: no prepared constants. Leaves: no dead nodes, if it moved any. Why here:
 /// after all others, so that what folds or is not needed is not prepared, and before form_dispatches, so that the rest
 /// becomes regions without it. O(nodes * operands).
@@ -73,7 +73,7 @@ inline constexpr GraphPass kGraphPasses[] = {
 struct PassReport;  // compile_report.h
 
 struct PassOptions {
-  /// Whether run_passes() verifies the graph after each pass. Absent: where the library has assertions.
+  /// Whether run_passes() verifies the graph after each pass. Absent: yes if the library was built with assertions.
   std::optional<bool> verify_each = {};
   /// Bytes of values that are computed when a program is loaded, and kept: values that depend on constants alone and
   /// are not folded, such as dequantised weights. Each run computes the rest.

@@ -35,8 +35,8 @@ struct Resource {
   std::string name = {};
   Lifetime lifetime = Lifetime::kTransient;
   SizeExpr size_bytes = 0;
-  std::optional<std::uint32_t> input = {};   // the caller's argument number
-  std::optional<std::uint32_t> output = {};  // the caller's result number
+  std::optional<std::uint32_t> input = {};   // index of the caller's argument
+  std::optional<std::uint32_t> output = {};  // index of the caller's result
   SharedBytes constant = {};
   std::optional<std::uint32_t> prepared = {};  // for a constant without bytes: ConstantNode::prepared
   // Set by pack_transients: the offset in the slab (transients) or in the constants' or the variables' binding, and,
@@ -118,12 +118,12 @@ struct Schedule {
   SizeExpr slab_bytes = 0;                               // by pack_transients
   std::int64_t constant_bytes = 0, variable_bytes = 0;   // likewise
   ScheduleOrder order = ScheduleOrder::kMaxConcurrency;  // by arrange_steps
-  /// Whether it is the schedule of a body: the step around it then places the variables, which may have any size, and
+  /// Whether this is the schedule of a body: the step around it then places the variables, which may have any size, and
   /// provides the slab.
   bool is_body = false;
 
-  /// Whether the size of a transient depends on the run. Each transient is then a binding of its own, which each run
-  /// places within `slab_bytes`.
+  /// Whether the size of some transient is known only at run time. Each transient is then a binding of its own, which
+  /// each run places within `slab_bytes`.
   bool is_placed_by_runs() const;
   /// The bytes of the resource that a use may touch.
   ByteRange touched_bytes(const ResourceUse&) const;
@@ -145,8 +145,8 @@ Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std:
 /// makes them.
 Status arrange_steps(Schedule&, ScheduleOrder);
 /// Sets timepoints, each as early as possible, and orders the steps by them. A step waits only for steps that touch the
-/// same bytes, if either of the two writes them. Ranges whose places depend on the run count as overlapping, unless no
-/// binding makes them overlap. O(n log n) in uses.
+/// same bytes, if either of the two writes them. Ranges whose places are known only at run time count as overlapping,
+/// unless no binding makes them overlap. O(n log n) in uses.
 Status place_barriers(Schedule&);
 /// Assigns offsets in one slab, aligned to Buffer::kAlignment. Transients that do not live at the same time share
 /// bytes. Constant sizes are packed greedily in several orders, and the best packing is kept. Symbolic sizes cannot be
@@ -175,9 +175,9 @@ std::string to_text(const Schedule&);
 /// The memory plan, one transient per line: offset, bytes, first and last timepoint.
 std::string memory_plan_text(const Schedule&);
 
-/// The bindings are the inputs, the outputs, one for all constants, one for all variables, if there are any, and one
-/// for the slab. If runs place the transients, each transient has its own binding instead, in their order. The list is
-/// not validated: the device that records it does that.
+/// Records the steps as commands. The bindings are the inputs, the outputs, one for all constants and one for all
+/// variables, if there are any, and one for the slab. If runs place the transients, each of them, in order, has its own
+/// binding instead of the slab. The list is not validated: the device that records it does that.
 Result<CommandList> record_commands(const Schedule&);
 
 }  // namespace millrace

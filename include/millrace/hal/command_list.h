@@ -26,7 +26,7 @@ enum class CommandId : std::uint32_t {};
 /// The role of a binding in the program that recorded the list.
 enum class BindingKind : std::uint8_t { kInput, kOutput, kConstant, kTransient, kVariable };
 
-/// The side on which a binding's memory is.
+/// Where a binding's memory is.
 enum class BindingPlace : std::uint8_t {
   kDevice,  // a buffer of the device, or host memory if the device can address it
   kHost,    // host memory, which uploads read and downloads write
@@ -175,8 +175,8 @@ CommandId visit_commands(const CommandList& list, Visit&& visit) {
   return visit_commands(list.commands, list.first_command, visit);
 }
 
-/// Checks these invariants. Fails with kInvalidArgument and one line per failure. If sizes are symbolic, only errors
-/// that every binding of the symbols has fail here; submissions check the rest.
+/// Checks these invariants. Fails with kInvalidArgument and one line per failure. If sizes are symbolic, this reports
+/// only errors that every binding of the symbols has; submissions check the rest.
 /// * Indices of sizes, bindings and kernels exist; lengths and offsets are not negative; ranges are inside their
 /// bindings.
 /// * A pattern has 1, 2, 4 or 8 bytes, its value fits, and it divides the length that it fills.

@@ -24,8 +24,8 @@ struct DeviceSpec {
   std::vector<Option> options = {};     // each key once
   std::string inner = {};               // for a wrapper: the text in parentheses
 
-  /// Fails naming the part that is empty, duplicate or out of place. Does not check that the driver exists, or what it
-  /// accepts.
+  /// Fails naming the part that is empty, duplicate or out of place. Does not check that the driver exists, or that it
+  /// accepts the words and options.
   static Result<DeviceSpec> parse(std::string_view text);
   std::string to_text() const;
   friend bool operator==(const DeviceSpec&, const DeviceSpec&) = default;

@@ -26,14 +26,14 @@ struct DeviceInfo {
   bool addresses_host_memory = true;     // otherwise caller memory is staged
   bool finishes_inline = true;           // submit() returns when the work is done, unless it has to wait
   /// Whether a failing dispatch stops the commands after the next barrier, and the submissions that wait for its own.
-  /// Otherwise they may run on what the dispatch left, but their submission still fails.
+  /// If false, they may run on whatever the dispatch wrote, but their submission still fails.
   bool stops_at_failures = true;
   std::string problem = {};  // why it cannot be opened; then only its name is known
   friend bool operator==(const DeviceInfo&, const DeviceInfo&) = default;
 };
 
-/// The function of a driver that opens a device: a plain function, or an object with what the driver's devices share,
-/// such as threads. Copies share that object. A default-constructed one is empty; calling it is undefined.
+/// The function of a driver that opens a device: a plain function, or an object that owns what the driver's devices
+/// share, such as threads. Copies share that object. A default-constructed one is empty; calling it is undefined.
 class OpenDevice {
  public:
   using Function = Result<std::shared_ptr<Device>>(const DeviceSpec&);
@@ -73,7 +73,7 @@ struct Driver {
 
 /// "cpu", "cpu:avx2", "cpu:threads=1", "cpu:avx2,threads=4,pinned=on": runs host code and interpreted kernels. The word
 /// is the best target whose code the device takes, a level and its features ("avx512+vbmi2"); without one, it is the
-/// host's best. Large dispatches are shared among `threads` threads, including the calling one; by default, one per
+/// host's best. Large dispatches are shared among `threads` threads, including the calling one; the default is one per
 /// physical core that the process may use; with threads=1, the calling thread runs everything. Devices of one
 /// cpu_driver() and its copies share the threads for equal ThreadPoolOptions, so that a context has one pool.
 Driver cpu_driver();

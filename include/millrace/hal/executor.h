@@ -42,12 +42,12 @@ class Executor {
   /// and neither may this.
   virtual void parallel_for(std::size_t count, std::size_t chunk, RangeBody body) = 0;
 
-  /// Roughly the number of threads, besides the calling one, that are awake and would begin at once. Work that is too
-  /// small to wake a thread for is shared with those only. Return 0 if it is unknown.
+  /// Roughly the number of threads, besides the calling one, that are awake and would begin at once. Work too small to
+  /// be worth waking a thread is shared only with these. Return 0 if it is unknown.
   virtual std::uint32_t num_awake() const { return 0; }
 
-  /// Roughly the number of nanoseconds until a sleeping thread has begun. Threads are woken only for work that takes
-  /// longer.
+  /// Roughly the number of nanoseconds that a sleeping thread needs to begin. Threads are woken only for work that
+  /// takes longer.
   virtual std::uint32_t wake_ns() const { return 10'000; }
 };
 

@@ -18,10 +18,10 @@ struct GfxTarget {
   std::uint32_t subgroup_size;            // threads that run in lockstep (a wave)
   std::uint32_t max_workgroup_size;       // threads
   std::uint32_t workgroup_memory_bytes;   // maximum of one workgroup (LDS)
-  std::uint32_t private_memory_bytes;     // maximum of one thread: the registers that it can name
+  std::uint32_t private_memory_bytes;     // maximum of one thread: the registers that it can address
   std::uint32_t num_registers;            // vector registers of one SIMD, which its waves share
   std::uint32_t register_granule;         // a wave is given a multiple of these
-  std::uint32_t num_scalar_registers;     // of one SIMD, which its waves share; 0: each has all that it can name
+  std::uint32_t num_scalar_registers;     // of one SIMD, which its waves share; 0: each wave has all it can use
   std::uint32_t scalar_register_granule;  // a wave is given a multiple of these
   std::uint32_t max_waves;                // on one SIMD at a time
   std::uint32_t num_simds;                // of one compute unit

@@ -31,7 +31,7 @@ struct HipDeviceOptions {
   std::size_t staging_bytes = std::size_t{4} << 20;
 };
 
-/// What a HIP device could not return to the runtime.
+/// Counts of what a HIP device could not return to the runtime.
 struct HipLosses {
   std::uint64_t num_quarantined = 0;      // objects that are never released, because the call might not return
   std::uint64_t num_failed_releases = 0;  // failed calls that should have released something

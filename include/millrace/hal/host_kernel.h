@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// The errors that a running kernel reports, as bits of its status word.
+/// The errors that a running kernel reports: bits of its status word.
 enum class KernelError : std::uint32_t {
   kNone = 0,
   kIndexOutOfRange = 1,  // a gather index outside its axis
@@ -26,8 +26,8 @@ struct KernelArgs {
   void* workgroup_memory;     // 8: this worker's block, 64-byte aligned, at least the plan's workgroup_bytes
   void* const* buffers;       // 16: one pointer per buffer argument, to its first byte
   const std::int64_t* sizes;  // 24: one value per size argument
-  /// 32: kKeptBytes that the calls of one dispatch on one worker share. Between these calls, workgroup memory keeps its
-  /// content too. Zero before the first call. Null: every call is a first one.
+  /// 32: kKeptBytes that the calls of one dispatch on one worker share. Zero before the first call. Workgroup memory,
+  /// too, keeps its content between these calls. Null: every call counts as the first.
   void* kept = nullptr;
 
   static constexpr std::size_t kKeptBytes = 64;

@@ -57,8 +57,8 @@ struct MachineCode {
   std::vector<MachineCodeKernel> kernels = {};
 };
 
-/// Disassembles a linked code object. The only one is decode_code_object (jit/code_object.h), because hal has no
-/// disassembler.
+/// Disassembles a linked code object. The only implementation is decode_code_object (jit/code_object.h), because hal
+/// has no disassembler.
 using MachineCodeDecoder = Result<MachineCode> (*)(std::span<const std::byte> code_object);
 
 }  // namespace millrace

@@ -54,8 +54,8 @@ struct MemoryAccess {
   std::span<const ThreadAccess> threads;
 };
 
-/// Called before each event of a running kernel. If a function fails, the run ends and the instruction has no effect.
-/// Whoever runs the kernel puts its name and the line before the message.
+/// Called before each event of a running kernel. If a function fails, the kernel ends and the instruction has no
+/// effect. The caller that runs the kernel puts its name and the line before the message.
 class MemoryObserver {
  public:
   virtual ~MemoryObserver() = default;
@@ -73,7 +73,7 @@ struct KernelObservation {
   MemoryObserver* observer = nullptr;  // null: none
   /// 0 runs groups and atomics in the order of groups and threads; any other value shuffles that order.
   std::uint64_t order_seed = 0;
-  /// A run with an observer that executes more than this fails, which ends endless loops.
+  /// With an observer, a kernel that executes more than this fails, which ends endless loops.
   std::uint64_t max_lane_instructions = UINT64_MAX;
 };
 

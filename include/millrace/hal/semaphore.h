@@ -16,7 +16,7 @@
 namespace millrace {
 
 /// A timeline semaphore: a value that only grows, shared by the host and devices. Thread-safe. A failure is final and
-/// reaches every waiter, now and later, with its first status. Whoever signals holds a reference.
+/// reaches every waiter, now and later, with its first status. A signaller holds a reference.
 /// Source: Vulkan's timeline semaphores.
 class Semaphore {
  public:

@@ -24,7 +24,7 @@ std::string_view to_text(IsaLevel);
 /// The levels that this host can execute, lowest first. Not empty on any x86-64 host that Millrace supports.
 std::span<const IsaLevel> host_isa_levels();
 
-/// Instructions beyond a level, for kernels that gain from them. Cores have them from Ice Lake and Zen 4 on.
+/// Instructions beyond a level, for kernels that gain from them. Cores from Ice Lake and Zen 4 on have them.
 struct CpuFeatures {
   bool vbmi2 = false;      // AVX-512 VBMI2: compresses bytes
   bool vpopcntdq = false;  // AVX-512 VPOPCNTDQ: counts the bits of lanes
@@ -52,7 +52,7 @@ struct TargetSpec {
   std::string to_text() const;
   /// Whether a machine that executes code for this target also executes code for the other one.
   bool covers(const TargetSpec& other) const;
-  /// The same level without features beyond it.
+  /// This target without features beyond its level.
   TargetSpec plain() const { return {family, isa, gfx}; }
   bool is_cpu() const { return family == "cpu"; }
   /// True for simulated GPUs too: kernels are mapped and planned for both in the same way.

@@ -44,7 +44,7 @@ struct IsaCounts {
 /// One count per line: "vector instructions      4096".
 std::string to_text(const IsaCounts&);
 
-/// The work of each instruction of a kernel in a dispatch, indexed like MachineCodeKernel::instructions.
+/// How often a dispatch executed each instruction of its kernel, indexed like MachineCodeKernel::instructions.
 struct IsaProfile {
   std::vector<std::uint64_t> executed = {};  // once per wave
   /// How often the instruction had an effect: a wait had to wait for data, or EXEC changed. For other instructions,
@@ -68,7 +68,7 @@ struct IsaDeviceOptions {
   /// buffers).
   bool finds_mistakes = true;
   bool makes_profiles = false;
-  /// A dispatch that executes more instructions fails, which ends endless loops.
+  /// A dispatch that executes more instructions than this fails, which ends endless loops.
   std::uint64_t max_wave_instructions = std::uint64_t{1} << 32;
 };
 

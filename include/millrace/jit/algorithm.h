@@ -60,8 +60,8 @@ struct SequenceScratch {
 };
 
 /// The kernels that compute a region on one target, in order, and the scratch between them, which is a transient buffer
-/// of the schedule. If several algorithms share the sizes that a run may bind, the kernels of an algorithm that does
-/// not apply have 0 groups and its scratch has 0 bytes.
+/// of the schedule. If the sizes bound at run time decide among several algorithms, the kernels of those that do not
+/// apply have 0 groups, and their scratch has 0 bytes.
 struct KernelSequence {
   std::string algorithm;  // or several: "gpu_tile_sort, gpu_radix_sort"
   std::vector<SequenceKernel> kernels;
@@ -73,17 +73,18 @@ struct KernelSequence {
 /// * There is at least one kernel.
 /// * Scratch names are unique, so that readers can follow scratch between kernels.
 /// * Each kernel binds as many buffers and sizes as its KernelInfo has.
-/// * Scratch numbers exist.
+/// * Scratch indices exist.
 /// * Kernels write only results and scratch, never operands.
 Status verify(const KernelSequence&);
 std::string to_text(const KernelSequence&);
 
 /// Verifies a nest or a load, and asks the algorithms in order (kAlgorithms in src/jit/algorithms/list.cpp) until one
-/// covers every size that a run may bind. The sequence numbers operands and results like the request (LoopKernel:
-/// operands; results. SortDescriptor: input, then the indices of its elements if it has them; values if requested, then
-/// indices if requested. ScanDescriptor: input; result. ScatterDescriptor: input, indices, updates; result. Operands of
-/// a load take the place of the input). An operand that is changed in place is bound as the result only. An algorithm
-/// that does not read loads gets the load's result from scratch. Fails naming the request and every reason.
+/// covers every size that may be bound at run time. The sequence has its operands and results in the order of the
+/// request (LoopKernel: operands; results. SortDescriptor: input, then the indices of its elements if it has them;
+/// values if requested, then indices if requested. ScanDescriptor: input; result. ScatterDescriptor: input, indices,
+/// updates; result. Operands of a load take the place of the input). An operand that is changed in place is bound as
+/// the result only. An algorithm that does not read loads gets the load's result from scratch. Fails naming the request
+/// and every reason.
 Result<KernelSequence> lower_request(const KernelRequest&, const Target&, const LowerOptions&);
 
 }  // namespace millrace

@@ -10,7 +10,7 @@ namespace millrace {
 
 /// An argmax, or an argmin if `smallest`, along the last axis, as data: the first of equals, where -0 equals +0; NaN is
 /// found before any number. Each row has one result; if it is cut into parts, each part has one. A row is contiguous,
-/// or it is a column of as many that interleave as its elements are apart.
+/// or its elements are s apart and s such rows interleave.
 struct ArgDescriptor {
   std::string name;
   KernelTensor input;

@@ -36,7 +36,7 @@ struct BodyInstruction {
   DType dtype = DType::kF32;  // the dtype of its value
   std::uint8_t num_operands = 0;
   std::array<BodyValueId, 3> operands{};
-  /// Constant bits; access, dim or reduction number; for a select, whether its condition is rarely true.
+  /// Constant bits; index of an access, dim or reduction; for a select, whether its condition is rarely true.
   std::uint64_t immediate = 0;
   friend bool operator==(const BodyInstruction&, const BodyInstruction&) = default;
 };
@@ -168,7 +168,8 @@ class HostEval : public BodyVocabulary<HostEval, Scalar> {
   Scalar emit(KernelOp op, DType dtype, std::initializer_list<Scalar> operands) {
     return evaluate(op, dtype, std::span(operands.begin(), operands.size()));
   }
-  /// Like BodyBuilder's. A body may read other operands on the host than when it is recorded.
+  /// Like BodyBuilder::mistake(). Needed here too: on the host, a body may read other operands than when it is
+  /// recorded.
   const std::string& mistake() const { return mistake_; }
   void note_mistake(std::string text) {
     if (mistake_.empty()) mistake_ = std::move(text);

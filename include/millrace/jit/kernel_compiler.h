@@ -21,7 +21,7 @@ namespace millrace {
 /// (src/jit/algorithms/rows_work.h).
 struct RowsWork;
 
-/// A sort, TopK, scan, argmin or argmax with one row, or one part of a row, per workgroup, or a step of a sort of long
+/// A sort, TopK, scan, argmin or argmax with one row, or one part of a row, per workgroup; or one step of sorting long
 /// rows. Its buffers are the operands (with a load, its operands in place of the input), the requested results (of an
 /// argmin or argmax: indices, then values), and scratch if the generator needs it.
 struct RowsKernel {
@@ -83,7 +83,7 @@ class KernelCompiler {
   virtual std::string_view name() const = 0;
   /// Part of cache keys; changes whenever the generated code may change.
   virtual std::string version() const = 0;
-  /// Ok, or why this generator cannot serve the target (a missing module, another family).
+  /// Ok, or why this generator cannot serve the target: its module is missing, or the target is of another family.
   virtual Status supports(const TargetSpec&) const = 0;
   /// Whether this is the slow reference. If another generator serves the target too, the reference must be requested.
   virtual bool is_reference() const { return false; }
@@ -104,7 +104,7 @@ class KernelCompiler {
 std::shared_ptr<const KernelCompiler> make_interpreter_generator();
 /// f32 contractions, argmin and argmax along contiguous rows, sorts and scans on AVX2 and AVX-512.
 std::shared_ptr<const KernelCompiler> make_xbyak_generator();
-/// Everything, through the module libmillrace_llvm, which is opened by the first emit().
+/// Every kernel, through the module libmillrace_llvm, which is opened by the first emit().
 std::shared_ptr<const KernelCompiler> make_llvm_generator(const LlvmOptions& = {});
 
 /// Why a generator or an algorithm did not accept a kernel.

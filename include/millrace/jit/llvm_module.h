@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-/// Opens the LLVM module. Ok if it exists and is of this build; otherwise says why it cannot generate new code. Cached
-/// kernels run in either case.
+/// Opens the LLVM module. Ok if the module exists and belongs to this build; otherwise says why it cannot generate new
+/// code. Cached kernels run in either case.
 Status check_llvm_module();
 
 }  // namespace millrace

@@ -52,7 +52,7 @@ struct AffineIndex {
 
 /// How a load or store accesses a tensor: one index per tensor dim, in logical coordinates.
 struct Access {
-  std::uint32_t tensor = 0;          // operand number (loads), result number (stores)
+  std::uint32_t tensor = 0;          // index of the operand (loads) or result (stores)
   std::vector<AffineIndex> indices;  // one per dim of that tensor
   /// The tensor dim whose index is the load's operand, added to the affine one (gather).
   std::optional<std::uint32_t> dynamic_dim;
@@ -62,9 +62,9 @@ struct Access {
   friend bool operator==(const Access&, const Access&) = default;
 };
 
-/// One accumulator. 16-bit floats and f32 accumulate in f32, f64 in f64, integers in their dtype (wrapping). Long sums
-/// of floats nest: an accumulator takes at most 128 terms, or 512 products, and its sum is one term of the next. Empty
-/// reductions give: sum 0, prod 1, min the highest value (+inf), max the lowest value (-inf). kArgMin and kArgMax
+/// One accumulator. 16-bit floats and f32 accumulate in f32, f64 in f64, integers in their own dtype (wrapping). Long
+/// sums of floats nest: an accumulator takes at most 128 terms, or 512 products, and its sum is one term of the next.
+/// Empty reductions give: sum 0, prod 1, min the highest value (+inf), max the lowest value (-inf). kArgMin and kArgMax
 /// give the i64 index along the one reduction dim: the first of equals, where -0 equals +0; NaN before any number; 0 if
 /// empty.
 struct Reduction {
@@ -115,7 +115,7 @@ std::string_view to_text(ReductionKind);
 /// * `term` yields one value per reduction, with its dtype; `epilogue` one per store, with the result's body_dtype.
 /// * Body instructions are not kMachine ops. Their operands are defined earlier, and number and dtypes follow the op's
 ///   rule. f16 and bf16 occur only as operand or result of kConvert.
-/// * Access, dim, extent and reduction numbers exist. Loads give the tensor's body_dtype; indices, extents and
+/// * Indices of accesses, dims, extents and reductions exist. Loads give the tensor's body_dtype; indices, extents and
 ///   the results of kArgMin and kArgMax are i64.
 /// * `epilogue` uses no reduction dim, by index or load; only `epilogue` uses kReduced.
 Status verify(const LoopKernel&);
@@ -132,8 +132,7 @@ SizeExpr count_flops(const LoopKernel&);
 
 /// The same nest with fewer dims, for generators that compute addresses. Tensors without fill or dynamic index become
 /// rank 1, so that an access has one stride per dim; neighbouring dims that every access walks like a single dim are
-/// merged; dims of extent 1 are dropped. Keeps the order of dims, and the numbers of operands, results, loads and
-/// stores.
+/// merged; dims of extent 1 are dropped. Keeps the order of dims, operands, results, loads and stores.
 LoopKernel collapse_dims(const LoopKernel&);
 
 /// Runs the nest point by point on host scalars. This slow version defines the meaning of a LoopKernel. `data` points

@@ -71,7 +71,7 @@ class LoopKernelBuilder {
   /// epilogue walk parallel dims only. Equal loads share one access.
   BodyValue load(BodyBuilder& body, OperandId operand, std::vector<AffineIndex> indices,
                  const LoadOptions& options = {});
-  /// An index, and a size, as an i64 of the body.
+  /// An index or a size, as an i64 of the body.
   BodyValue index(BodyBuilder& body, const AffineIndex& index);
   BodyValue extent(BodyBuilder& body, const SizeExpr& size);
 
@@ -87,7 +87,7 @@ class LoopKernelBuilder {
   /// The kernel, verified, or the first wrong call: "loop kernel 'weigh_rows': store 'y': expected a value of the
   /// epilogue; reduce() gives one". Call it once, after everything else.
   Result<LoopKernel> finish();
-  /// The same for a kernel that goes to lower_request() or plan_kernel(), which verify it.
+  /// Like finish(), but does not verify the kernel, for lower_request() and plan_kernel(), which verify it themselves.
   Result<LoopKernel> finish_unverified();
 
  private:

@@ -89,8 +89,8 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   /// CPU kernels have one thread per workgroup. `subgroup_size` is 1, 32 or 64 and divides `num_threads`.
   void set_workgroup(std::uint32_t num_threads, std::uint32_t subgroup_size);
   void set_num_groups(SizeExpr groups) { kernel_.num_groups = std::move(groups); }
-  /// Returns the kernel, which a plan verifies. Where assertions are, ends the process if verify() refuses it. Must be
-  /// the last call.
+  /// Returns the kernel, which plan() verifies. With assertions enabled, ends the process if verify() refuses it. Must
+  /// be the last call.
   MachineKernel finish();
 
  private:

@@ -62,7 +62,7 @@ struct MemorySlot {
   MemoryKind kind = MemoryKind::kWorkgroup;
   DType dtype = DType::kF32;
   std::uint64_t num_elements = 0;
-  PaddedRow row = {};  // without padding, it has no effect
+  PaddedRow row = {};  // has no effect without padding
   friend bool operator==(const MemorySlot&, const MemorySlot&) = default;
 };
 

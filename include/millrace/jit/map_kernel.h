@@ -25,7 +25,7 @@ struct Tiling {
   /// then has the same length for any block, for targets without masked stores.
   bool loops_tail_stores = false;
   /// Points of the innermost reduction dim per step, each with its own accumulators: with too few accumulators, each
-  /// addition would wait for the one before. 1 where lanes run along a reduction dim.
+  /// addition would wait for the previous one. 1 if lanes run along a reduction dim.
   std::uint32_t term_unroll = 1;
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
@@ -43,10 +43,10 @@ struct DescribedKernel {
   MachineKernel kernel;
   std::string mapping;  // "16 lanes x 4 along n, 6 rows along m, 4096 points per group"
 };
-/// The same, with a description of the mapping, for people.
+/// Like map_kernel, with a description of the mapping, for people.
 /// Precondition: verify() accepts the nest.
 Result<DescribedKernel> map_and_describe(const LoopKernel&, const TargetSpec&);
-/// The same with a given tiling; for CPUs only.
+/// Like map_kernel, with a given tiling; for CPUs only.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&, const Tiling&);
 
 }  // namespace millrace

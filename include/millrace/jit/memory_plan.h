@@ -31,9 +31,9 @@ struct MemoryPlan {
   friend bool operator==(const MemoryPlan&, const MemoryPlan&) = default;
 };
 
-/// A target's limits in bytes. CPU: half of a common L2 cache per workgroup, and a stack size that every thread has.
-/// GPU: LDS, and the capacity of the 256 vector registers that a thread can address, because anything beyond would
-/// silently be slow memory.
+/// A target's limits in bytes. CPU: half of a common L2 cache per workgroup, and a stack size that every thread can be
+/// expected to have. GPU: LDS, and the capacity of the 256 vector registers that a thread can address, because anything
+/// beyond would silently go to slow memory.
 struct MemoryLimits {
   std::uint64_t workgroup_bytes = 0;
   std::uint64_t private_bytes = 0;

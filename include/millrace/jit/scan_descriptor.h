@@ -27,8 +27,8 @@ struct ScanDescriptor {
   bool exclusive = false;  // excludes the element itself; the first result is that of an empty reduction
   bool reverse = false;
   ScanStep step = ScanStep::kRows;  // a request is for whole rows
-  /// The parts per row. Their lengths are nearly equal, and multiples of 64 except for the last. In a request, 1 leaves
-  /// the number to the algorithm.
+  /// The parts per row. Their lengths are nearly equal, and multiples of 64 except for the last. In a request, 1 lets
+  /// the algorithm choose the number.
   SizeExpr parts = 1;
 };
 

@@ -10,8 +10,8 @@
 namespace millrace {
 
 /// Sort or TopK along one axis, as data. Order: NaN is greatest, -0 equals +0, equal keys keep the lower index first,
-/// in both directions. Values are bitwise the input's. Each row has `k` results, k <= n; if it is cut into parts, each
-/// part has its own k results, and those of a row follow each other.
+/// in both directions. Values are bitwise the input's. Each row of n elements has `k` results, k <= n. If it is cut
+/// into parts, each part has k results of its own, part after part.
 struct SortDescriptor {
   std::string name;
   KernelTensor input;

@@ -65,7 +65,7 @@ inline constexpr OpInfo kOpInfos[] = {
 
 constexpr const OpInfo& info(Op op) { return kOpInfos[static_cast<std::size_t>(op)]; }
 
-/// Whether the number is a row of the table. The other functions in this header accept only known ops.
+/// Whether `op` is a row of the table. The other functions in this header accept only known ops.
 constexpr bool is_known(Op op) { return static_cast<std::size_t>(op) < std::size(kAllOps); }
 constexpr std::string_view to_text(Op op) { return info(op).name; }
 constexpr bool has_trait(Op op, OpTraits trait) { return (info(op).traits & trait) != 0; }

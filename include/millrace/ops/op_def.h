@@ -21,7 +21,7 @@ struct OpInstance {
   std::uint32_t used_results = ~0u;  // one bit per result
 };
 
-/// The result types that an op's type rule infers, and the checks that it leaves to the run.
+/// The result types that an op's type rule infers, and the checks that remain for run time.
 struct Inference {
   Inference(std::vector<TensorType> types, std::vector<SizeRequirement> needed = {})
       : results(std::move(types)), requirements(std::move(needed)) {}
@@ -31,15 +31,15 @@ struct Inference {
 
 /// The definition of an op. Each row of op_table.inc has one, made by `define_<op>()` in src/ops/.
 struct OpDef {
-  /// Infers the result types and the checks left to the run, or returns the problem: "operand 1 is f32[8], expected
-  /// f32[4x8] like operand 0; insert a broadcast". The caller puts the node's name before it.
+  /// Infers the result types and the checks that remain for run time, or returns the problem: "operand 1 is f32[8],
+  /// expected f32[4x8] like operand 0; insert a broadcast". The caller puts the node's name before it.
   Result<Inference> (*infer)(std::span<const TensorType> operands, const Attributes&) = nullptr;
   /// Elementwise ops only: one body, for recording and for the host.
   BodyFunction body = nullptr;
   HostFunction host = nullptr;
   /// The op's requests to the jit, with row-major operands and results. There is one request, except that concat has
-  /// one per operand, each storing its slice of the result. Unused results are left out. A request numbers its operands
-  /// like the node (for concat, operand i is the only operand of request i), and the used results in order.
+  /// one per operand, each storing its slice of the result. Unused results are left out. A request has the node's
+  /// operands (for concat, request i has only operand i) and its used results, each in order.
   Result<std::vector<KernelRequest>> (*build)(const OpInstance&) = nullptr;
 };
 

@@ -35,7 +35,7 @@ Status require_known_generator(const Context& context, const std::string& forced
                                printable(forced), known.empty() ? "none" : known));
 }
 
-/// The status with the device in front: its message names the target, which is not what the caller asked for.
+/// Puts the device in front of the message, which names only the target: the caller asked for the device.
 Status about_device(const Device& device, const Status& status) {
   return {status.code(), fmt::format("compile for device '{}': {}", device.name(), status.message())};
 }
@@ -142,8 +142,8 @@ void release_constants(LoweredGraph& lowered) {
   if (lowered.setup != nullptr) release_constants(*lowered.setup);
 }
 
-/// From this many bytes of constants on, compiling releases the generators' memory: the time to map it again is small
-/// then.
+/// If the constants have at least this many bytes, compiling releases the generators' memory: mapping it again then
+/// takes little time by comparison.
 constexpr std::uint64_t kManyConstantBytes = std::uint64_t{64} << 20;
 
 Status compile_into(Program::State& state, Graph graph, const CompileOptions& options) {

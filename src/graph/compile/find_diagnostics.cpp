@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prepares the messages of runs while the graph is still there: who checks which index, and what takes the most memory.
+// Collects what run-time messages need while the graph still exists: which node checks which index, and what takes the
+// most memory.
 #include "graph/compile/find_diagnostics.h"
 
 #include <algorithm>

@@ -182,7 +182,7 @@ Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Targe
     PreparedConstants prepared;
     MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> all, lower_alone(std::move(graph), how, passes, &prepared));
     if (!prepared.setup) return all;
-    // The passes run on it too: work from two bodies may be equal, and merge.
+    // The passes run on the setup too: work from two bodies may be equal, and merge.
     const PassOptions of_setup{.verify_each = passes.verify_each};
     MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> setups,
                         lower_alone(*std::move(prepared.setup), how, of_setup, nullptr));

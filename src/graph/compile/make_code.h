@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-/// Generates the code of variants, kernel by kernel, on the threads of `executor`, or on its own thread if that is
+/// Generates the code of variants, kernel by kernel, on the threads of `executor`, or on the calling thread if that is
 /// null.
 class CodeMaker {
  public:
@@ -23,7 +23,7 @@ class CodeMaker {
   /// Returns one image per kernel of the schedule, in its order, and adds one row per kernel to the report. If several
   /// kernels fail, returns the failure of the first, whatever the number of threads.
   Result<std::vector<ExecutableImage>> make(LoweredGraph&, const Target&);
-  /// The same for LoweredGraph::setup, which must not be null.
+  /// Does the same for LoweredGraph::setup, which must not be null.
   Result<std::vector<ExecutableImage>> make_setup(LoweredGraph&, const Target&);
 
  private:

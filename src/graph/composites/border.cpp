@@ -12,7 +12,7 @@ using IndexMap = Tensor (*)(Tensor position, Tensor last);
 Tensor clamp_index(Tensor position, Tensor last) { return max(min(position, last), 0); }
 Tensor mirror_index(Tensor position, Tensor last) {
   Tensor mirrored = last - abs(last - abs(position));
-  // Before the first element even after mirroring.
+  // Still before the first element after mirroring.
   Tensor is_too_low = less(position, -last);
   return select(is_too_low, position, mirrored);
 }
@@ -27,7 +27,7 @@ struct PaddedDim {
     return fmt::format("dim {} of {} is padded by {} and {}, expected", dim, type.to_text(), low.to_text(),
                        high.to_text());
   }
-  /// The message for a dim that is too short; a run reports it if only the run can tell.
+  /// The message for a dim that is too short. If that depends on symbols, it is reported at run time.
   std::string too_short(IndexMap map_index) const {
     return text() + (map_index == mirror_index ? " less than its extent on each side; pad in steps"
                                                : " an extent of 1 or more; pad it with a number before");

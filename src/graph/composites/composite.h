@@ -43,7 +43,7 @@ class Composite {
   bool passes(const Status& check) const;
   /// Rejects the arguments.
   Tensor refuse(std::string_view what) const { return millrace::refuse(graph_, name_, what); }
-  /// What a run reports when an index that the composite computes is out of range.
+  /// Sets the message for an index that the composite computes and that is out of range at run time.
   void explain_wrong_index(std::string_view what) { function_.explain_wrong_index(what); }
 
  private:

@@ -21,7 +21,7 @@ FlatIndex add_axis(FlatIndex flat, Tensor part, const SizeExpr& extent) {
   Tensor not_below = less_equal(zero, wrapped);
   Tensor inside = logical_and(not_below, less(wrapped, size));
   if (!flat.index.is_valid()) return {wrapped, inside};
-  return {flat.index * size + wrapped, logical_and(flat.inside, inside)};  // braces: in this order
+  return {flat.index * size + wrapped, logical_and(flat.inside, inside)};  // braces: evaluated in this order
 }
 
 /// Component `i` of every index: one column of the last dim.

@@ -118,7 +118,7 @@ Tensor roll(Tensor x, std::int64_t shift, std::int64_t axis) {
       Tensor head = slice_axis(x, *dim, first, extent);
       return concat({head, slice_axis(x, *dim, 0, first)}, axis);
     }
-    // Only a run knows where to cut the row.
+    // Where to cut the row is known only at run time.
     GraphBuilder& graph = *x.builder();
     Tensor size = size_of(graph, extent);
     Tensor places = rem(size_of(graph, shift), size);

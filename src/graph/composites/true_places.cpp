@@ -6,9 +6,9 @@
 
 namespace millrace {
 
-/// Scatters each index to the number of true elements before it. False elements are scattered too, but to the place of
-/// the next true one, which overwrites them, or past the last. So no element needs a test, and only a bound below n
-/// needs a place for what is left out.
+/// Scatters each element's index to place p, where p is the number of true elements before it. A false element goes to
+/// the place of the next true one, which overwrites it, or past the last. So no element needs a test; only a bound
+/// below n needs an extra place, for everything beyond the bound.
 TruePlaces find_true(Tensor is_true, const SizeExpr& bound) {
   if (!is_true.is_valid()) return {};
   GraphBuilder& graph = *is_true.builder();

@@ -29,7 +29,7 @@ class NodeGroups {
   const std::vector<std::uint32_t>& members(std::uint32_t group) const { return groups_[group]; }
   /// Why the group's nodes are together.
   const std::vector<std::string>& reasons(std::uint32_t group) const { return reasons_[group]; }
-  /// Whether a node reads it, or it is an output or a variable's new value.
+  /// Whether `node` is read by another node, or is an output or a variable's new value.
   bool is_read(std::uint32_t node) const { return !users_[node].empty() || is_output_[node]; }
   /// The edges between groups. Call it once.
   std::vector<Separation> take_separations();

@@ -166,7 +166,7 @@ class PartPlacer {
   }
 
   /// Whether the sizes show that the operand's rows, and what is before and after them, are no longer than the pitch.
-  /// Otherwise nobody could tell which kernels write the same bytes.
+  /// If they do not, it is unknown which kernels write the same bytes.
   static bool are_known_to_fit(const Shape& shape, const Place& place, const Shape& whole,
                                const std::vector<SizeExpr>& strides) {
     SizeExpr row = 1;  // the span from its first element to its last
@@ -232,8 +232,8 @@ class PartPlacer {
     return !is_cheap && !is_one && row.known_multiple() % kVector != 0 && row.lower_bound() < kLong;
   }
 
-  /// The number of outermost dims of the stored value that have one index per row of the result; at least `min_dims`,
-  /// which the rows around these rows take.
+  /// How many of the stored value's outermost dims index the rows of the result, so that the other dims make up one
+  /// row; at least `min_dims`, which index the rows around these.
   std::optional<std::size_t> find_outer_dims(Value storage, std::size_t min_dims, const SizeExpr& num_rows,
                                              const SizeExpr& row) const {
     const Shape& shape = graph_.type(storage).shape;

@@ -55,7 +55,7 @@ class UpdatePlacer {
   bool is_variable(Value value) const { return std::holds_alternative<VariableNode>(graph_.nodes[value.node].what); }
   std::string name(Value value) const { return value_text(graph_, value); }
 
-  /// The region's scatter; null if it is another region.
+  /// The scatter of a scatter's region; null for any other region.
   const Node* scattered(const Region& region) const {
     const Node& node = graph_.nodes[region.nodes[0]];
     return region.nodes.size() == 1 && is_scatter(node) ? &node : nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs transients into the slab, while compiling and, if sizes depend on the run, in each session.
+// Packs transients into the slab, while compiling and, if sizes are bound at run time, in each session.
 #include "graph/run/slab_packer.h"
 
 #include <numeric>

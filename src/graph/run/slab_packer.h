@@ -30,7 +30,7 @@ inline constexpr PackOrder kPackOrders[] = {PackOrder::kLargest, PackOrder::kLar
                                             PackOrder::kEarliest};
 bool is_packed_before(PackOrder, const PackedTransient&, const PackedTransient&);
 
-/// How often a packing is repaired: the transient that ends highest is then placed first instead.
+/// The maximum number of repairs of a packing. A repair moves the transient that ends highest to the front.
 inline constexpr int kMaxRepairs = 24;
 /// With more transients than this, a packing uses only the order that is best on average.
 inline constexpr std::size_t kMaxRepaired = 2000;
@@ -72,7 +72,7 @@ std::int64_t find_best_packing(std::vector<PackedTransient>& transients, std::in
 /// The largest sum of sizes that live at one timepoint. No packing needs less.
 std::int64_t max_live_bytes(std::span<const PackedTransient>);
 
-/// Packs the same transients repeatedly, for sizes that each run binds.
+/// Packs the same transients repeatedly, for sizes that differ between runs.
 class SlabPacker {
  public:
   /// Empty if more than a million pairs live together: their memory would cost more than it saves.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places transients whose sizes a run binds, and checks that no two that live together overlap.
+// Places transients whose sizes are bound at run time, and checks that no two that live together overlap.
 #include "graph/run/slab_plan.h"
 
 #include <algorithm>

@@ -88,8 +88,8 @@ void AccessTimes::split(std::int64_t at) {
 }
 
 /// Merges the intervals that the range covers into one, with the last of their times, so that there are few. After a
-/// write, this loses nothing: whoever waits for the write also waits for the others. After a read, later readers of one
-/// interval also wait for the writes of the others.
+/// write, this loses nothing: a step that waits for the write also waits for the others. After a read, later readers of
+/// one interval also wait for the writes of the others.
 void AccessTimes::add_constant(std::int64_t begin, std::int64_t end, const Times& times, bool writes) {
   const bool is_first = constant_.empty();
   auto& [around, all_times] = around_constant_;

@@ -10,10 +10,10 @@
 
 namespace millrace {
 
-/// The bytes that are certainly written, whatever a run binds. Adjacent symbolic ranges are joined, and so are rows
-/// whose columns are adjacent. Adding a range that continues another takes O(log n), otherwise linear time in up to 64
-/// ranges with gaps between them, and in all rows with gaps; a query takes linear time in the symbolic ranges and rows
-/// with gaps. What was added stays.
+/// The bytes that are certainly written, for every binding. Adjacent symbolic ranges are joined, and so are rows whose
+/// columns are adjacent. Adding a range that continues another takes O(log n), otherwise linear time in up to 64 ranges
+/// with gaps between them, and in all rows with gaps; a query takes linear time in the symbolic ranges and rows with
+/// gaps. Added ranges are never removed.
 class WrittenBytes {
  public:
   bool empty() const { return is_empty_; }

@@ -30,13 +30,13 @@ inline constexpr bool kIsOptional = false;
 template <class T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 
-/// Takes all remaining operands.
+/// Whether the parameter takes all remaining operands.
 template <class P>
 inline constexpr bool kIsOperandList = std::same_as<P, std::span<const Tensor>>;
 template <class P>
 inline constexpr bool kIsOperand = std::same_as<P, Tensor> || std::same_as<P, TensorOrNumber> ||
                                    std::same_as<P, std::optional<Tensor>> || kIsOperandList<P>;
-/// An attribute of its own.
+/// Whether the parameter is an attribute of its own.
 template <class P>
 inline constexpr bool kIsSetting = !kIsOperand<P> && !HasFields<P>;
 

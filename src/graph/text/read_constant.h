@@ -20,7 +20,7 @@ struct ConstantSource {
 /// Reads the elements and the type of a constant after the word "constant". If one element stands for all, the bytes
 /// are those of that element.
 Result<ConstantFiles::Constant> read_constant(const ConstantSource&);
-/// The same for a variable. In the body of a loop it has no elements.
+/// Does the same for a variable, which has no elements in the body of a loop.
 Result<ConstantFiles::Constant> read_variable(const ConstantSource&, bool is_in_body);
 
 }  // namespace millrace

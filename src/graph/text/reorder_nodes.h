@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Nodes that `order` lacks come first, in their old order.
+/// Puts the nodes into this order. Nodes that `order` lacks come first, in their old order.
 Graph reorder_nodes(Graph, const std::vector<NodeId>& order);
 
 }  // namespace millrace

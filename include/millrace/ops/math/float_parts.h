@@ -9,8 +9,8 @@
 
 namespace millrace::math::detail {
 
-// What the elementary functions share. V is the builder's value type. The bits of a float are in an integer of equal
-// size.
+// Shared by the elementary functions. V is the builder's value type. The bits of a float are held in an integer of the
+// same size.
 
 struct FloatFormat {
   DType bits;  // the integer dtype of the same size

@@ -52,7 +52,7 @@ IntegerParts<V> split_integer(B& b, V x) {
 }
 
 /// |x| rem |y| where |x| >= |y| > 0 and both are finite. Quotients are below 2^2098. A divisor of 53 bits is split in
-/// two, so that either part times a quotient of 26 bits is exact.
+/// two, so that each part times a quotient of 26 bits is exact.
 template <class B, class V>
 V rem_of_integer_parts(B& b, V x, V y) {
   constexpr int kBits = 26, kSteps = 40;
@@ -86,9 +86,9 @@ V rem_of_integer_parts(B& b, V x, V y) {
 
 }  // namespace detail
 
-/// x - trunc(x / y) * y, like fmod in C and NumPy, and % on integers. It has the sign of x, even if it is zero. Floats:
-/// exact; x rem inf is x; NaN for an infinite x, for y = 0 and for NaN. Integers: x rem 0 is 0. f32 takes about 60
-/// operations in f64, and f64 about 450, whatever the operands, because a body has no branches.
+/// x - trunc(x / y) * y, like fmod in C and NumPy, and % on integers. The result has the sign of x, even if it is zero.
+/// Floats: exact; x rem inf is x; NaN for an infinite x, for y = 0 and for NaN. Integers: x rem 0 is 0. f32 takes about
+/// 60 operations in f64, and f64 about 450, whatever the operands, because a body has no branches.
 template <class B>
 typename B::Value rem(B& b, typename B::Value x, typename B::Value y) {
   using V = typename B::Value;
