@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// All targets that a target stands for when code is generated for other machines: itself and, for a level beyond which
-/// some cores have features, the level with each set of these features. Kernels may differ from set to set.
+/// The targets to generate code for when it is shipped to other machines: the target itself and, if some cores of its
+/// level have features beyond the level, the level with each set of these features. Kernels may differ from set to set.
 std::vector<TargetSpec> with_feature_sets(const TargetSpec&);
 
 }  // namespace millrace

@@ -57,8 +57,8 @@ std::string case_name(const Arguments& arguments, const std::vector<std::shared_
   return name;
 }
 
-/// Every graph on every device with every generator. If there are several, one that is unavailable is left out with a
-/// notice.
+/// Makes rows for every graph on every device with every generator. If there are several combinations, an unavailable
+/// one is left out with a notice.
 Result<std::vector<Measurement>> make_rows(const Arguments& arguments,
                                            const std::vector<std::shared_ptr<BenchGraph>>& graphs) {
   std::vector<Measurement> rows;

@@ -56,7 +56,7 @@ struct CompiledCase {
   }
 
   /// Measures the commands in loops and conditions in the given number of runs. This slows the runs down, so the times
-  /// of the commands around them are not taken from it.
+  /// of the commands around them are not taken from these runs.
   Status measure_blocks(std::int64_t num_runs) {
     constexpr std::size_t kMaxTimes = 10000;  // that are kept, for each command
     blocks.resize(program.lowered().commands.num_commands());
@@ -172,7 +172,7 @@ Measurement single(const std::shared_ptr<CompiledCase>& compiled, const BenchCas
   return row;
 }
 
-/// "nested/while_1/if_2/sort_2": a command in what holds it.
+/// "nested/while_1/if_2/sort_2": a command, after the graph and the loops and conditions around it.
 std::string nested_name(const std::string& graph, const IdVector<CommandId, CommandOrigin>& origins,
                         CommandId command) {
   std::string name = printable(origins[command].step->display_name());
@@ -204,7 +204,7 @@ Measurement nested(const std::shared_ptr<CompiledCase>& compiled, const BenchCas
   return row;
 }
 
-/// Rows of the kernels and copies in loops and conditions, of those that run.
+/// Adds a row for each kernel and copy in loops and conditions, if it runs at all.
 Status add_nested(std::vector<Measurement>& rows, const std::shared_ptr<CompiledCase>& compiled, const BenchCase& bench,
                   std::int64_t num_runs) {
   const IdVector<CommandId, CommandOrigin> origins = find_origins(compiled->program.lowered());

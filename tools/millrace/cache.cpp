@@ -60,8 +60,8 @@ Status show(const Arguments& arguments) {
   return write_text("", arguments.lists ? text + list : text);
 }
 
-/// A context that writes everything into the directory, even kernels that a layer has, because the directory is for
-/// another place, and removes nothing from it.
+/// A context that writes everything into the directory, even kernels that a layer has, because the directory is used
+/// elsewhere, and removes nothing from it.
 ContextOptions filling(const std::string& directory) {
   return {.cache_directory = directory,
           .read_only_cache_directories = {},

@@ -37,7 +37,7 @@ Result<Graph> read_graph(const GraphArguments&);
 /// Compiles for `device`, or for the device in the arguments if that is null. Shows progress on standard error if that
 /// is a terminal and compiling takes long.
 Result<Program> compile_graph(Graph, const GraphArguments&, std::shared_ptr<Device> device = nullptr);
-/// Everything except code, for targets that the host need not be able to run.
+/// Lowers the graph to everything except code, for a target that the host need not be able to run.
 Result<LoweredGraph> lower_graph(Graph, const GraphArguments&, const Context&, bool prepares = true);
 
 /// Writes to standard error at once. If that is closed or full, nobody can be told, so it ignores failures.

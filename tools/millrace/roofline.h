@@ -13,7 +13,7 @@ struct Rates {
   double bytes_per_second = 0, flops_per_second = 0;
 };
 /// "26 % of the peak, 120 GFLOP/s", for the limit that the rates come closer to. If a rate is above its limit, which
-/// was also measured, says what that means instead.
+/// was measured too, says what may explain that instead.
 std::string share_text(const Rates& reached, const Rates& limits);
 
 /// The limits of one thread on this machine. Source: Williams, Waterman & Patterson, "Roofline", CACM 52(4), 2009.

@@ -26,7 +26,7 @@ struct RunArguments {
   std::vector<NpyView> inputs;          // files are mapped
   std::vector<NpyArray> outputs;        // of the types that these inputs determine, zeroed
   SymbolValues symbols;                 // from --dim, the inputs' extents and facts
-  std::vector<std::string> named_dims;  // the symbols that a run binds by name
+  std::vector<std::string> named_dims;  // the symbols that must be bound by name
 
   std::vector<TensorBinding> bind_inputs() const;
   std::vector<TensorBinding> bind_outputs();

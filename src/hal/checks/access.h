@@ -22,9 +22,10 @@ struct RangeAccess {
 /// Inputs and constants are only read.
 constexpr bool is_writable(BindingKind kind) { return kind != BindingKind::kInput && kind != BindingKind::kConstant; }
 
-/// In the order in which the command names them. A dispatch of an unknown kernel is assumed to read only.
+/// Lists the ranges in the order in which the command names them. A dispatch of an unknown kernel is assumed to read
+/// only.
 std::vector<RangeAccess> accesses_of(const CommandList&, const Command&);
-/// Includes the accesses of the commands inside it.
+/// Also lists the accesses of the commands inside the command.
 std::vector<RangeAccess> all_accesses_of(const CommandList&, const Command&);
 
 /// "source", "destination", "buffer 2", "condition".

@@ -9,7 +9,7 @@ namespace millrace {
 /// Tells submissions that continue later whether their device still exists.
 class ControlGate {
  public:
-  /// True until close(): the device then exists until leave().
+  /// Returns false after close(). If it returns true, the device exists until leave().
   bool enter() {
     const std::lock_guard lock(mutex_);
     num_inside_ += is_closed_ ? 0 : 1;
@@ -19,7 +19,7 @@ class ControlGate {
     const std::lock_guard lock(mutex_);
     if (--num_inside_ == 0) left_.notify_all();
   }
-  /// Refuses everyone from now on, and waits for those inside.
+  /// Makes enter() return false from now on, and waits until everyone inside has left.
   void close() {
     std::unique_lock lock(mutex_);
     is_closed_ = true;

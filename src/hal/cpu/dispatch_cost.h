@@ -16,7 +16,7 @@ class DispatchCost {
   /// The cost of handing a share to an awake thread, in nanoseconds: 100 to 400, plus moving the data to another core's
   /// cache.
   static constexpr double kAwakeNs = 1000;
-  /// A share must take this many times what handing it over costs.
+  /// A share must take at least this many times as long as handing it over.
   static constexpr double kShareFactor = 2;
 
   /// Begins a run. Returns whether to measure it.

@@ -44,7 +44,7 @@ class Context {
   void release(Call&& call) {
     release(may_block(), call);
   }
-  /// The same for host memory, whose release may wait for every device.
+  /// Does the same for host memory, whose release may wait for every device.
   template <class Call>
   void release_host(Call&& call) {
     release(may_block() || hip().has_hung_device(), call);

@@ -42,7 +42,7 @@ class EventPool : public std::enable_shared_from_this<EventPool> {
 
   /// An event that returns to the pool with its last owner.
   Result<std::shared_ptr<OpaqueEvent>> take(Kind);
-  /// Creates one, so that the next take() need not.
+  /// Creates an event, so that the next take() need not.
   Status reserve(Kind);
 
  private:
@@ -59,7 +59,7 @@ using SharedEvent = std::shared_ptr<OpaqueEvent>;
 /// Blocks until the recorded work has ended. Returns false once `limit` has passed (0: no limit), or kCloseLimit after
 /// the device was found to be lost. HIP's own wait has no time limit.
 Result<bool> comes_about(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);
-/// The same for diagnostics and for closing: after `limit`, the device counts as hung.
+/// Waits likewise, for diagnostics and for closing: after `limit`, the device counts as hung.
 Status wait_for_event(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);
 /// The limit for work that should have ended already.
 inline constexpr std::chrono::seconds kCloseLimit{2};

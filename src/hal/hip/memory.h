@@ -14,7 +14,7 @@ namespace millrace::hip {
 template <class T>
 class BlockCache {
  public:
-  /// Null if there is none; the caller then calls add() and makes one.
+  /// Null if no block of the class is free; the caller then calls add() and makes one.
   T* take(std::size_t size_class) {
     std::vector<T*>& free = classes_[size_class].free;
     if (free.empty()) return nullptr;
@@ -125,7 +125,7 @@ class PinnedMemory : public std::enable_shared_from_this<PinnedMemory> {
   PinnedMemory& operator=(const PinnedMemory&) = delete;
   ~PinnedMemory();
 
-  /// Returns to the cache with its last owner, who must know that no work uses it any more.
+  /// The memory returns to the cache with its last owner, who must know that no work uses it any more.
   Result<std::shared_ptr<std::byte>> allocate(std::size_t size_bytes);
 
  private:

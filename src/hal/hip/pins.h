@@ -21,15 +21,16 @@ class PinnedRanges : public std::enable_shared_from_this<PinnedRanges> {
   Result<std::shared_ptr<void>> pin(std::span<std::byte> memory);
   /// Keeps the memory pinned while the result lives, if all of it was pinned here; otherwise returns null.
   std::shared_ptr<void> find(std::span<const std::byte> memory);
-  /// Whether the application seems to have pinned all of it. HIP knows addresses, not ranges: a hole between two pinned
-  /// pieces goes unnoticed.
+  /// Whether the application seems to have pinned all of the memory. HIP knows addresses, not ranges: a hole between
+  /// two pinned pieces goes unnoticed.
   bool is_pinned_elsewhere(std::span<const std::byte> memory);
 
  private:
   /// Asking HIP costs about as much as staging this many bytes.
   static constexpr std::size_t kWorthAsking = std::size_t{64} << 10;
 
-  /// Listed from before HIP pins it until after HIP has unpinned it, so that it never looks like the application's pin.
+  /// A pinned range. It is listed from before HIP pins it until after HIP has unpinned it, so that it never looks like
+  /// the application's pin.
   struct Range {
     std::span<std::byte> memory;
     std::weak_ptr<void> owner;  // expired or not set yet: the memory may be pinned, but not for long

@@ -144,7 +144,7 @@ bool Queue::proceed_ring() {
 }
 
 /// Only the first job of each stream can have ended. A job that ends on the device while this looks at other streams is
-/// taken the next time.
+/// found by the next call.
 bool Queue::end_jobs() {
   {
     const std::lock_guard lock(mutex_);

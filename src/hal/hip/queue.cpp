@@ -115,7 +115,7 @@ Status Queue::try_start(const SharedJob& job, std::vector<SharedJob>& candidates
   return {};
 }
 
-/// Ends the issuing of a job, and finds the jobs that waited for another job to promise their values.
+/// Ends the issuing of a job, and finds the waiting jobs whose values this job will reach.
 void Queue::hand_over(const SharedJob& job, std::vector<SharedJob>& candidates) {
   issuer_.end(*job);
   try {

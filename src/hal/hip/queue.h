@@ -26,7 +26,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   /// Starts the thread.
   void start();
-  /// Ends what can run, and cancels the rest. Call nothing else afterwards.
+  /// Lets the jobs that can run end, and cancels the rest. Call nothing else afterwards.
   void close();
 
   const Channels& channels() const { return *channels_; }

@@ -24,7 +24,7 @@ struct LaunchStep {
   AddressIndex first_address = 0;
   std::uint32_t first_size = 0;      // index in HipRun::sizes
   std::uint32_t first_argument = 0;  // index in HipRun::arguments
-  std::uint32_t number = 0;          // of this launch, which is also that of its status word
+  std::uint32_t number = 0;          // of this launch and of its status word
   std::string label = {};            // DispatchCommand::label
 };
 struct FillStep {

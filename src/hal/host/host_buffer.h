@@ -15,7 +15,7 @@ namespace millrace {
 Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, DeviceId device = {},
                                                      std::size_t alignment = Buffer::kAlignment);
 
-/// Memory that the caller owns; `deleter` (may be empty) runs once, with the last owner.
+/// Wraps memory that the caller owns; `deleter` (may be empty) runs once, with the last owner.
 std::shared_ptr<Buffer> import_host_buffer(void* data, std::size_t size_bytes, Buffer::Deleter deleter = {},
                                            DeviceId device = {});
 

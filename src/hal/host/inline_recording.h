@@ -22,8 +22,8 @@ class InlineRecording : public Recording {
  public:
   /// Ok if the submission may run; does not look at its waits.
   Status check(const Submission&) const;
-  /// Runs it now and signals nothing. Precondition: it passed check(), and its waits are reached. An exception from a
-  /// kernel becomes the status, except std::bad_alloc, which is passed on.
+  /// Runs the submission now and signals nothing. Precondition: it passed check(), and its waits are reached. An
+  /// exception from a kernel becomes the status, except std::bad_alloc, which is passed on.
   Status run(const Submission&) const;
 
  protected:
@@ -54,7 +54,7 @@ class InlineRecording : public Recording {
     std::uint32_t step = 0;  // the step that runs, or that failed
   };
 
-  /// `prepare` comes before anything else. Precondition: check_record(list, executable) is ok. Up to `num_workers`
+  /// Call prepare() before anything else. Precondition: check_record(list, executable) is ok. Up to `num_workers`
   /// workers, each with workgroup memory of its own, run the steps of a stage at one time.
   InlineRecording(const CommandList& list, std::shared_ptr<const Executable> executable, const Device& device,
                   std::uint32_t num_workers = 1)

@@ -32,7 +32,7 @@ struct InlineRun {
   }
 };
 
-/// Runs that wait for their next replay. Thread-safe. While only one thread replays, taking one is an atomic exchange,
+/// Keeps InlineRuns for the next replays. Thread-safe. While only one thread replays, taking one is an atomic exchange,
 /// and returning it a store.
 class InlineRunPool {
  public:
@@ -43,7 +43,7 @@ class InlineRunPool {
   /// Adds the run that is taken first. Call it before anything else.
   void set_first(std::unique_ptr<InlineRun> run) { first_ = std::move(run); }
 
-  /// Null if all are in use.
+  /// Null if all runs are in use.
   InlineRun* take() {
     if (!is_first_taken_.exchange(true, std::memory_order_acquire)) return first_.get();
     const std::lock_guard lock(mutex_);

@@ -12,7 +12,8 @@ namespace {
 constexpr double kUnitsPerShare = 16;
 /// Bounds the number of units of a stage that takes very long.
 constexpr double kMaxUnitsPerShare = 4096;
-/// The longest unit, in nanoseconds: what the last pieces of a long stage take. A unit must be worth its call.
+/// The longest unit, in nanoseconds, which is how long the last pieces of a long stage take. A unit must take long
+/// enough to be worth a call.
 constexpr double kMaxUnitNs = 20'000;
 /// The longest piece that a worker takes at a time, in nanoseconds: the others wait for it at the end of the stage.
 constexpr double kMaxPieceNs = 200'000;
@@ -49,10 +50,10 @@ std::uint32_t num_units_of(const StagePart& part, const UnitLength& length, std:
   };
   const std::uint32_t usual = units_of(length.usual);
   if (length.shortest == length.usual) return usual;
-  // Groups that stay together in longer units stay together in short ones.
+  // Groups that are kept together in longer units are kept together in short ones too.
   const std::uint32_t max_units = size / usual >= kGroupsTogether ? size / kGroupsTogether : size;
   const std::uint32_t units = std::min(units_of(length.shortest), max_units);
-  return units > num_workers ? units / num_workers * num_workers : units;  // as many for each worker
+  return units > num_workers ? units / num_workers * num_workers : units;  // equally many for each worker
 }
 
 }  // namespace

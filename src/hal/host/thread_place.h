@@ -13,8 +13,8 @@ namespace millrace {
 /// The CPU on which a thread of a pool runs. When other programs keep CPUs busy, the system may let two threads of a
 /// pool share one CPU, or let a thread wait behind another program while its caller's CPU is idle. That lasts for
 /// milliseconds, longer than almost every loop, so the pool moves its threads itself. A thread is moved only among the
-/// CPUs that it had at first, and no longer once somebody else has changed these. Any thread may call these functions,
-/// unless they say otherwise.
+/// CPUs that it had at first, and never again once somebody else has changed these. Any thread may call these
+/// functions, unless they say otherwise.
 class ThreadPlace {
  public:
   /// Call it before any other function except note_cpu(). `may_move`: the thread is not pinned to a CPU of its own.
@@ -56,8 +56,8 @@ class ThreadProgress {
  public:
   explicit ThreadProgress(const ThreadPlace& thread) : thread_(thread) {}
 
-  /// Whether it has run for less than half of the time since the last call, or since construction. After a very short
-  /// time, which proves nothing, returns false.
+  /// Whether the thread has run for less than half of the time since the last call, or since construction. After a very
+  /// short time, which proves nothing, returns false.
   bool has_stalled();
 
  private:

@@ -75,7 +75,7 @@ std::string memory_text(const LoweredGraph& lowered, const SymbolValues& symbols
   if (found.lower_bound_bytes) text += line(2, "alive", fmt::format("{} bytes at most", *found.lower_bound_bytes));
   for (const Resource& resource : schedule.resources) {
     if (resource.lifetime != Lifetime::kTransient) continue;
-    // If runs place transients, the offset depends on the sizes of the run.
+    // If runs place transients, the offset depends on sizes bound at run time.
     const std::string place = schedule.is_placed_by_runs() ? "" : " at " + number(resource.offset_bytes);
     text += line(2, resource.name,
                  fmt::format("{} bytes{}, alive from @{} to @{}", number(resource.size_bytes), place,

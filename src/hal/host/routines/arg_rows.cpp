@@ -46,7 +46,8 @@ class ArgSearch {
     return p_.find_in_chunks.at(code_)(row, &found);
   }
 
-  /// Searches the best chunk of a row after surveying the next row, so that reading hides the latency.
+  /// Searches the best chunk of a row after surveying the next row, so that reading that row hides the latency of this
+  /// one.
   void find_interleaved(std::uint32_t first_row, std::uint32_t end_row) {
     struct Surveyed {
       FoundInLanes found;
@@ -109,7 +110,7 @@ class ArgSearch {
     return find_again(row, found);
   }
 
-  /// The better one of a row's elements, which are `step` apart.
+  /// Returns the better of two places in a row whose elements are `step` apart.
   std::int64_t better_of(const std::byte* row, std::int64_t first, std::int64_t second, std::int64_t step = 1) const {
     std::byte both[2 * kMaxElementBytes];
     const auto bytes = static_cast<std::size_t>(p_.element_bytes);
@@ -118,7 +119,7 @@ class ArgSearch {
     return p_.find_in_few.at(code_)(both, 2) == 0 ? first : second;
   }
 
-  /// The best element of each column, as a place in it.
+  /// The place of the best element in each column.
   using Places = std::array<std::int64_t, ArgRowsParameters::kMaxColumns>;
 
   void find_in_columns(std::uint32_t first_group, std::uint32_t end_group) {
@@ -141,7 +142,7 @@ class ArgSearch {
     }
   }
 
-  /// Replaces the best elements by what is better in `count` elements of each row, from place `first` on.
+  /// Updates the best places with `count` elements of each row, from place `first` on.
   void improve(const std::byte* rows, std::int64_t first, std::int64_t count, Places& best) const {
     const std::byte* const piece = at(rows, first * p_.num_columns);
     std::array<FoundInLanes, ArgRowsParameters::kMaxColumns> found;
@@ -157,7 +158,7 @@ class ArgSearch {
     }
   }
 
-  /// The first place of the best element of a column that was surveyed.
+  /// The first place of the best element in a surveyed column.
   std::int64_t place_in_column(const std::byte* row, std::int64_t column, const FoundInLanes* found) const {
     // A lane has every `step`th element of the column.
     const std::int64_t step = p_.chunk_elements / kVectorsPerChunk;
@@ -174,7 +175,7 @@ class ArgSearch {
     }
     return first;
   }
-  /// A key, or behind all keys a place.
+  /// Lane `number` of what was found: first come the keys, then their places.
   std::int64_t lane_of(const FoundInLanes& vector, std::int64_t number) const {
     if (p_.element_bytes < kMaxElementBytes) return lane_as<std::int32_t>(vector, number);
     return lane_as<std::int64_t>(vector, number);
@@ -186,7 +187,7 @@ class ArgSearch {
     return lane;
   }
 
-  /// The number of the best of a few elements of a column, every `step`th one.
+  /// Compares `count` elements of a column, each `step` places after the one before. Returns the index of the best.
   std::int64_t find_among(const std::byte* row, std::int64_t step, std::int64_t count) const {
     std::array<std::byte, kMaxChunkElements * kMaxElementBytes> copies;
     for (std::int64_t i = 0; i < count; ++i) {

@@ -15,7 +15,7 @@ struct alignas(64) FoundInLanes {
 
 /// The RoutineCall::parameters of an argmax or argmin, all i64.
 struct ArgRowsParameters {
-  /// The maximum of rows that interleave: code has a few dozen instructions for each.
+  /// The maximum number of rows that interleave: the code has a few dozen instructions per row.
   static constexpr std::int64_t kMaxColumns = 32;
   static constexpr int kVectorsPerChunk = 8;
 
@@ -27,7 +27,7 @@ struct ArgRowsParameters {
   Microkernel<FindInFew> find_in_few;
   Microkernel<SurveyChunks> survey_chunks;
   Microkernel<FindInChunks> find_in_chunks;
-  /// If rows interleave, how many do, and the lanes of a vector. A chunk then has `chunk_elements` of each row.
+  /// For rows that interleave: their number, and the lanes of a vector. A chunk then has `chunk_elements` of each row.
   std::int64_t num_columns, num_lanes;
   Microkernel<SurveyColumns> survey_columns;  // in place of the two above
 };

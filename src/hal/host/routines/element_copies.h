@@ -82,7 +82,7 @@ void copy_elements_of(Bytes bytes, const std::byte* elements, const Number* numb
   }
 }
 
-/// Copies the elements with these numbers, side by side.
+/// Copies the elements at these indices, side by side.
 template <class Number>
 void copy_elements(const std::byte* elements, std::int64_t element_bytes, const Number* numbers, std::int64_t count,
                    std::byte* to) {

@@ -56,7 +56,7 @@ class RowLoader {
     const Places places = at(first);
     function(to, count, places[0], places[1], places[2], places[3]);
   }
-  /// Computes the elements with these numbers. `memory` has kSomeBytes.
+  /// Computes the elements at these indices. `memory` has kSomeBytes.
   template <class Number>
   void compute_some(const Number* numbers, std::int64_t count, std::byte* to, std::byte* memory) const;
   /// The bits of one element.

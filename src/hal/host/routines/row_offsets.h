@@ -8,7 +8,7 @@
 namespace millrace {
 
 /// Writes a row's offset in each tensor to `offsets`, in elements. `first` has the offsets of the first row. `dims` has
-/// the dims that number the rows, outermost first: each dim's extent, then its stride in each tensor. The result is not
+/// the dims that index the rows, outermost first: each dim's extent, then its stride in each tensor. The result is not
 /// returned, because copying it by vector loads would wait for these scalar stores.
 inline void find_row(std::int64_t row, const std::int64_t* first, const std::int64_t* dims, std::int64_t num_dims,
                      std::size_t num_tensors, std::int64_t* offsets) {

@@ -28,8 +28,8 @@ class GemmWalk {
         workgroup_memory_(static_cast<std::byte*>(args.workgroup_memory)),
         packed_(args.kept == nullptr ? own_packed_ : *static_cast<PackedPanels*>(args.kept)) {}
 
-  /// Groups are numbered with tiles innermost, then the batch dims along which B stays, then panels, then the batch
-  /// dims along which B moves.
+  /// Groups are numbered with tiles innermost, then the batch dims along which B is the same, then panels, then the
+  /// batch dims along which B differs.
   void run(std::int64_t group) {
     first_tile_ = group % p_.tile_groups * p_.tiles_per_group;
     group /= p_.tile_groups;

@@ -43,7 +43,7 @@ struct GemmParameters {
   std::int64_t tiles_per_group, panels_per_group, tile_groups, panel_groups;
   std::int64_t pack_b;
   std::int64_t packed_panel_bytes, partial_offset, partial_tile_bytes;
-  std::int64_t num_batch, num_inner_groups;  // inner: over the batch dims along which B stays
+  std::int64_t num_batch, num_inner_groups;  // inner: over the batch dims along which B is the same
   std::array<std::int64_t, kMaxGemmBatch> batch_extents;
   /// Indexed by tile (tall, short) and by panel (wide, narrow, last). The last panel may end inside a vector.
   std::array<Microkernels<MultiplyTile, 3>, 2> multiply_tile;

@@ -25,8 +25,9 @@ struct ScanRowsParameters {
   ScanRowsStep step;
   std::int64_t total_bytes;
   Microkernel<ScanElements> total;  // of elements; for kParts, of totals
-  /// The carry of a float sum starts at 0 in each block of `block_elements`; 0: there is one block. The totals of
-  /// blocks nest: `sums_per_level` of one level are a term of the next. They are floats of `total_bytes`.
+  /// The carry of a float sum starts at 0 in each block of `block_elements`; if that is 0, there is one block. The
+  /// totals of blocks nest: the sum of `sums_per_level` terms of one level is a term of the next. Totals are floats of
+  /// `total_bytes` bytes.
   std::int64_t block_elements, sums_per_level;
   /// The function `stream` writes vector-aligned rows past the caches, if the result has at least this many bytes. It
   /// is absent (offset 0) unless elements are as wide as lanes.

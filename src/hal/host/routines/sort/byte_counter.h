@@ -33,8 +33,8 @@ class ByteCounter {
   /// On Zen 5, this made splitting up to three times slower. So a piece is read as four streams, a page apart, each as
   /// fast as a bucket grows, and buckets begin half a page from the streams' offsets.
   static constexpr std::int64_t kStreamBytes = 4096, kNumStreams = 4, kPieceBytes = kNumStreams * kStreamBytes;
-  /// From this row length on, the memory of the row's keys is large enough for a counter, and counting is faster than a
-  /// histogram.
+  /// The minimum length of a row for which the memory of its keys is large enough for a counter, and counting is faster
+  /// than a histogram.
   static constexpr std::int64_t kMinBytes = 17408;
 
   /// `memory` has kMemoryBytes.

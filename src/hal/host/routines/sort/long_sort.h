@@ -19,9 +19,9 @@ namespace millrace {
 // Source: Frazer & McKellar, "Samplesort: a sampling approach to minimal storage tree sorting", JACM 17(3), 1970.
 
 struct LongSort {
-  /// The minimum number of keys in a chunk, and the mean in a bucket. With more, a thread that the system stops within
-  /// one delays the others for longer. With fewer, there are more and shorter pieces to gather. Keys above an index are
-  /// sorted by digits, whose tables cost more in a small bucket.
+  /// The minimum number of keys in a chunk, and the mean in a bucket. If they are larger, a thread that the system
+  /// stops delays the others for longer. If they are smaller, there are more and shorter pieces to gather. Keys above
+  /// an index are sorted by digits, whose tables cost more in a small bucket.
   static constexpr std::int64_t part_keys(bool with_index) { return with_index ? 48 << 10 : 32 << 10; }
   /// A short row has chunks of part_keys(). A longer one has kFewChunks, and the chunks grow with the row. Once they
   /// reach kPartBytes, their number grows instead. A part of workgroup memory has kPartBytes, which is also the largest

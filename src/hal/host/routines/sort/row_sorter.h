@@ -15,7 +15,7 @@ namespace millrace {
 /// Microkernels for keys of one width. Unneeded ones are absent.
 struct RowSorterCode {
   static constexpr std::size_t kNumFew = 5;          // for up to 1, 2, 4, 8 and 16 vectors
-  static constexpr int kMergedVectors[] = {24, 32};  // the maximum of each merge
+  static constexpr int kMergedVectors[] = {24, 32};  // the maximum of each merge function
   static constexpr std::size_t kNumMerges = std::size(kMergedVectors);
   std::int64_t num_lanes;
   Microkernels<SortFew, kNumFew> sort_few;

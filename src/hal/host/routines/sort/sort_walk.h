@@ -15,7 +15,7 @@
 
 namespace millrace {
 
-/// Sorts the rows of one call, and offers the steps of that to the other sorts.
+/// Sorts the rows of one call, and offers the steps of that sort to the other sorts.
 template <class Key>
 class SortWalk {
  public:
@@ -215,7 +215,7 @@ class SortWalk {
   void write_key_values(const Key* keys, std::int64_t count) const {
     write(SortTensor::kValues, at(p_.write_values), p_.element_bytes, keys, count);
   }
-  /// Writes those of the first k values that keys above an index cannot restore.
+  /// Writes the values, among the first k, that keys above an index cannot restore.
   void write_lost_values(const StridedElements& elements, const Key* keys) const {
     constexpr std::int64_t kFew = 32;  // writing these is faster than searching for the runs among them
     if (p_.keys_are_halved != 0 || k_ <= kFew) return write_indexed(elements, keys, 0, k_);
@@ -261,8 +261,8 @@ class SortWalk {
   }
 
  private:
-  /// From this row length on, the first partition makes the keys, which saves a pass. The keys of shorter rows stay in
-  /// the cache.
+  /// The minimum length of a row for which the first partition makes the keys, which saves a pass. The keys of shorter
+  /// rows stay in the cache.
   static constexpr std::int64_t kMinSplitAtFirst = 4096;
   static constexpr std::size_t kIndicesTensor = static_cast<std::size_t>(SortTensor::kIndices);
 

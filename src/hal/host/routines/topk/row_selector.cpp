@@ -15,8 +15,8 @@
 namespace millrace {
 namespace {
 
-/// Groups per result. With four, about k / 8 more elements than k pass the limit, which is the k-th smallest minimum of
-/// a group (k * k / 2 divided by the number of groups). Sorting twice as many groups takes longer than they save.
+/// Groups per result. The limit is the k-th smallest of the groups' minima, and about k + k * k / (2 * groups) elements
+/// pass it: with four groups per result, k + k / 8. Sorting twice as many groups takes longer than they save.
 constexpr std::int64_t kGroupsPerResult = 4;
 constexpr std::int64_t kMinGroups = 128;
 
@@ -102,8 +102,8 @@ void RowSelector<Key>::find_in_long_row(const RowReader& row, std::int64_t n) {
       find_minima(row, block);
       find_in_block(row, block, false);
     }
-    // The first block gives a better limit than the sample. Later, the best k of twice as many elements halve the
-    // number that pass.
+    // The first block gives a better limit than the sample. Later, reducing twice as many elements to the best k halves
+    // the number that pass.
     if ((start == 0 ? num_found_ > k_ : num_found_ > 7 * k_ / 4) && !is_complete_) reduce_found();
   }
   if (!is_complete_) find_elements(row, whole, n - whole, code_.filter_row);

@@ -49,9 +49,9 @@ struct KeyRun {
 /// its key is at most a limit. For small k, the row is read in blocks that stay in the L2 cache, and the minimum keys
 /// of groups of elements give the limit: if k groups have a passing element, elements beyond the limit are not among
 /// the first k. Only chunks with a passing element are read again. A row of several blocks starts with the limit of a
-/// small sample. For large k, a larger sample gives a limit that probably few more than k elements pass. If fewer than
-/// k elements pass a sample's limit, the row is read once more. Once k elements have passed, later elements equal to
-/// the limit come too late. If many have passed, the k-th of them becomes the limit.
+/// small sample. For large k, a larger sample gives a limit that probably only slightly more than k elements pass. If
+/// fewer than k elements pass a sample's limit, the row is read once more. Once k elements have passed, later elements
+/// equal to the limit come too late. If many have passed, the k-th of them becomes the limit.
 template <class Key>
 class RowSelector {
  public:
@@ -81,7 +81,7 @@ class RowSelector {
     Key* found;    // max_found() of the largest k
   };
 
-  /// What the keys do not say about the order of the caller's elements.
+  /// Functions of the caller, for what the keys do not say about the order of its elements.
   struct Order {
     /// The keys that are equal to `key` in the order of the sort.
     std::function<KeyRun<Key>(Key key)> run_of;

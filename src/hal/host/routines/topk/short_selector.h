@@ -33,7 +33,7 @@ class ShortSelector {
     return n <= kMaxElements && few_of(k, num_lanes) < RowSorterCode::kNumFew;
   }
   /// The index of the functions that find and sort the minima, among those for 1, 2, 4, ... vectors. There are at least
-  /// two groups per result, so that few more than k elements have keys up to the k-th smallest minimum.
+  /// two groups per result, so that only slightly more than k elements have keys up to the k-th smallest minimum.
   static constexpr std::size_t few_of(std::int64_t k, std::int64_t num_lanes) {
     return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>((2 * k - 1) / num_lanes)));
   }
