@@ -192,14 +192,14 @@ Result<std::vector<Tensor>> GraphBuilder::check_state(std::span<const Tensor> in
   const std::string who = next_text("while");
   if (next.size() != initial.size()) {
     return invalid_argument(
-        fmt::format("{}: the body returns {} tensors, expected {}, the next state; return one for each", who,
+        fmt::format("{}: the body returns {} tensors, expected {} for the next state; return one per state", who,
                     next.size(), initial.size()));
   }
   for (std::size_t i = 0; i < next.size(); ++i) {
     if (!accept(next[i], fmt::format("{}: the next state {}", who, i))) break;
     if (next[i].type() == initial[i].type()) continue;
-    return invalid_argument(fmt::format("{}: state {} is {} at first, and {} after a round; give it one type", who, i,
-                                        initial[i].type().to_text(), next[i].type().to_text()));
+    return invalid_argument(fmt::format("{}: state {} is {} at first, and {} after an iteration; give it one type", who,
+                                        i, initial[i].type().to_text(), next[i].type().to_text()));
   }
   return std::vector<Tensor>();
 }

@@ -71,7 +71,7 @@ Status add_requirements(const Graph& body, std::vector<SizeRequirement>& require
 }  // namespace
 
 std::string too_deep(std::string_view who) {
-  return fmt::format("{}: is inside {} others, expected at most {}; compute the inner ones outside", who,
+  return fmt::format("{}: is inside {} loops and conditions, expected at most {}; compute the inner ones outside", who,
                      kMaxControlDepth, kMaxControlDepth - 1);
 }
 

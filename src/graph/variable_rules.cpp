@@ -49,7 +49,7 @@ std::string update_problem(const Graph& graph, const GraphUpdate& update, std::s
                        value.result, index_of(value.node));
   }
   if (std::ranges::find(before, variable, &GraphUpdate::variable) != before.end()) {
-    return fmt::format("{}: it has one already, expected one at most; give the variable its last value", who);
+    return fmt::format("{}: the variable already has an update, expected at most one; keep the last", who);
   }
   if (graph.type(value) == node.results[0]) return "";
   return fmt::format("{}: {} is {}, expected {}; cast or reshape it", who, value_text(graph, value),

@@ -107,7 +107,7 @@ constexpr Misuse kArithmeticTypes[] = {
        Tensor x = f32(g, {2, 5, 3});
        group_norm(x, 2, x, x);
      },
-     "group_norm: groups is 2, expected 1 or more that divide the channels in dim 1 of operand 0, f32[2x5x3]; correct "
+     "group_norm: groups is 2, expected a positive divisor of the channels in dim 1 of operand 0, f32[2x5x3]; correct "
      "it"},
     {"where of shapes that do not meet",
      [](GraphBuilder& g) { where(flag(g, {4}), f32(g, {3}), g.input("y", DType::kF32, {4})); },

@@ -112,7 +112,7 @@ TEST_CASE("the builder names the update and its mistake") {
           const Tensor v = graph.variable("v", kFour);
           graph.update(v, v * 2);
           graph.update(v, v);
-        }) == "update of %v: it has one already, expected one at most; give the variable its last value");
+        }) == "update of %v: the variable already has an update, expected at most one; keep the last");
   CHECK(complaint([](GraphBuilder& graph) {
           const Tensor v = graph.variable("v", kFour);
           graph.update(v, graph.input("x", DType::kF32, {5}));
@@ -130,7 +130,7 @@ TEST_CASE("the parser names the place of a mistake about variables") {
         " update %x = %v return }\n"
         "        ^");
   CHECK(message("graph g(%x: f32[2]) { %v = variable(1, 2) : f32[2]\n update %v = %x update %v = %v return }") ==
-        "g:2:24: update of %v: it has one already, expected one at most; give the variable its last value\n"
+        "g:2:24: update of %v: the variable already has an update, expected at most one; keep the last\n"
         " update %v = %x update %v = %v return }\n"
         "                       ^");
   CHECK(message("graph g(%x: f32[3]) { %v = variable(0) : f32[2]\n update %v = %x return }") ==
@@ -175,7 +175,7 @@ TEST_CASE("verify names each variable and update that breaks a rule") {
   CHECK(broken([&](Graph& graph) { graph.nodes[NodeId{1}].operands = {{NodeId{0}, 0}}; }) ==
         "%sum = variable: has 1 operands, expected none; remove them");
   CHECK(broken([](Graph& graph) { graph.updates.push_back(graph.updates[0]); }) ==
-        "update of %sum: it has one already, expected one at most; give the variable its last value");
+        "update of %sum: the variable already has an update, expected at most one; keep the last");
   CHECK(broken([](Graph& graph) { graph.updates[0].variable = NodeId{9}; }) ==
         "update of %9, which the graph does not have; name a variable");
   CHECK(broken([](Graph& graph) { graph.updates[0].variable = NodeId{2}; }) ==

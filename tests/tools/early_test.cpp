@@ -41,7 +41,7 @@ TEST_CASE("arguments are checked before anything is compiled") {
           "millrace: input 'x': dim 0 is 65, expected rows in 1..64; keep the promise, or build the graph with "
           "another\n");
     CHECK(error("--input x=ones,2x1237") ==
-          "millrace: the size k in 0..1237 is unknown, no input determines it; say --dim k=N\n");
+          "millrace: the size k in 0..1237 is unknown, because no input determines it; say --dim k=N\n");
     CHECK(error("--input x=ones,2x1237 --dim j=2") ==
           "millrace: --dim j=2: unknown symbolic size 'j'; the graph has: k, rows\n");
   }
@@ -87,8 +87,8 @@ TEST_CASE("inputs and outputs that do not fit the machine's memory are refused b
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 0x1p30;
   const auto message = [&](const char* times, double gigabytes) {
     return fmt::format(
-        "millrace: inputs and outputs (x: f32[70368744177664], s: f64[70368744177664]){} take {:.3g} GiB, this machine "
-        "has {:.3g} GiB; say smaller sizes\n",
+        "millrace: inputs and outputs (x: f32[70368744177664], s: f64[70368744177664]){} take {:.3g} GiB, but this "
+        "machine has {:.3g} GiB; say smaller sizes\n",
         times, gigabytes, machine);
   };
   constexpr double kOneRun = 65536 * 12;
@@ -109,7 +109,7 @@ TEST_CASE("a size whose facts leave one value need not be given, but may be") {
   CHECK(here.run("bench pinned.mr --input x=randn --min-time 0.001").exit_code == 0);
   CHECK(contains(here.output_of("explain pinned.mr"), "\n    writes     24 bytes\n"));
   CHECK(here.error_of("run pinned.mr --input x=arange --dim k=4") ==
-        "millrace: --dim k=4: the graph promises k in 3..3; say a value that keeps this\n");
+        "millrace: --dim k=4: the graph promises k in 3..3; say a value that satisfies this\n");
   CHECK(here.error_of("run pinned.mr --input x=arange,3x4") ==
         "millrace: input 'x': dim 0 is 3, expected rows in 2..2; keep the promise, or build the graph with another\n");
 }

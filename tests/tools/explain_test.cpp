@@ -144,7 +144,7 @@ TEST_CASE("explain prints expressions, or numbers if --dim gives them") {
   CHECK(contains(here.output_of("explain two.mr --dispatch 0"), " 40*rows bytes\n"));
   CHECK(contains(here.output_of("explain two.mr --dispatch 0 --dim rows=5"), " 200 bytes\n"));
   CHECK(here.error_of("explain two.mr --dispatch 7") ==
-        "millrace: --dispatch 7: the graph has 2 dispatches; say less than that\n");
+        "millrace: --dispatch 7: the graph has 2 dispatches, counted from 0; say a lower number\n");
 }
 
 TEST_CASE("explain counts the operations of scans and scatters, and prints that a sort has no count") {

@@ -62,10 +62,8 @@ TEST_CASE("check refuses a graph that no run could bind") {
   const Workplace here;
   here.write("free.mr", "graph free() {\n  %i = iota() {shape = [n], dtype = i64, axis = 0}\n  return i = %i\n}\n");
   CHECK(here.error_of("check free.mr") ==
-        "millrace: free.mr: dim 'n' is not the extent of any input, so a run binds it by name, and has no upper bound; "
-        "promise "
-        "one: "
-        "'n in 0..N' in text, at_most(N) in C++\n");
+        "millrace: free.mr: dim 'n' has no upper bound, expected one as it is not the extent of any input; promise "
+        "one: 'n in 0..N' in text, at_most(N) in C++\n");
 }
 
 TEST_CASE("every stage is printed, for every target") {
@@ -128,7 +126,8 @@ TEST_CASE("for a GPU all kernels are one object") {
 TEST_CASE("a listing of code that does not exist is refused") {
   const Workplace here;
   const auto error = [&](const std::string& rest) { return here.error_of("dump net.mr --stage " + rest); };
-  CHECK(error("asm --kernel 2") == "millrace: --kernel 2: the graph has 2 kernels; say less than that\n");
+  CHECK(error("asm --kernel 2") ==
+        "millrace: --kernel 2: the graph has 2 kernels, counted from 0; say a lower number\n");
   CHECK(contains(error("llvm --target cpu:avx2 --kernel 0"), "the generator xbyak makes no LLVM IR"));
   CHECK(contains(error("asm --generator interpreter"), "the generator interpreter makes no assembly"));
   CHECK(error("object --target sim:gfx1100") ==
@@ -156,9 +155,9 @@ TEST_CASE("one kernel and one dispatch are printed in the singular") {
   const Workplace here;
   here.write("one.mr", "graph one(%x: f32[4]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
   CHECK(here.error_of("dump one.mr --stage asm --kernel 1") ==
-        "millrace: --kernel 1: the graph has 1 kernel; say less than that\n");
+        "millrace: --kernel 1: the graph has 1 kernel, counted from 0; say a lower number\n");
   CHECK(here.error_of("explain one.mr --dispatch 1") ==
-        "millrace: --dispatch 1: the graph has 1 dispatch; say less than that\n");
+        "millrace: --dispatch 1: the graph has 1 dispatch, counted from 0; say a lower number\n");
 }
 
 TEST_CASE("ops and composites are listed as in text; one by name comes with an example that runs") {

@@ -228,20 +228,20 @@ TEST_CASE("mistakes in sizes are named") {
   CHECK(error("top.mr --input x=ones --dim rows=three") ==
         "millrace: --dim rows=three: found 'three', expected an integer\n");
   CHECK(error("top.mr --input x=ones --dim rows=65") ==
-        "millrace: --dim rows=65: the graph promises rows in 1..64; say a value that keeps this\n");
+        "millrace: --dim rows=65: the graph promises rows in 1..64; say a value that satisfies this\n");
   CHECK(error("some.mr --input x=ones,9 --dim n=-1") ==
-        "millrace: --dim n=-1: the graph promises n in 8..100; say a value that keeps this\n");
+        "millrace: --dim n=-1: the graph promises n in 8..100; say a value that satisfies this\n");
   CHECK(error("top.mr --input x=ones --dim rows=6 --dim rows=6") ==
         "millrace: --dim rows=6: 'rows' already has a value; give each size once\n");
   CHECK(error("top.mr --input x=ones,5x10 --dim rows=6") ==
-        "millrace: --input x=ones,5x10: found f32[5x10], whose rows is 5; --dim says 6; leave it to the input\n");
+        "millrace: --input x=ones,5x10: found f32[5x10], whose rows is 5, but --dim says 6; leave out --dim\n");
   CHECK(error("top.mr --input x=ones,5x11") ==
         "millrace: input 'x' is [5x11], expected 10 in dim 1 of f32[rows, 10]; bind tensors that agree\n");
   CHECK(error("top.mr --input x=ones,65x10") ==
         "millrace: input 'x': dim 0 is 65, expected rows in 1..64; keep the promise, or build the "
         "graph with another\n");
   CHECK(error("some.mr --input x=ones,9") ==
-        "millrace: the size k in 0..8 is unknown, no input determines it; say --dim k=N\n");
+        "millrace: the size k in 0..8 is unknown, because no input determines it; say --dim k=N\n");
 }
 
 TEST_CASE("sizes below 0 are refused before anything runs") {
@@ -295,9 +295,10 @@ TEST_CASE("a device takes several outputs, and a link does not hide that two go 
     return here.error_of("run top.mr --input x=ones,1x10 " + arguments);
   };
   CHECK(error("--output values=@v.npy --output indices=@link.npy") ==
-        "millrace: --output indices=@link.npy: 'values' goes to that file; give each output a file of its own\n");
+        "millrace: --output indices=@link.npy: 'values' already goes to that file; give each output a file of its "
+        "own\n");
   CHECK(error("--output values=@self/v.npy --trace link.npy") ==
-        "millrace: --trace link.npy: 'values' goes to that file; give the trace a file of its own\n");
+        "millrace: --trace link.npy: 'values' already goes to that file; give the trace a file of its own\n");
   CHECK(here.output_of("run top.mr --input x=ones,1x10 --output values=@/dev/null --output indices=@/dev/null "
                        "--trace /dev/null") == "");
 }
@@ -313,9 +314,10 @@ TEST_CASE("mistakes in outputs and devices are named") {
   CHECK(error("--output values=@v.npy --output values=@w.npy") ==
         "millrace: --output values=@w.npy: 'values' is already given; give each output once\n");
   CHECK(error("--output values=@v.npy --output indices=@./v.npy") ==
-        "millrace: --output indices=@./v.npy: 'values' goes to that file; give each output a file of its own\n");
+        "millrace: --output indices=@./v.npy: 'values' already goes to that file; give each output a file of its "
+        "own\n");
   CHECK(error("--output values=@v.npy --trace ./v.npy") ==
-        "millrace: --trace ./v.npy: 'values' goes to that file; give the trace a file of its own\n");
+        "millrace: --trace ./v.npy: 'values' already goes to that file; give the trace a file of its own\n");
   CHECK(here.output_of("run top.mr --input x=ones,1x10 --output values=@/dev/null --output indices=@/dev/null") == "");
   CHECK(error("--output values=@none/v.npy") ==
         "millrace: npy 'none/v.npy': the file cannot be written: No such file or directory; check the path and the "

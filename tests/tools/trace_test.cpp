@@ -178,7 +178,7 @@ TEST_CASE("bench reports mistakes before it measures") {
         "millrace: --input x=randn: found f32[rows, 10], whose rows is unknown; say --dim rows=N, or give a shape, as "
         "in x=zeros,8x32000\n");
   CHECK(here.error_of("bench some.mr --input x=randn,9") ==
-        "millrace: the size k in 0..8 is unknown, no input determines it; say --dim k=N\n");
+        "millrace: the size k in 0..8 is unknown, because no input determines it; say --dim k=N\n");
 }
 
 }  // namespace

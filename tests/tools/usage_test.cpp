@@ -70,7 +70,7 @@ TEST_CASE("wrong usage exits with 2 and prints the mistake and where help is") {
   CHECK(usage("explain top.mr --input x=ones") ==
         "millrace: --input: is for --measure; see 'millrace explain --help'\n");
   CHECK(usage("cache --target cpu:avx2") ==
-        "millrace: --target: is for the kernels of a FILE; see 'millrace cache --help'\n");
+        "millrace: --target: applies only to the kernels of a FILE; see 'millrace cache --help'\n");
   CHECK(usage("run top.mr --repeat 0") ==
         "millrace: --repeat: Value 0 not in range 1 to 1000000000; see 'millrace run --help'\n");
 }

@@ -112,7 +112,7 @@ Status cache(const Arguments& arguments) {
 
 void check_usage(Arguments& arguments) {
   if (arguments.files.empty() && !arguments.targets.empty()) {
-    throw CLI::ValidationError("--target", "is for the kernels of a FILE");
+    throw CLI::ValidationError("--target", "applies only to the kernels of a FILE");
   }
   if (arguments.targets.empty()) arguments.targets = {"cpu"};
 }
@@ -125,11 +125,11 @@ Action add_cache(CLI::App& app) {
                  "Graphs whose kernels are compiled into the cache; it is an error if one of them\ncannot be stored.")
       ->type_name("");
   app.add_option("--target,--device", arguments->targets,
-                 "What these are compiled for: cpu (the host's best), cpu:avx2, amdgpu:gfx1100, ...\n"
+                 "What to compile them for: cpu (the host's best), cpu:avx2, amdgpu:gfx1100, ...\n"
                  "May be given again, for others. The host need not be able to run it.")
       ->type_name("TARGET")
       ->allow_extra_args(false);
-  app.add_option("--directory", arguments->directory, "This cache, not the user's.")->type_name("DIR");
+  app.add_option("--directory", arguments->directory, "Use this cache, not the user's.")->type_name("DIR");
   app.add_option(
          "--prune", arguments->max_bytes,
          "Remove the kernels that were used longest ago until at most this many bytes\nare left; 0 removes all.")

@@ -71,8 +71,8 @@ Result<std::string> list_kernels(const LoweredGraph& lowered, const Context& con
   const ListingKind kind = kListings.at(arguments.stage);
   if (arguments.kernel) {
     if (*arguments.kernel >= kernels.size()) {
-      return out_of_range(fmt::format("--kernel {}: the graph has {} kernel{}; say less than that", *arguments.kernel,
-                                      kernels.size(), kernels.size() == 1 ? "" : "s"));
+      return out_of_range(fmt::format("--kernel {}: the graph has {} kernel{}, counted from 0; say a lower number",
+                                      *arguments.kernel, kernels.size(), kernels.size() == 1 ? "" : "s"));
     }
     return list_kernel(kernels[KernelIndex{*arguments.kernel}], context, spec, kind);
   }
@@ -145,7 +145,7 @@ Action add_dump(CLI::App& app) {
   app.add_option("--format", arguments->format, "text, or dot for Graphviz (graph, dispatch and schedule).")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "dot"}).description(""));
-  app.add_option("--kernel", arguments->kernel, "List only the code of this kernel: its number in the schedule.")
+  app.add_option("--kernel", arguments->kernel, "List only the code of this kernel: its index in the schedule.")
       ->type_name("N");
   app.add_flag("--line-tables", arguments->line_tables,
                "Code for a GPU tells which line of the kernel's text each instruction\ncomes from.");

@@ -94,14 +94,15 @@ Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outpu
     }
     const auto number = static_cast<std::size_t>(output - outputs.begin());
     if (const auto taken = taken_files.take(value.substr(1), number)) {
-      return invalid_argument(fmt::format("--output {}: '{}' goes to that file; give each output a file of its own",
-                                          printable(argument), printable(outputs[*taken].name)));
+      return invalid_argument(
+          fmt::format("--output {}: '{}' already goes to that file; give each output a file of its own",
+                      printable(argument), printable(outputs[*taken].name)));
     }
     files.push_back({number, value.substr(1)});
   }
   if (trace.empty()) return files;
   if (const auto taken = taken_files.take(trace, outputs.size())) {
-    return invalid_argument(fmt::format("--trace {}: '{}' goes to that file; give the trace a file of its own",
+    return invalid_argument(fmt::format("--trace {}: '{}' already goes to that file; give the trace a file of its own",
                                         printable(trace), printable(outputs[*taken].name)));
   }
   return files;
@@ -189,7 +190,7 @@ Action add_run(CLI::App& app) {
       ->check(CLI::Range(1u, 1'000'000'000u).description(""));
   app.add_flag("--counts", arguments->counts,
                "Report on standard error what the kernels did, on a GPU of sim or isa.\n"
-               "Bytes are those that threads ask for; shared, local: of workgroup memory.");
+               "Bytes are those that threads request; shared and local bytes are in workgroup memory.");
   app.add_option("--seed", arguments->seed, "Shuffle the order of workgroups and waves, on a GPU of sim or isa.")
       ->type_name("N");
   app.add_option("--trace", arguments->trace, "Write a timeline of the run, as JSON that ui.perfetto.dev opens.")

@@ -83,7 +83,7 @@ class InputTypes {
       symbols_.emplace(*symbol, extent);  // the run refuses a value that differs from an earlier input's
       if (const auto said = given_.find(*symbol); said != given_.end() && said->second != extent) {
         return invalid_argument(
-            fmt::format("--input {}: found {}, whose {} is {}; --dim says {}; leave it to the input",
+            fmt::format("--input {}: found {}, whose {} is {}, but --dim says {}; leave out --dim",
                         printable(source.argument), found.to_text(), *symbol, extent, said->second));
       }
     }
@@ -210,7 +210,8 @@ Status RunMaker::resolve(const SymbolValues& given, const SymbolValues& pinned) 
     const auto value = symbols_.find(dim.name());
     if (value == symbols_.end()) {
       return invalid_argument(
-          fmt::format("the size {} is unknown, no input determines it; say --dim {}=N", dim.to_text(), dim.name()));
+          fmt::format("the size {} is unknown, because no input determines it; say --dim {}=N", dim.to_text(),
+                      dim.name()));
     }
     dims.push_back({dim.name(), value->second});
   }
@@ -238,7 +239,7 @@ Status RunMaker::require_memory(std::size_t num_runs) const {
   name(signature_.inputs(), input_types_);
   name(signature_.outputs(), output_types_);
   return resource_exhausted(fmt::format(
-      "inputs and outputs ({}){} take {:.3g} GiB, this machine has {:.3g} GiB; say "
+      "inputs and outputs ({}){} take {:.3g} GiB, but this machine has {:.3g} GiB; say "
       "smaller sizes",
       types.text(), num_runs == 1 ? "" : fmt::format(", {} times,", num_runs), sum / 0x1p30, memory / 0x1p30));
 }

@@ -30,7 +30,8 @@ std::shared_ptr<const Context> make_context_for(const std::string& device) {
 
 Result<Target> find_target(const Context& context, const std::string& spec) {
   const Result<DeviceSpec> device = DeviceSpec::parse(spec);
-  // A target has no options. Otherwise the family is enough for an error that lists what exists.
+  // A spec with options is not a target. Otherwise a known family makes it one: if the rest is wrong, the error lists
+  // what exists.
   const bool has_options = device.ok() && !device->options.empty();
   const bool is_target = !has_options && TargetSpec::parse(spec).status().code() != StatusCode::kNotFound;
   const bool is_device =

@@ -106,7 +106,7 @@ Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, doub
     const Shape shape = x.shape();
     if (groups < 1 || (shape[1].is_constant() && shape[1].constant() % groups != 0)) {
       return composite.refuse(
-          fmt::format("groups is {}, expected 1 or more that divide the channels in dim 1 of operand 0, {}; "
+          fmt::format("groups is {}, expected a positive divisor of the channels in dim 1 of operand 0, {}; "
                       "correct it",
                       groups, x.type().to_text()));
     }

@@ -151,7 +151,7 @@ class PartPlacer {
       if (shape[d] == whole[d] || product(shape, first, d).is(1)) continue;
       const std::optional<std::size_t> outer = find_outer_dims(dispatch_.storage_of(operand), num_outer_dims,
                                                                product(shape, 0, d), product(shape, d, shape.rank()));
-      if (!outer) return fmt::format("no dims of {} are the rows of the result", value_text(graph_, operand));
+      if (!outer) return fmt::format("no outer dims of {} match the rows of the result", value_text(graph_, operand));
       rows.push_back({*outer, whole[d] * strides[d]});
       num_outer_dims = *outer;
       first = d;
@@ -189,7 +189,7 @@ class PartPlacer {
     if (std::holds_alternative<VariableNode>(producer.what)) return name + " is a variable";
     if (outputs_.contains(storage)) return name + " is an output, too";
     if (const auto known = dispatch_.parts.find(storage); known != dispatch_.parts.end()) {
-      return fmt::format("{} is in the memory of {} already", name, value_text(graph_, known->second.whole));
+      return fmt::format("{} is already in the memory of {}", name, value_text(graph_, known->second.whole));
     }
     return "";
   }

@@ -78,8 +78,8 @@ Result<std::span<const TensorBinding>> ArgumentOrder::apply(std::span<const Tens
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (!has_name(given[i])) {
       return invalid_argument(
-          fmt::format("run: {} number {} has no name, but others have one; bind all {}s by name, or all in the "
-                      "program's order",
+          fmt::format("run: {} {} has no name, but others have one; bind all {}s by name, or all in the program's "
+                      "order",
                       what_, i, what_));
     }
     const std::size_t argument = find(given[i].name);

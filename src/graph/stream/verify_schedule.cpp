@@ -46,7 +46,7 @@ class PartsCheck {
     }
     const Resource& resource = schedule_.resources[part.resource];
     if (part.inside && schedule_.parts[*part.inside].bytes.has_rows()) {
-      problems_.add("part {}: is inside {}, which has rows with gaps; make it a part of what is around that part",
+      problems_.add("part {}: is inside {}, which has rows with gaps; put it in the part or resource around that part",
                     part.name, schedule_.parts[*part.inside].name);
       return false;
     }

@@ -96,7 +96,7 @@ class SlabCheck {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       const auto next = by_begin.find(end);
       if (next == by_begin.end()) {
-        problems_.add("no transient of a size that a run binds begins at {}; place them side by side", end.to_text());
+        problems_.add("no transient of symbolic size begins at {}; place them side by side", end.to_text());
         return;
       }
       end = end + next->second->front()->reserved_bytes;

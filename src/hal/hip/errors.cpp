@@ -36,7 +36,7 @@ constexpr Meaning kMeanings[] = {
     {Error::kInvalidDevice, StatusCode::kNotFound, false, "list the devices with millrace devices"},
     {Error::kNoDevice, StatusCode::kUnavailable, false, "check that the kernel driver amdgpu is loaded"},
     {Error::kInsufficientDriver, StatusCode::kUnavailable, false,
-     "the kernel driver is too old for this runtime: update either"},
+     "the kernel driver is too old for this runtime: update one of them"},
     {Error::kInvalidConfiguration, StatusCode::kInvalidArgument, false, "launch fewer or smaller workgroups"},
     {Error::kNotSupported, StatusCode::kUnimplemented, false, "install a newer HIP runtime"},
     {Error::kDeinitialized, StatusCode::kDeviceLost, true, "the process is ending: end its devices before"},

@@ -220,10 +220,10 @@ TEST_CASE("a copy that remains names its reason") {
       "}\n");
   REQUIRE_MESSAGE(built.ok(), built.status().message());
   CHECK(copies_of(lowered(*built)) ==
-        std::vector<std::string>{"%x is an input", "%k is a constant", "%a is in the memory of %y already",
-                                 "%b is an output, too", "%a is in the memory of %y already",
+        std::vector<std::string>{"%x is an input", "%k is a constant", "%a is already in the memory of %y",
+                                 "%b is an output, too", "%a is already in the memory of %y",
                                  "cumulative_sum stores %d with its rows side by side",
-                                 "%c is in the memory of %z already"});
+                                 "%c is already in the memory of %z"});
   check_values(*built);
 }
 
@@ -254,11 +254,11 @@ TEST_CASE("a copy whose rows would not be contiguous, and one of a pad, name the
        {"rows of %2 are short, and computing them side by side is faster",
         "rows of %3 are short, and computing them side by side is faster"}},
       {[](Tensor x) { return concat({reshape(exp(x), {3, 8}), reshape(sqrt(x), {3, 8})}, 1); },
-       {"no dims of %2 are the rows of the result", "no dims of %4 are the rows of the result"}},
+       {"no outer dims of %2 match the rows of the result", "no outer dims of %4 match the rows of the result"}},
       {[](Tensor x) { return pad(relu(x), {1, 0}, {0, 1}); },
        {"rows of %3 are short, and computing them side by side is faster"}},
       {[](Tensor x) { return pad(reshape(relu(x), {2, 3, 4}), {0, 1, 1}, {0, 1, 1}); },
-       {"no dims of %4 are the rows of the result"}},
+       {"no outer dims of %4 match the rows of the result"}},
       {[](Tensor x) { return pad(x, {0, 0}, {0, 1}); }, {"%x is an input"}},
       {[](Tensor x) {
          const SizeExpr n = Dim("n").at_most(4);

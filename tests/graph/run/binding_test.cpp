@@ -66,9 +66,9 @@ TEST_CASE("names that are wrong, double or missing are refused") {
   CHECK(session.run({bind("x", x), bind("x", x), bind("w", w)}, {bind(y), bind(z)}).message() ==
         "run: input 'x' is bound twice; bind each once");
   CHECK(session.run({bind("x", x), bind(w), bind("s", s)}, {bind(y), bind(z)}).message() ==
-        "run: input number 1 has no name, but others have one; bind all inputs by name, or all in the program's order");
+        "run: input 1 has no name, but others have one; bind all inputs by name, or all in the program's order");
   CHECK(session.run({bind(x), bind(w), bind(s)}, {bind(y), bind("q", z)}).message() ==
-        "run: output number 0 has no name, but others have one; bind all outputs by name, or all in the program's "
+        "run: output 0 has no name, but others have one; bind all outputs by name, or all in the program's "
         "order");
 }
 

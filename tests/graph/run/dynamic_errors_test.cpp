@@ -145,7 +145,7 @@ TEST_CASE("a symbol that no input gives needs an upper bound") {
   GraphBuilder graph;
   graph.output("top", topk(graph.input("x", DType::kF32, {Dim("n")}), Dim("k")).values);
   constexpr std::string_view kMessage =
-      "dim 'k' is not the extent of any input, so a run binds it by name, and has no upper bound; promise one: 'k in "
+      "dim 'k' has no upper bound, expected one as it is not the extent of any input; promise one: 'k in "
       "0..N' in "
       "text, at_most(N) in C++";
   CHECK(graph.finish().status().message() == kMessage);

@@ -117,9 +117,9 @@ TEST_CASE("mistakes in loops and conditions name the found and the expected valu
   };
   const auto some = [](GraphBuilder&, Tensor x) { return reduce_any(less(x, 4), {0}); };
   CHECK(loop(some, [](GraphBuilder&, Tensor x) { return Tensors{x, x}; }) ==
-        "%6 = while: the body returns 2 tensors, expected 1, the next state; return one for each");
+        "%6 = while: the body returns 2 tensors, expected 1 for the next state; return one per state");
   CHECK(loop(some, [](GraphBuilder&, Tensor x) { return Tensors{reduce_sum(x, {0})}; }) ==
-        "%7 = while: state 0 is f32[4] at first, and f32[] after a round; give it one type");
+        "%7 = while: state 0 is f32[4] at first, and f32[] after an iteration; give it one type");
   CHECK(loop([](GraphBuilder&, Tensor x) { return x; }, [](GraphBuilder&, Tensor x) { return Tensors{x}; }) ==
         "%2 = while: operand 0 is f32[4], expected bool[], the condition; cast or reshape it");
   CHECK(loop(some, [](GraphBuilder& graph, Tensor x) { return Tensors{x + graph.input("z", DType::kF32, {4})}; }) ==
@@ -216,8 +216,8 @@ TEST_CASE("bodies nest sixteen deep, and no deeper") {
         [&](GraphBuilder& graph) { graph.output("y", nest(graph, graph.input("x", DType::kF32, {}), depth)); });
   };
   CHECK(problem(16) == "");
-  CHECK(problem(17).find(" = while: is inside 16 others, expected at most 15; compute the inner ones outside") !=
-        std::string::npos);
+  CHECK(problem(17).find(" = while: is inside 16 loops and conditions, expected at most 15; compute the inner ones "
+                         "outside") != std::string::npos);
   std::string text = "graph g(%p: bool[], %x: f32[4]) {\n", end;
   for (int i = 0; i < 20000; ++i) {
     text += "%y = if(%p, %p, %x) { graph a(%p: bool[], %x: f32[4]) {\n";
@@ -226,8 +226,8 @@ TEST_CASE("bodies nest sixteen deep, and no deeper") {
   CHECK(parse_graph(text + "%y = neg(%x)" + end + "return y = %y }")
             .status()
             .message()
-            .find(":18:6: if: is inside 16 others, expected at most 15; compute the inner ones outside") !=
-        std::string::npos);
+            .find(":18:6: if: is inside 16 loops and conditions, expected at most 15; compute the inner ones "
+                  "outside") != std::string::npos);
 }
 
 TEST_CASE("the parser names the missing part of a loop or a condition") {

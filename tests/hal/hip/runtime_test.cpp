@@ -130,7 +130,7 @@ TEST_CASE("hip: a spec names a device by its number or its architecture") {
                                "': word 'fast' is not known; hip takes the ordinal of a device, as in hip:0, or its "
                                "architecture, as in hip:arch=gfx1100");
   CHECK(opened("1,arch=gfx90a,") ==
-        "device 'hip:1,arch=gfx90a" + end + "': a number and an architecture, expected one of them");
+        "device 'hip:1,arch=gfx90a" + end + "': an ordinal and an architecture, expected one of them; leave one out");
   CHECK(opened("seed=1,") == "device 'hip:seed=1" + end +
                                  "': option 'seed' is not known; hip takes arch, library, time_limit_ms, streams and "
                                  "staging_kib");

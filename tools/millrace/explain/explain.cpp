@@ -111,7 +111,7 @@ Status explain(const Arguments& arguments) {
   }
   if (arguments.dispatch) {
     if (*arguments.dispatch < count) return write_text("", text.dispatch(RegionId{*arguments.dispatch}));
-    return out_of_range(fmt::format("--dispatch {}: the graph has {} dispatch{}; say less than that",
+    return out_of_range(fmt::format("--dispatch {}: the graph has {} dispatch{}, counted from 0; say a lower number",
                                     *arguments.dispatch, count, count == 1 ? "" : "es"));
   }
   std::string all = fmt::format("graph {} for {}: dispatches {}, kernels {}\n", printable(lowered.dispatch.graph.name),
