@@ -35,8 +35,8 @@ std::invoke_result_t<Body> build_or_fail(GraphBuilder* graph, Body&& body, std::
   return Built();
 }
 
-/// The tensors if there are `count`, which the caller will use; otherwise as many invalid ones, or none if there is no
-/// memory even for that.
+/// The tensors if there are `count`, as the caller expects; otherwise `count` invalid tensors, or none if memory for
+/// these runs out too.
 std::vector<Tensor> or_invalid(std::vector<Tensor> tensors, std::size_t count);
 
 }  // namespace millrace

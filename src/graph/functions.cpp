@@ -182,7 +182,7 @@ Tensor add_slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> st
   const std::size_t rank = x.is_valid() ? x.shape().rank() : 0;
   if (start.size() == rank && stop.size() == rank && step.size() == rank) {  // otherwise the op refuses them
     for (std::size_t d = 0; d < rank; ++d) {
-      constexpr std::int64_t kMinStep = -(std::int64_t{1} << 48);  // no dim has as many elements
+      constexpr std::int64_t kMinStep = -(std::int64_t{1} << 48);  // no dim has more elements
       start[d] = from_beginning(start[d], x.shape()[d]);
       stop[d] = from_beginning(stop[d], x.shape()[d]);
       if (step[d] >= 0) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's timeline semaphores, which also carry the failures of submissions to whoever waits.
+// The host's timeline semaphores, which also carry the failures of submissions to waiting threads.
 #include "millrace/hal/semaphore.h"
 
 #include <algorithm>

@@ -68,7 +68,7 @@ Result<LoweredGraph> lower_graph(Graph graph, const GraphArguments& arguments, c
   LowerOptions options;
   options.compile.force_generator = arguments.generator;
   PassOptions passes;
-  // A program that launches a GPU's kernels itself, as explain describes, has nobody to prepare constants.
+  // A program that launches a GPU's kernels itself, as explain describes, has no step that prepares constants.
   const bool is_launched = target.spec().is_gpu() && !target.spec().is_simulated();
   if (!prepares || is_launched) passes.max_prepared_bytes = 0;
   return millrace::lower_graph(std::move(graph), target, options, passes, arguments.order);

@@ -40,7 +40,7 @@ Result<Program> compile_graph(Graph, const GraphArguments&, std::shared_ptr<Devi
 /// Lowers the graph to everything except code, for a target that the host need not be able to run.
 Result<LoweredGraph> lower_graph(Graph, const GraphArguments&, const Context&, bool prepares = true);
 
-/// Writes to standard error at once. If that is closed or full, nobody can be told, so it ignores failures.
+/// Writes to standard error at once. Ignores failures: if standard error is closed or full, they cannot be reported.
 void write_notice(std::string_view text);
 /// Writes to the file, or to standard output if the path is empty.
 Status write_text(const std::string& path, std::string_view text);

@@ -19,7 +19,8 @@ bool executes_machine_code(const std::string& device);
 /// the device's findings then name the line of the kernel's text.
 std::shared_ptr<const Context> make_context_for(const std::string& device);
 
-/// A target by its own spec, "amdgpu:gfx1100", or by that of a device, "isa:gfx1100": the best target that it runs.
+/// The target that a spec names: a target's own spec, "amdgpu:gfx1100", or a device's, "isa:gfx1100", whose best target
+/// it is.
 Result<Target> find_target(const Context&, const std::string& spec);
 
 /// Adds an option to the spec: "sim:gfx1100", 3 give "sim:gfx1100,seed=3". A wrapper passes the option on to the spec

@@ -20,7 +20,7 @@ struct ByteRange {
   std::vector<Rows> rows = {};
 
   bool has_rows() const { return !rows.empty(); }
-  /// The size that the rows of this level divide: that of the whole range, or of one row of the level outside.
+  /// The size that the rows of this level divide: the length of the range, or of a row one level further out.
   const SizeExpr& around(std::size_t level) const { return level == 0 ? length_bytes : rows[level - 1].row_bytes; }
   SizeExpr end_bytes() const { return offset_bytes + length_bytes; }
   friend bool operator==(const ByteRange&, const ByteRange&) = default;

@@ -103,7 +103,7 @@ class StatusError : public std::runtime_error {
 /// Prints the error on stderr and aborts.
 [[noreturn]] void value_missing(const Status& error);
 
-/// A T, or the Status that says why there is none. From a temporary Result the T is moved out, so that
+/// A T, or the Status that says why there is none. value() of a temporary Result moves the T out, so that
 /// `const auto& file = Safetensors::read(path).value();` keeps it alive.
 template <class T>
 class [[nodiscard]] Result {

@@ -82,7 +82,7 @@ class GraphBuilder {
   Tensor constant(Shape shape, std::span<const T> elements) {
     return constant_bytes({dtype_of<T>, std::move(shape)}, std::as_bytes(elements));
   }
-  /// The same for a vector, an array, or a C array of any rank.
+  /// Like the overload for spans, for a vector, an array, or a C array of any rank.
   template <detail::HasElements Elements>
   Tensor constant(Shape shape, const Elements& elements) {
     const std::span flat = detail::flat_span(elements);
@@ -94,7 +94,8 @@ class GraphBuilder {
     return constant<T>(std::move(shape), std::span(elements.begin(), elements.size()));
   }
   Tensor constant_bytes(TensorType type, std::span<const std::byte> bytes);
-  /// The same without a copy, for weights: constant_shared(entry.type, entry.shared_bytes()) for a Safetensors entry.
+  /// Shares the elements instead of copying them, for weights: constant_shared(entry.type, entry.shared_bytes()) for a
+  /// Safetensors entry.
   Tensor constant_shared(TensorType type, SharedBytes bytes);
   /// A tensor with every element equal to `value`, rounded to the dtype.
   Tensor fill(DType dtype, Shape shape, double value);

@@ -18,7 +18,7 @@ class Target;           // jit/target.h
 /// naturally aligned. The grid has one dim: the number of workgroups, in the kernel's workgroup size. Fails if the
 /// target is not a GPU or is simulated, or if there are no kernels.
 Result<std::vector<std::byte>> make_code_object(const LoweredGraph&, const Target&);
-/// The same for the kernels of a compiled program.
+/// Does the same for the kernels of a compiled program.
 Result<std::vector<std::byte>> make_code_object(const ProgramVariant&);
 
 }  // namespace millrace

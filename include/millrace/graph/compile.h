@@ -42,7 +42,7 @@ struct CompileOptions {
   /// Called before each kernel is looked up in the cache or compiled, target by target. Several threads may call it,
   /// but only one at a time.
   Callback<const CompileProgress&> progress = {};
-  /// Threads that generate the kernels' code together; null: those of the device (Device::executor), if it has any.
+  /// The threads that generate the kernels' code; null: the device's threads (Device::executor), if it has any.
   std::shared_ptr<Executor> executor = {};
   /// Makes compile() return kCancelled before the next kernel.
   std::stop_token stop = {};

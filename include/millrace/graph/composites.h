@@ -148,7 +148,7 @@ Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t a
 /// counts from the end. If x is not needed later, or is a variable that the result updates, only the update is stored.
 /// A start that puts a part of the update outside x is an error: here if it is known, otherwise at run time.
 Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, SizeExpr start);
-/// The same with `start` as an i32 or i64 scalar.
+/// Does the same with `start` as an i32 or i64 scalar.
 Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, Tensor start);
 
 /// Means and maxima over all dims after the second of x[n, c, ...], which keep extent 1.

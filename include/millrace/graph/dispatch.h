@@ -43,7 +43,7 @@ struct Region {
 /// several axes has rows within rows, listed outermost first.
 struct StoragePart {
   struct Rows {
-    std::size_t num_outer_dims = 0;  // including those of the rows before it
+    std::size_t num_outer_dims = 0;  // including the outer dims of the rows before it
     SizeExpr pitch_elements;         // from one row to the next
   };
   Value whole;  // the result of the concat or pad
@@ -125,8 +125,8 @@ struct DispatchGraph {
 /// (kMaxMapInstructions). Target-independent. O(nodes * operands), except that each join searches for cycles: quadratic
 /// at worst. The result is verified. Precondition: verify(graph) passed.
 Result<DispatchGraph> form_dispatches(Graph);
-/// A name for these nodes, for people: that of the last named node, as texts spell it; if none is named, the last
-/// scope. Empty without either.
+/// A name for these nodes, for people: the name of the last named node, as texts spell it; if none is named, the last
+/// scope; empty if there is no scope either.
 std::string label_of(const Graph&, std::span<const NodeId>);
 /// Checks these invariants. Fails with kInternal and one line per failure.
 /// * Every region stores at least one value.

@@ -102,8 +102,8 @@ bool operator!=(const X&, const Y&) {
   return false;
 }
 
-/// if_true where condition (bool) holds, otherwise if_false, for equal shapes; the latter two have one dtype. One of
-/// them may be a number.
+/// if_true where condition (bool) holds, otherwise if_false. All three have one shape, and the choices have one dtype.
+/// One choice may be a number.
 Tensor select(Tensor condition, Tensor if_true, Tensor if_false);
 Tensor select(Tensor condition, Tensor if_true, Literal if_false);
 Tensor select(Tensor condition, Literal if_true, Tensor if_false);

@@ -55,7 +55,7 @@ struct KernelNode {
 /// A tensor that a session keeps from run to run. Its dims are numbers.
 struct VariableNode {
   std::string name;
-  /// The value before the first run: all row-major bytes, or those of one element, which every element then equals.
+  /// The value before the first run: all row-major bytes, or the bytes of one element, which every element then equals.
   SharedBytes initial;
 };
 

@@ -79,7 +79,7 @@ struct BodyPlace {
 struct StepBody {
   std::shared_ptr<const Schedule> schedule;
   IdVector<ResourceId, BodyPlace> places;      // where its resources are
-  IdVector<KernelIndex, KernelIndex> kernels;  // its kernels -> those of the schedule around it
+  IdVector<KernelIndex, KernelIndex> kernels;  // its kernels -> kernels of the schedule around it
 };
 
 struct StepControl {
@@ -116,7 +116,7 @@ struct Schedule {
   IdVector<StepId, Step> steps;
   IdVector<KernelIndex, PlannedKernel> kernels;          // equal kernels once
   SizeExpr slab_bytes = 0;                               // by pack_transients
-  std::int64_t constant_bytes = 0, variable_bytes = 0;   // likewise
+  std::int64_t constant_bytes = 0, variable_bytes = 0;   // by pack_transients
   ScheduleOrder order = ScheduleOrder::kMaxConcurrency;  // by arrange_steps
   /// Whether this is the schedule of a body: the step around it then places the variables, which may have any size, and
   /// provides the slab.

@@ -19,8 +19,8 @@ namespace millrace {
 enum class SizeIndex : std::uint32_t {};     // index in CommandList::sizes
 enum class BindingIndex : std::uint32_t {};  // index in CommandList::bindings
 
-/// The number of a command in its list. Commands inside a loop or condition are numbered too, right after the command
-/// that holds them, so numbers can exceed the size of CommandList::commands: CommandList::num_commands() counts all.
+/// The index of a command in its list, counting the commands inside loops and conditions, which follow the command that
+/// holds them. Ids can therefore exceed the size of CommandList::commands: CommandList::num_commands() counts all.
 enum class CommandId : std::uint32_t {};
 
 /// The role of a binding in the program that recorded the list.
@@ -146,7 +146,7 @@ struct CommandList {
   IdVector<BindingIndex, BindingDecl> bindings;
   IdVector<KernelIndex, KernelInfo> kernels;  // indexed by dispatches; equal to the executable's table
   std::vector<Command> commands;
-  /// The number of the first command: 0, unless a device cut this list out of a longer one, whose numbers it keeps.
+  /// The id of the first command: 0, unless a device cut this list out of a longer one, whose ids the commands keep.
   CommandId first_command{};
 
   /// The number of commands, including those in blocks. A vector that CommandIds index has this size. O(commands).
@@ -158,8 +158,8 @@ struct CommandList {
 /// The blocks of a loop or a condition; empty for other commands.
 std::vector<const CommandBlock*> blocks_of(const Command&);
 
-/// Calls visit(id, command) for each command, in the order of their numbers. `id` is the number of the first command.
-/// Returns the number after the last one.
+/// Calls visit(id, command) for each command, in the order of their ids. `id` is the id of the first command. Returns
+/// the id after the last one.
 template <class Visit>
 CommandId visit_commands(const std::vector<Command>& commands, CommandId id, Visit&& visit) {
   for (const Command& command : commands) {

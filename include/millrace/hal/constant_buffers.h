@@ -19,8 +19,8 @@ struct ContentId {
   auto operator<=>(const ContentId&) const = default;
 };
 
-/// A device's buffers of bytes that never change. Whoever needs the same bytes shares one buffer, for as long as it has
-/// an owner. Thread-safe.
+/// A device's buffers of bytes that never change. Equal bytes share one buffer, for as long as it has an owner.
+/// Thread-safe.
 class ConstantBuffers {
  public:
   /// Null if no owner is left.

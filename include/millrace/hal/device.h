@@ -50,7 +50,7 @@ struct CommandTime {
 
 /// When the commands of a submission ran, without barriers, in the list's order: for profiles on any device. A device
 /// that does not finish inline measures on its own clock. A measured submission runs its commands one after another. A
-/// loop or a condition counts as one command, from before its first decision to its end, by the host's clock.
+/// loop or a condition counts as one command, which the host's clock times from before its first decision to its end.
 struct SubmissionTimes {
   std::vector<CommandTime> commands;
   /// Set by the caller: also records the commands in loops and conditions, one entry per execution, after the entry of

@@ -79,7 +79,7 @@ struct Driver {
 Driver cpu_driver();
 
 /// "hip", "hip:1", "hip:arch=gfx90a": an AMD GPU by its ordinal, or the first one of an architecture; see HipDevice.
-/// Takes the options library, time_limit_ms, streams and staging_kib, which are those of HipDeviceOptions.
+/// Takes the options library, time_limit_ms, streams and staging_kib; see HipDeviceOptions.
 Driver hip_driver();
 
 /// "sim:gfx1100", "sim:gfx1100,seed=3": a GPU in the host's memory; see SimDevice. The seed is

@@ -15,7 +15,7 @@
 namespace millrace {
 
 struct HipDeviceOptions {
-  /// Path of a HIP runtime. Empty: the one that the process has already opened, otherwise the newest one of the system.
+  /// Path of a HIP runtime. Empty: the runtime that the process has already opened, otherwise the system's newest.
   std::string library = {};
   std::uint32_t ordinal = 0;
   /// The device counts as lost if no work on it ends for this long, although it could run. 0: never.
@@ -60,7 +60,7 @@ class HipDevice : public Device {
                                                         Buffer::Deleter deleter = {}) = 0;
   /// Pins host memory while the result lives: uploads from it and downloads to it then need no staging. Pinning locks
   /// every page, so it is worthwhile only for memory that is used repeatedly. When the result is dropped, the memory
-  /// stays pinned until the work submitted before has ended: until then, it must stay in place and cannot be pinned
+  /// stays pinned until all work submitted before has ended. Until then, it must not be freed and cannot be pinned
   /// again.
   virtual Result<std::shared_ptr<void>> pin_host(std::span<std::byte> memory) = 0;
   virtual HipLosses losses() const = 0;

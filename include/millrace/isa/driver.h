@@ -11,7 +11,7 @@ namespace millrace {
 
 /// The driver of devices such as "isa:gfx1100" or "isa:gfx1100,seed=3": a GPU whose machine code is executed on the
 /// host, see IsaDevice. The options are those of IsaDeviceOptions: "seed=3", and "checks=off" to look for no mistakes.
-/// Needs the LLVM module, which disassembles the code. Add the driver to those of a Context.
+/// Needs the LLVM module, which disassembles the code. Add the driver to Context::drivers.
 Driver isa_driver();
 
 /// Opens a spec of isa_driver().

@@ -37,7 +37,7 @@ const std::string& name_of(const Kernel&);
 /// A generator's decisions about a kernel that it does not map to a MachineKernel. Only that generator knows their
 /// form.
 struct KernelDesign {
-  /// `spec` is that of plan(), or one that differs only in features that the kernel does not need.
+  /// The target is the one given to plan(), or differs from it only in features that the kernel does not need.
   std::function<Result<ExecutableImage>(const TargetSpec&)> emit;
 };
 
@@ -58,7 +58,7 @@ struct PlannedKernel {
   std::string mapping = {};   // how a loop nest is spread over the target, for people; empty for other kernels
   CpuFeatures features = {};  // the features of the target that its code needs
 
-  /// The target with the fewest features that executes its code, given the one that it was planned for. Enters the
+  /// The target with the fewest features that executes the kernel's code; `spec` is the target of plan(). Enters the
   /// cache key, so that targets that differ only in other features share the code.
   TargetSpec target_of(const TargetSpec& spec) const {
     TargetSpec target = spec.plain();

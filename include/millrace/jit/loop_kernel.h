@@ -130,9 +130,9 @@ Result<LoopKernel> parse_loop_kernel(std::string_view text, std::string_view nam
 /// enters a reduction as 1, so a contraction has 2*k*m*n. Compares, selects and conversions count as 0.
 SizeExpr count_flops(const LoopKernel&);
 
-/// The same nest with fewer dims, for generators that compute addresses. Tensors without fill or dynamic index become
-/// rank 1, so that an access has one stride per dim; neighbouring dims that every access walks like a single dim are
-/// merged; dims of extent 1 are dropped. Keeps the order of dims, operands, results, loads and stores.
+/// Returns the same nest with fewer dims, for generators that compute addresses. Tensors without fill or dynamic index
+/// become rank 1, so that an access has one stride per dim; neighbouring dims that every access walks like a single dim
+/// are merged; dims of extent 1 are dropped. Keeps the order of dims, operands, results, loads and stores.
 LoopKernel collapse_dims(const LoopKernel&);
 
 /// Runs the nest point by point on host scalars. This slow version defines the meaning of a LoopKernel. `data` points

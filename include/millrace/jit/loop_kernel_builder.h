@@ -63,7 +63,8 @@ class LoopKernelBuilder {
   OperandId operand(std::string name, TensorType type);
   OperandId operand(KernelTensor tensor);
 
-  /// The computation at each point of the whole domain, and the one that follows at each point of the parallel dims.
+  /// term(): the computation at each point of the whole domain. epilogue(): the computation that follows at each point
+  /// of the parallel dims.
   BodyBuilder& term() { return term_; }
   BodyBuilder& epilogue() { return epilogue_; }
 

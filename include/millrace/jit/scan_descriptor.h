@@ -24,7 +24,7 @@ struct ScanDescriptor {
   KernelTensor result;
   std::uint32_t axis = 0;
   ReductionKind kind = ReductionKind::kSum;
-  bool exclusive = false;  // excludes the element itself; the first result is that of an empty reduction
+  bool exclusive = false;  // excludes the element itself; the first result is an empty reduction's
   bool reverse = false;
   ScanStep step = ScanStep::kRows;  // a request is for whole rows
   /// The parts per row. Their lengths are nearly equal, and multiples of 64 except for the last. In a request, 1 lets

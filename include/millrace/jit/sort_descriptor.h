@@ -15,8 +15,8 @@ namespace millrace {
 struct SortDescriptor {
   std::string name;
   KernelTensor input;
-  /// If set, the input is not in a buffer: it is the only result of this map, computed point by point. The sort's
-  /// operands are those of the map.
+  /// If set, the input is not in a buffer: it is the only result of this map, computed point by point. The map's
+  /// operands are then the sort's.
   std::optional<LoopKernel> load = {};
   std::uint32_t axis = 0;
   SizeExpr k;

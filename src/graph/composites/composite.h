@@ -26,7 +26,7 @@ inline GraphBuilder* builder_of(std::initializer_list<Tensor> tensors) {
 /// Rejects the arguments of an op or of the open composite: "einsum: found, expected; what to do".
 Tensor refuse(GraphBuilder& graph, std::string_view function, std::string_view what);
 
-/// A composite that is being built. While it lives, mistakes are reported under its name, or under that of the
+/// A composite that is being built. While it lives, mistakes are reported under its name, or under the name of the
 /// composite around it. A message then never names an op that the caller did not write. A composite checks its
 /// arguments first, so that no inner op complains about tensors that the caller does not know.
 class Composite {

@@ -22,7 +22,8 @@ Tensor rows_of(Tensor boxes) {
   return stack({x_low, y_low, x_high, y_high, (x_high - x_low) * (y_high - y_low)}, 0);
 }
 
-/// [n]: the overlap of each box with box `i`, the shared area divided by that of the union; NaN if neither has an area.
+/// [n]: the overlap of each box with box `i`: the shared area divided by the area of the union; NaN if neither box has
+/// an area.
 Tensor overlap_with(Tensor rows, Tensor i) {
   const SizeExpr n = rows.shape()[1];
   const Tensor own_rows = gather(rows, i, 1);

@@ -10,7 +10,7 @@ namespace millrace {
 struct TruePlaces {
   DType dtype = DType::kI64;
   Tensor count;     // i64 scalar: the number of true elements
-  Tensor places;    // [bound]: the indices of the first `bound` of them, then any index, or 0 if there is none
+  Tensor places;    // [bound]: the indices of the first `bound` true elements, then any valid ones (0 if n is 0)
   Tensor is_place;  // bool [bound]: which of these are indices of true elements
   Tensor ones;      // [n]: 1 where it is true, otherwise 0
   Tensor before;    // [n]: the number of true elements before each

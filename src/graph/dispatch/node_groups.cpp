@@ -237,7 +237,7 @@ std::optional<Separation> NodeGroups::obstacle_to_operand(std::uint32_t i, Value
   return obstacle_around(producer, find(i));
 }
 
-/// What keeps the node's group apart from the one that produces its operand `k`.
+/// What keeps the node's group apart from the group that produces its operand `k`.
 std::optional<Separation> NodeGroups::find_obstacle(std::uint32_t i, std::size_t k) {
   const Node& reader = node(i);
   const Value operand = reader.operands[k];

@@ -176,7 +176,7 @@ class UpdatePlacer {
     }
   }
 
-  /// Who needs the value after the region has begun; empty if nobody does.
+  /// Says what needs the value after the region has begun; empty if nothing does.
   std::string find_later_need(RegionId id, Value old) const {
     if (outputs_.contains(old) && !is_variable(old)) return name(old) + " is an output, too";
     for (const auto& [variable, value] : graph_.updates) {

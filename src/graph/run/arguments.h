@@ -41,7 +41,7 @@ class ArgumentOrder {
   std::vector<TensorBinding> named_;
 };
 
-/// The extents that the caller gave; without any, those of the type, which then must have no symbols.
+/// The extents that the caller gave; if there are none, the extents of the type, which then must have no symbols.
 Result<Extents> extents_of(const TensorBinding&, const Argument& input);
 
 /// Checks the dtype. 16-bit floats may be passed as u16, and bools as any one-byte type.
@@ -54,7 +54,7 @@ Status check_writable(const TensorBinding&, const Argument& output);
 Status check_memory(const BufferBinding&, std::int64_t expected_bytes, const Argument&, const char* what,
                     const SymbolValues&);
 
-/// Checks the extents that the caller gave against those of the output's type. Precondition: given.has_extents.
+/// Checks the extents that the caller gave against the output's type. Precondition: given.has_extents.
 Status check_output_extents(const TensorBinding&, const Argument& output, const SymbolValues&);
 
 /// Checks that arguments do not share memory: inputs are only read and every output is written, so no output may share

@@ -48,8 +48,8 @@ Status name_largest(const Status& status, std::string_view what, std::span<const
 }
 
 Result<std::size_t> find_target(const Device& device, std::span<const TargetSpec> targets) {
-  // The device lists one target per feature set that it distinguishes, not per subset. Of the program's targets that it
-  // runs, take the one that covers the others, or the first that no other covers.
+  // The device lists one target per feature set that it distinguishes, not per subset. Among the program's targets that
+  // the device runs, take the one that covers the others, or the first that no other covers.
   for (const TargetSpec& runs : device.targets()) {
     auto best = targets.end();
     for (auto target = targets.begin(); target != targets.end(); ++target) {

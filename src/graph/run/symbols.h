@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-/// A symbol of a program, and the input whose extent along `axis` is its value; without an input, a run binds it by
-/// name.
+/// A symbol of a program, and the input whose extent along `axis` is its value; without an input, the symbol is bound
+/// by name.
 struct ProgramSymbol {
   Dim dim;
   std::optional<std::size_t> input;
@@ -24,7 +24,7 @@ struct NodeRequirement {
   SizeRequirement requirement;
 };
 
-/// The symbols that a run binds, and what it checks before anything executes.
+/// The symbols that are bound at run time, and the checks that are made before anything executes.
 struct SymbolTable {
   std::vector<ProgramSymbol> symbols;  // sorted by name
   std::vector<NodeRequirement> requirements;

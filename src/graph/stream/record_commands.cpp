@@ -42,7 +42,7 @@ class Recorder {
   }
 
  private:
-  /// A schedule: the outermost one, or that of a body in a step of another.
+  /// A schedule: the outermost one, or the schedule of a body in a step of another.
   struct Scope {
     const Schedule& schedule;
     IdVector<ResourceId, Place> places;

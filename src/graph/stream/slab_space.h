@@ -9,7 +9,7 @@
 namespace millrace {
 
 /// Which bytes of a slab are taken, and when. A binary tree over the timepoints: each node stores the bytes that are
-/// taken in all of its timepoints, and those taken in any of them.
+/// taken in all of its timepoints, and the bytes that are taken in at least one.
 class SlabSpace {
  public:
   explicit SlabSpace(std::uint32_t num_timepoints) : num_timepoints_(num_timepoints), nodes_(2 * num_timepoints) {}

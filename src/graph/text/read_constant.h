@@ -17,8 +17,8 @@ struct ConstantSource {
   std::map<std::string, Dim>& symbols;
 };
 
-/// Reads the elements and the type of a constant after the word "constant". If one element stands for all, the bytes
-/// are those of that element.
+/// Reads the elements and the type of a constant after the word "constant". If one element stands for all, returns the
+/// bytes of that element.
 Result<ConstantFiles::Constant> read_constant(const ConstantSource&);
 /// Does the same for a variable, which has no elements in the body of a loop.
 Result<ConstantFiles::Constant> read_variable(const ConstantSource&, bool is_in_body);

@@ -108,7 +108,7 @@ class HazardFinder {
   HazardFinder(const CommandList& list, std::vector<std::string>& lines)
       : list_(list), lines_(lines), bindings_(list.bindings.size()) {}
 
-  /// Returns the number after that of the last command. The first command has the number `id`.
+  /// Returns the id after the last command's. The first command has the id `id`.
   CommandId run(const std::vector<Command>& commands, CommandId id) {
     for (const Command& command : commands) {
       if (std::holds_alternative<BarrierCommand>(command)) {

@@ -70,7 +70,7 @@ class ControlRecording::Cutter {
 
   Device& device_;
   std::shared_ptr<Executable> executable_;
-  CommandList part_;  // the one that is being collected
+  CommandList part_;  // the part that is being collected
   CommandList read_;
   BufferRange host_byte_;
   CommandId id_{};  // the next command's

@@ -40,7 +40,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     if (!gate_->enter()) return end(cancelled("submit: the device was closed"));
     Status status = guard_allocations([&] { return go_on(); });
     gate_->leave();
-    // From here on, whoever waits for the end may close the device.
+    // From here on, a thread that waits for the end may close the device.
     if (status.ok()) status = guard_allocations([&] { return sleep(); });
     if (!status.ok()) end(std::move(status));
   }
@@ -58,7 +58,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
       if (needs_host_) {
         if (!is_reached(last_)) return {};
         MILLRACE_TRY(last_.semaphore->query().status());
-        pending_.clear();  // each has waited for the one before it
+        pending_.clear();  // each part has waited for the previous one
         needs_host_ = false;
         note_part();
       }

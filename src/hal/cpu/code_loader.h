@@ -24,7 +24,7 @@ class MappedCode {
   /// Copies the blocks to new pages and appends the offset of each to `offsets`. Blocks without constants are packed; a
   /// block with constants begins on a page. Blocks in the same memory are copied once.
   static Result<MappedCode> map(std::span<const CodeBlock> blocks, std::vector<std::size_t>& offsets);
-  /// The same for one block, at offset 0.
+  /// Maps a single block, at offset 0.
   static Result<MappedCode> map(std::span<const std::byte> bytes, std::size_t code_bytes);
 
   MappedCode() = default;

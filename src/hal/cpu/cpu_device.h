@@ -13,7 +13,8 @@ namespace millrace {
 /// function, so that a test can ask about hosts other than its own.
 Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels, const CpuFeatures& features);
 
-/// create_cpu_device, with tools to which code is reported. `is_usual`: its threads are those of "cpu" without options.
+/// Like create_cpu_device, with tools to which code is reported. `is_usual`: the threads are the ones of "cpu" without
+/// options.
 Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions&, const CodeSymbols&,
                                                   bool is_usual = false);
 

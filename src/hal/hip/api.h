@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The part of HIP's C interface that this driver uses, declared here: building needs nothing of ROCm. Values and
-// layouts are those of HIP 5 to 7; a test compares them with the headers of an installed HIP.
+// The part of HIP's C interface that this driver uses, declared here, so that building needs no ROCm. Values and
+// layouts are the same in HIP 5 to 7; a test compares them with the headers of an installed HIP.
 
 namespace millrace::hip {
 

@@ -289,7 +289,7 @@ Status Queue::measure(Job& job) const {
 }
 
 void Queue::cancel_waiting() {
-  // Allocates only the status: nobody could be told that memory ran out.
+  // Allocates only the status, because there is no one to tell that memory ran out.
   std::multimap<Key, SharedJob> waiting;
   std::vector<SharedJob> waiting_for_memory;
   {

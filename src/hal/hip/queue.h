@@ -15,9 +15,9 @@
 namespace millrace::hip {
 
 /// The submissions of a device, from submit() to their end. A submission that waits only for values which earlier
-/// submissions of the device will reach goes to a stream at once, behind an event. HIP treats an event that was never
-/// recorded as complete, so a submission that waits for other values waits here. A thread polls the events of the work
-/// under way, because HIP's own wait has no time limit.
+/// submissions of the device will reach goes to a stream at once, and waits there for an event. HIP treats an event
+/// that was never recorded as complete, so a submission that waits for other values waits here. A thread polls the
+/// events of the work under way, because HIP's own wait has no time limit.
 class Queue : public std::enable_shared_from_this<Queue> {
  public:
   Queue(std::unique_ptr<Channels> channels, std::chrono::nanoseconds time_limit);
@@ -54,7 +54,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   std::size_t choose_stream(std::span<const PendingPoint> waits);
   void hand_over(const SharedJob&, std::vector<SharedJob>& candidates);
 
-  /// Never throws: whoever signals or requests a stop could not handle an exception.
+  /// Never throws: the callers, which signal or request a stop, could not handle an exception.
   void wake(SharedJob nudged = {}) noexcept;
   static void settle_all(const std::vector<Refused>&);
 

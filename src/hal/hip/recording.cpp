@@ -84,7 +84,7 @@ Result<std::unique_ptr<HipRun>> HipRecording::make_run() const {
   MILLRACE_TRY_ASSIGN(run->read_back, parts_.pinned->allocate(status_bytes));
   const auto first_word = reinterpret_cast<std::uintptr_t>(run->status->address());
   for (std::uint32_t i = 0; i < num_launches_; ++i) run->words.push_back(first_word + i * sizeof(std::uint32_t));
-  // A kernel's arguments: the address of its status word, those of its buffers, then its sizes (graph/code_object.h).
+  // A kernel's arguments: the addresses of its status word and of its buffers, then its sizes (graph/code_object.h).
   run->arguments.reserve(num_arguments_);
   for (std::uint32_t i = 0; i < num_launches_; ++i) {
     const LaunchStep& step = launch(i);

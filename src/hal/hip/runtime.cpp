@@ -37,7 +37,7 @@ std::vector<std::string_view> find_all(void* library, EntryPoints& entries) {
   return missing;
 }
 
-/// Null, and the reason, if the library cannot be opened.
+/// Opens the library; if that fails, returns null and sets the reason.
 void* open_library(const char* name, std::string& reason) {
   struct stat info{};
   // dlopen() of a named pipe waits forever for its writer.
@@ -50,8 +50,8 @@ void* open_library(const char* name, std::string& reason) {
   return library;
 }
 
-/// The library that the process has already opened, because another one would not know the application's memory and
-/// streams. Otherwise the newest that can be opened. Null, and the reasons, if there is none.
+/// Returns the library that the process has already opened, because another one would not know the application's memory
+/// and streams; otherwise the newest that can be opened. If there is none, returns null and the reasons.
 void* open_any_library(std::string& name, std::vector<std::string>& reasons) {
   for (const char* each : kLibraries) {
     name = each;
@@ -69,8 +69,8 @@ std::string version_text(int version) {
   return fmt::format("{}.{}.{}", version / 10'000'000, version / 100'000 % 100, version % 100'000);
 }
 
-/// State of a library that lasts as long as the process, and that all its runtimes share. A device that hangs does so
-/// until the process ends, even when nobody has it open.
+/// State of a library that lasts as long as the process, and that all its runtimes share. A hung device stays hung
+/// until the process ends, even when it is not open.
 struct Library {
   std::weak_ptr<const Runtime> runtime;
   std::shared_ptr<std::atomic<bool>> has_hung_device;

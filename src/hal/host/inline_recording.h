@@ -65,7 +65,7 @@ class InlineRecording : public Recording {
   /// Runs the steps of one stage, here one after another on this thread. An exception of a kernel is passed on;
   /// Replay::step is then its step.
   virtual Status run_stage(Stage, Replay&) const;
-  /// The number of groups of a step: those of a dispatch's grid, or the blocks of a fill or copy.
+  /// The number of groups of a step: the groups of a dispatch's grid, or the blocks of a fill or copy.
   std::uint32_t num_groups(std::uint32_t step, const Submission&) const;
   /// The number of bytes that the step may touch.
   std::uint64_t num_bytes(std::uint32_t step, const Submission&) const;

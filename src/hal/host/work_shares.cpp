@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// A worker takes one in this many of the units left in a share at a time.
+/// A worker takes 1 / kPiecesLeft of the units left in a share at a time.
 constexpr std::uint32_t kPiecesLeft = 8;
 
 constexpr std::uint64_t pack(std::uint64_t first, std::uint64_t end) { return end << 32 | first; }

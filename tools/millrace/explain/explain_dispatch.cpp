@@ -33,7 +33,7 @@ std::string pass_name(std::string name) {
   return name;
 }
 
-/// The steps of each region, in the graph's order, which is that of its kernels.
+/// The steps of each region, in the graph's order, which is the order of the region's kernels.
 std::vector<std::vector<StepId>> steps_by_region(const LoweredGraph& lowered) {
   std::vector<std::vector<StepId>> steps(lowered.dispatch.regions.size());
   for (std::uint32_t i = 0; i < lowered.schedule.steps.size(); ++i) {

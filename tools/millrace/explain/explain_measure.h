@@ -28,7 +28,7 @@ class MeasuredSteps {
  private:
   SymbolValues symbols_;
   std::vector<double> seconds_;  // per step, in the schedule's order
-  std::vector<bool> is_f64_;     // per step: whether it computes f64, half as many per vector
+  std::vector<bool> is_f64_;     // per step: whether it computes f64, whose vectors have half the lanes
   std::optional<Roofline> roofline_;
 };
 

@@ -187,7 +187,7 @@ class ArgSearch {
     return lane;
   }
 
-  /// Compares `count` elements of a column, each `step` places after the one before. Returns the index of the best.
+  /// Compares `count` elements of a column that are `step` places apart. Returns the index of the best.
   std::int64_t find_among(const std::byte* row, std::int64_t step, std::int64_t count) const {
     std::array<std::byte, kMaxChunkElements * kMaxElementBytes> copies;
     for (std::int64_t i = 0; i < count; ++i) {

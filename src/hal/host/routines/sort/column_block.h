@@ -27,8 +27,8 @@ struct RowsTensor {
   std::int64_t bytes_between(std::int64_t stride) const { return stride * element_bytes; }
 };
 
-/// Holds neighbouring rows contiguously that interleave in their tensors. There, a cache line has elements of many
-/// rows; copying through the block reads and writes each line once for all of them.
+/// Holds neighbouring rows, which interleave in their tensors, as contiguous rows. There, a cache line has elements of
+/// many rows; copying through the block reads and writes each line once for all of them.
 class ColumnBlock {
  public:
   static constexpr std::size_t kMaxTensors = 3;

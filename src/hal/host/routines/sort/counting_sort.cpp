@@ -22,7 +22,7 @@ bool CountingSort::takes(std::int64_t element_bytes, std::int64_t n) {
 }
 
 void CountingSort::count(const StridedElements& elements) {
-  // The memory has room for a row's keys and as many again.
+  // The memory has room for twice a row's keys.
   constexpr std::int64_t kKeyBytes = 2 * sizeof(std::int32_t);
   static_assert(table_bytes(1) <= kKeyBytes * min_elements(1) && table_bytes(2) <= kKeyBytes * min_elements(2));
   static_assert(table_bytes(1) + ByteCounter::kMemoryBytes <= kKeyBytes * ByteCounter::kMinBytes);

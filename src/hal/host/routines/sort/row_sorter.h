@@ -32,7 +32,7 @@ struct RowSorterCode {
 /// Microkernels that write contiguous results.
 struct SortedWriter {
   Microkernels<SortFew, RowSorterCode::kNumFew> sort_few;       // like RowSorterCode's, to results
-  Microkernels<MergeFew, RowSorterCode::kNumMerges> merge_few;  // likewise
+  Microkernels<MergeFew, RowSorterCode::kNumMerges> merge_few;  // like RowSorterCode's, to results
   Microkernel<WriteFromKeys> write;
   std::int64_t result_bytes;
   std::int64_t writes_indices;  // whether the results are the indices in the keys

@@ -187,7 +187,7 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, b
     num_passing = find_passing(block);
   }
   // A block of columns is a whole row, so nothing has been found yet and there is room for many elements. With many
-  // equal elements, reading them would be in vain. Reading a few chunks is faster than counting their groups.
+  // equal elements, reading them would gain nothing. Reading a few chunks is faster than counting their groups.
   const std::int64_t max_groups = block.has_columns ? std::max(kMaxGroupsAtOnce, many_found(k_)) : kMaxGroupsAtOnce;
   const bool may_be_few = num_passing <= kChunksAtOnce || count_passing_groups(block) <= max_groups;
   if (may_be_few && find_at_once(row, block, num_passing, block.start)) return;

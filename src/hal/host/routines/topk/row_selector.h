@@ -67,7 +67,8 @@ class RowSelector {
   static constexpr std::int64_t kMaxGroupsAtOnce = 256;
   static constexpr std::int64_t kMaxAtOnce = kMaxGroupsAtOnce * RowSelectorCode::kVectorsPerChunk;
   static constexpr std::int64_t kPassingBytes = kMinimaBytes + kVectorSpare * static_cast<std::int64_t>(sizeof(Key));
-  /// With more elements found than this, sorting them for a better limit is faster than finding as many again.
+  /// With more elements found than this, sorting them for a better limit is faster than continuing with the present
+  /// limit.
   static constexpr std::int64_t many_found(std::int64_t k) { return 2 * k + 128; }
   /// The room for elements found.
   static constexpr std::int64_t max_found(std::int64_t k) { return many_found(k) + kMaxAtOnce + kVectorSpare; }
@@ -176,7 +177,7 @@ class RowSelector {
   std::int64_t k_ = 0;
   std::int64_t num_found_ = 0;
   std::int64_t num_in_limit_ = 0;  // found since the limit was set
-  KeyRun<Key> run_{};              // the keys equal to the one that set the limit
+  KeyRun<Key> run_{};              // the keys equal to the key that set the limit
   Key limit_ = 0;                  // larger keys do not pass
   bool has_limit_ = false;
   bool excludes_run_ = false;  // the limit is before the run

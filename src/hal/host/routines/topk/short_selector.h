@@ -59,7 +59,7 @@ class ShortSelector {
   std::int64_t find(const std::byte* row, const KeyRun<Key>& bound, Key* numbers) const {
     const std::int64_t num_found = filter(row, bound.last, numbers);
     if (num_found <= kManyPerResult * k_) return num_found;
-    // Keep those before the bound, then as many of those equal to it as are needed for k.
+    // Keep the elements before the bound, then elements equal to it until there are k.
     std::int64_t num_before = 0;
     if (bound.first != std::numeric_limits<Key>::min()) {
       num_before = filter(row, static_cast<Key>(bound.first - 1), memory_.others);
