@@ -39,8 +39,8 @@ Status check_facts(std::span<const Shape> shapes) {
   return {};
 }
 
-// A shape with two dims of -1, or with one that no extent can fill, stays unchanged, so that the error shows what the
-// caller gave.
+// A shape with two dims of -1, or with a dim of -1 that no extent can fill, stays unchanged, so that the error shows
+// what the caller gave.
 Shape with_found_dim(Shape shape, const Shape& from) {
   std::size_t unknown = shape.rank();
   // Equal dims cancel, so that reshaping [n, 2, 3] to [n, -1] gives [n, 6] even at n = 0.

@@ -15,8 +15,7 @@
 namespace millrace::tool {
 namespace {
 
-/// For a device or a target: checks that each node has a kernel for it, without generating code. Empty without a
-/// target.
+/// Checks that each node has a kernel for the target or device, without generating code. Empty without a target.
 Result<std::string> lowered_text(Graph graph, const GraphArguments& arguments) {
   if (arguments.target.empty()) return std::string();
   const std::shared_ptr<const Context> context = make_context();

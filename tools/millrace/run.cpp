@@ -71,7 +71,7 @@ class TakenFiles {
   std::map<std::string, std::size_t> outputs_;  // keyed by resolved path
 };
 
-/// Also refuses a trace that would go to an output's file.
+/// Parses --output arguments. Refuses a trace that would go to an output's file.
 Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outputs,
                                               const std::vector<std::string>& arguments, const std::string& trace) {
   std::vector<OutputFile> files;

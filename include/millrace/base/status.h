@@ -153,7 +153,7 @@ class [[nodiscard]] Result {
     throw_if_error();
     return std::get<0>(std::move(state_));
   }
-  /// For when only success matters: throws StatusError unless ok.
+  /// Throws StatusError unless ok; for callers that do not need the value.
   void throw_if_error() const {
     if (!ok()) std::get<1>(state_).throw_if_error();
   }

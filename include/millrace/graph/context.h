@@ -41,7 +41,7 @@ struct ContextOptions {
   /// See KernelCache::Options.
   std::vector<std::string> read_only_cache_directories = default_read_only_cache_directories();
   std::uint64_t max_cache_bytes = kDefaultMaxCacheBytes;
-  /// For a context that fills `cache_directory` (cache_kernels): failing to store code there is then an error.
+  /// Whether failing to store code in `cache_directory` is an error; for contexts that fill it (cache_kernels).
   bool requires_cache_writes = false;
   LlvmOptions llvm = {};
 };

@@ -147,8 +147,7 @@ Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes = {});
 Tensor max_pool2d(Tensor x, Pool2dAttrs attributes = {});
 Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes = {});
 
-/// At most one dim may be -1: it is computed from the number of elements. That the division is exact is checked at run
-/// time.
+/// At most one dim may be -1: it is computed from the number of elements. At run time, it must come out as an integer.
 Tensor reshape(Tensor x, Shape shape);
 /// Result dim d is operand dim permutation[d].
 Tensor transpose(Tensor x, std::vector<std::int64_t> permutation);

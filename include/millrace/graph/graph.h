@@ -39,8 +39,8 @@ struct InputNode {
 /// The row-major bytes of the node's result. Shared by graphs and programs, never written.
 struct ConstantNode {
   SharedBytes data;
-  /// Only after the passes, and only without data: the constant is computed when the program is loaded, as this output
-  /// of PreparedConstants::setup.
+  /// Set by the passes for a constant without data: it is computed when the program is loaded, as this output of
+  /// PreparedConstants::setup.
   std::optional<std::uint32_t> prepared = {};
 };
 struct OpNode {

@@ -23,7 +23,8 @@ struct Argument {
 /// The inputs and outputs of a graph's runs, known before compiling. Immutable, cheap to copy.
 class Signature {
  public:
-  /// Fails if a symbol is neither an input's extent nor bounded above. Precondition: verify(graph) passed.
+  /// The signature of a graph. Fails if a symbol is neither an input's extent nor bounded above. Precondition:
+  /// verify(graph) passed.
   static Result<Signature> of(const Graph& graph);
 
   const std::vector<Argument>& inputs() const;

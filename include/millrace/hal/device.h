@@ -29,7 +29,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   Recording& operator=(const Recording&) = delete;
   virtual ~Recording() = default;
   DeviceId device() const { return device_; }
-  /// Whether it has loops or conditions.
+  /// Whether the list has loops or conditions.
   bool has_control() const { return has_control_; }
 
  protected:
@@ -120,11 +120,12 @@ class Device {
   /// kernels. Allocates everything that the first replay needs.
   Result<std::shared_ptr<Recording>> record(const CommandList&, std::shared_ptr<Executable>);
   /// Checks the submission against the list (counts, sizes, bindings), waits, runs, signals. Returns at once, unless
-  /// the device finishes inline and there is nothing to wait for: then the work is done, and the status is its own.
-  /// After any failure, including a kernel that throws, the signal semaphores carry the status. Errors of kernels
-  /// (KernelError) name the kernel. Work that still waits when the device is closed is cancelled (kCancelled). The
-  /// inline cpu device allocates nothing here, unless it has to wait. A loop or a condition splits the list: the host
-  /// waits until the part before it has written the condition, then submits the part that comes next.
+  /// the device finishes inline and there is nothing to wait for: then the work is done when submit() returns, and the
+  /// status is the work's. After any failure, including a kernel that throws, the signal semaphores carry the status.
+  /// Errors of kernels (KernelError) name the kernel. Work that still waits when the device is closed is cancelled
+  /// (kCancelled). The inline cpu device allocates nothing here, unless it has to wait. A loop or a condition splits
+  /// the list: the host waits until the part before it has written the condition, then submits the part that comes
+  /// next.
   Status submit(Recording& recording, const Submission& submission) {
     begin_submission();
     return recording.has_control() ? submit_control(recording, submission) : submit_straight(recording, submission);
@@ -158,7 +159,7 @@ struct CpuDeviceOptions {
   /// The threads that share the commands between two barriers, if that is worthwhile, with the thread that submits or
   /// signals: a pool (create_thread_pool), or the application's own. Null: that thread runs everything.
   std::shared_ptr<Executor> executor = {};
-  /// For tests of kernels: results must not depend on how the groups of a dispatch are distributed.
+  /// The maximum number of groups that one call of a kernel runs; for tests that results do not depend on it.
   std::uint32_t max_groups_per_call = 0xffff'ffff;  // at least 1
   /// For tests of executors: distributes every dispatch with two or more groups, however small it is.
   bool shares_small_work = false;

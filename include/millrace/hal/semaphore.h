@@ -38,7 +38,7 @@ class Semaphore {
   Result<std::uint64_t> query() const;
   /// Fails, and changes nothing, if `value` is not greater than the current one or is above kMaxValue.
   Status signal(std::uint64_t value);
-  /// Only the first failure counts.
+  /// Makes the semaphore fail. Only the first failure counts.
   void fail(Status status);
   /// Blocks until the value is at least `value`, even if nobody has submitted that signal yet. Fails with the
   /// semaphore's failure, or with kDeadlineExceeded after `timeout`.
@@ -59,7 +59,7 @@ class Semaphore {
   static constexpr std::uint64_t kFailed = UINT64_MAX;
 
   Status failure() const;
-  /// Removes the callbacks that are due from `waiters_`. Precondition: the lock is held.
+  /// Removes from `waiters_`, and returns, the callbacks that are due. Precondition: the lock is held.
   std::vector<Waiter> take_due(std::uint64_t value);
 
   std::atomic<std::uint64_t> value_;  // kFailed: see failure_

@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-/// Also lowers the regions of the bodies.
+/// Lowers the regions of a graph and of its bodies.
 Status lower_regions(LoweredGraph& lowered, const Target& target, const LowerOptions& options) {
   for (std::uint32_t i = 0; i < lowered.dispatch.regions.size(); ++i) {
     const auto where = [&] {

@@ -65,7 +65,7 @@ Tensor pad_border(Composite& composite, Tensor x, const std::vector<SizeExpr>& l
     Tensor position = iota(graph, DType::kI64, {result.shape[d]}, 0);
     position -= size_of(graph, low[d]);
     Tensor index = map_index(position, size_of(graph, extent) - 1);
-    // Without this, gather would wrap an index that is below 0.
+    // Without this step, gather would wrap an index that is below 0.
     index = or_outside(greater_equal(index, 0), index, extent);
     x = gather(x, index, static_cast<std::int64_t>(d));
   }

@@ -17,7 +17,7 @@
 namespace millrace {
 
 /// The builder of the first tensor that has one. A tensor without a builder comes from an earlier mistake or is
-/// default-constructed; the builder reports the latter if any operand has a builder.
+/// default-constructed; the builder reports a default-constructed tensor if any operand has a builder.
 GraphBuilder* builder_of(std::span<const Tensor> tensors);
 inline GraphBuilder* builder_of(std::initializer_list<Tensor> tensors) {
   return builder_of(std::span(tensors.begin(), tensors.size()));

@@ -40,8 +40,8 @@ Centred centre(Tensor x, std::size_t axis) {
   const auto along = static_cast<std::int64_t>(axis);
   Tensor near = median_of_three(x, axis);
   if (!near.is_valid()) return {};
-  // x - near three times, each time by another formula with the same value: equal nodes would be merged and stored, but
-  // a node with one reader is computed inside it.
+  // Compute x - near three times, by three formulas with the same value: equal nodes would be merged and stored, but a
+  // node with one reader is computed inside its reader.
   Tensor shift = reduce_mean(spread(near, x) - x, {along}, true);  // minus the mean of x - near
   if (!shift.is_valid()) return {};
   Tensor difference = x - spread(near, x);

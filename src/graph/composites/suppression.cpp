@@ -56,7 +56,7 @@ IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound,
     if (!check_bound(composite, bound)) return {};
     if (!composite.passes(expect_within_limits({DType::kI64, {bound}}))) return {};
     const DType dtype = boxes.dtype();
-    // A box that cannot be chosen, or can no longer be, has the lowest score; so does a box whose score is NaN.
+    // A box has the lowest score if it cannot be chosen, can no longer be chosen, or its score is NaN.
     Tensor rows = rows_of(widen(boxes, dtype)), rated = widen(scores, dtype);
     if (rated.is_valid() && rated.shape()[0].lower_bound() < 1) {  // one more box, so that argmax has an element
       rows = pad(rows, {0, 0}, {0, 1});

@@ -64,7 +64,7 @@ class Composer {
         region_(region),
         members_(region.nodes.begin(), region.nodes.end()) {}
 
-  /// For regions of elementwise nodes and views only: a map over the points of the outputs.
+  /// Composes a region of elementwise nodes and views alone: a map over the points of the outputs.
   ComposedRequest compose_map() {
     const Indices point = set_domain(graph_.type(region_.outputs[0]).shape);
     BodyBuilder epilogue;
@@ -247,7 +247,7 @@ std::vector<ComposedRequest> placed(const DispatchGraph& dispatch, const Region&
   return {std::move(composed)};
 }
 
-/// The requests of those operands of a concat or pad that are copied; there is one request per operand.
+/// Keeps the requests of the copied operands of a concat or pad; `requests` has one per operand.
 std::vector<ComposedRequest> copies(const Graph& graph, const Region& region, NodeId root,
                                     std::vector<KernelRequest> requests) {
   std::vector<ComposedRequest> result;

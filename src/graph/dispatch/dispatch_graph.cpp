@@ -16,7 +16,7 @@
 namespace millrace {
 namespace {
 
-/// The values in memory so far: those that regions store, and concats without a region once all their operands are
+/// The values in memory so far: values that regions store, and concats without a region once all their operands are
 /// stored as parts.
 class StoredValues {
  public:

@@ -254,7 +254,7 @@ std::optional<Separation> NodeGroups::find_obstacle(std::uint32_t i, std::size_t
   return obstacle_to_operand(i, operand);
 }
 
-/// Joins the node's group to those that produce its operands, or notes the obstacle.
+/// Joins the node's group to the groups that produce its operands, or notes the obstacles.
 void NodeGroups::consider_operands(std::uint32_t i) {
   for (std::size_t k = 0; k < node(i).operands.size(); ++k) {
     const Value operand = node(i).operands[k];
@@ -286,7 +286,7 @@ std::vector<Separation> NodeGroups::take_separations() {
   std::erase_if(separations_, [&](const Separation& each) {
     return group_of(index_of(each.value.node)) == group_of(index_of(each.reader));
   });
-  // Only the first note per edge stays.
+  // Keep only the first note per edge.
   std::map<std::pair<NodeId, Value>, Separation> by_edge;
   for (const Separation& each : separations_) by_edge.try_emplace({each.reader, each.value}, each);
   std::vector<Separation> kept;

@@ -22,7 +22,7 @@ class GraphRewriter {
   }
 
   const Graph& graph() const { return new_; }
-  /// The new value for an old one that was kept or replaced.
+  /// The new value for an old value that was kept or replaced.
   Value map(Value value) const { return values_[value.node][value.result]; }
   /// Node `id` with its operands mapped.
   Node mapped(NodeId id) const {
@@ -30,7 +30,7 @@ class GraphRewriter {
     for (Value& operand : node.operands) operand = map(operand);
     return node;
   }
-  /// The new graph's scopes: those of the old graph and those that the pass adds.
+  /// The new graph's scopes: the old graph's, and any that the pass adds.
   ScopeTable& scopes() { return new_.scopes; }
   /// Appends the node without names. When it replaces an old node, it gets that node's names, and its scope if it has
   /// none.

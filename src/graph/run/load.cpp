@@ -16,7 +16,7 @@ namespace {
 /// The size of the host's copy while constants move from one device to another.
 constexpr std::size_t kCopyBytes = std::size_t{64} << 20;
 
-/// Needs: both buffers have one size.
+/// Precondition: both buffers have the same size.
 Status copy_bytes(Device& from_device, const Buffer& from, Device& to_device, const Buffer& to) {
   const std::size_t size = from.size_bytes();
   if (from.host_address() != nullptr) return upload(to_device, to, from.bytes());

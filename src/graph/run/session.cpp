@@ -163,7 +163,7 @@ void Session::State::forget_ended() {
   if (in_flight.empty()) retired.clear();
 }
 
-/// For a device that finishes inline, when nothing is in flight: needs no timeline and no copies.
+/// Runs on a device that finishes inline, when nothing is in flight; needs no timeline and no copies.
 Status Session::State::run_inline(const std::stop_token& stop) {
   NodeNamer namer(*program, values, bindings);
   return program->device->submit(

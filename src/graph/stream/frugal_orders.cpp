@@ -14,7 +14,7 @@ namespace {
 /// The sample whose sizes the searches use: the middle ones.
 constexpr std::size_t kSample = 1;
 
-/// The bytes that a unit begins to use, and those that it is the last to use.
+/// The bytes that a unit is the first to use, and the bytes that it is the last to use.
 class UnitBytes {
  public:
   UnitBytes(const Schedule& schedule, const SampleSizes& sizes, const std::vector<WorkUnit>& units) : units_(units) {
@@ -47,7 +47,7 @@ class UnitBytes {
     }
     return bytes;
   }
-  /// The bytes that the unit begins to use and leaves to others, and those that only it uses.
+  /// The bytes that the unit is the first to use: result_bytes() are used later too, scratch_bytes() by this unit only.
   std::int64_t result_bytes(std::uint32_t unit) const { return sum(unit, false); }
   std::int64_t scratch_bytes(std::uint32_t unit) const { return sum(unit, true); }
   void run(std::uint32_t unit) {
@@ -58,7 +58,8 @@ class UnitBytes {
   }
 
  private:
-  /// The state before any unit runs. A resource with several writers counts for each of them.
+  /// Sums the unit's resources that are not its operands. Precondition: no unit has run. A resource with several
+  /// writers counts for each of them.
   std::int64_t sum(std::uint32_t unit, bool of_its_own) const {
     std::int64_t bytes = 0;
     for (const std::uint32_t resource : resources_of_[unit]) {
@@ -123,7 +124,7 @@ UnitOrder order_depth_first(std::vector<WorkUnit> units, const UnitBytes& bytes)
   return order;
 }
 
-/// Always takes the unit that makes the live set grow least, among those that became ready last.
+/// Always takes the unit that makes the live set grow least, among the units that became ready last.
 UnitOrder order_by_growth(const std::vector<WorkUnit>& units, UnitBytes bytes) {
   constexpr std::size_t kMaxCompared = 64;  // ready units, which bounds the time of a step
   std::vector<std::size_t> missing;

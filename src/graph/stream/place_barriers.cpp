@@ -10,8 +10,8 @@
 namespace millrace {
 
 // A step's timepoint is one after the last step that must have finished: the last writer of the bytes that it reads,
-// and the last writer and readers of those that it writes. Steps are then sorted by timepoint; equal ones keep their
-// order.
+// and the last writer and readers of the bytes that it writes. Steps are then sorted by timepoint; equal ones keep
+// their order.
 Status place_barriers(Schedule& schedule) {
   return guard_allocations([&]() -> Status {
     IdVector<ResourceId, AccessTimes> times;

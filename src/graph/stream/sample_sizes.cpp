@@ -22,7 +22,7 @@ std::array<SymbolValues, kNumSamples> sample_bindings(const Schedule& schedule) 
   constexpr std::int64_t kSmall = 1, kMiddle = 64, kLarge = 4096;
   std::map<std::string, Dim> symbols;
   for (const Resource& resource : schedule.resources) {
-    // Only memory can be missing: a symbol with two sets of facts was refused when the graph was built.
+    // This fails only if memory runs out: a symbol with two sets of facts was refused when the graph was built.
     if (resource.lifetime == Lifetime::kTransient) (void)unguarded(resource.size_bytes.collect_symbols(symbols));
   }
   std::array<SymbolValues, kNumSamples> bindings;

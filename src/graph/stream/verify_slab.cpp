@@ -75,7 +75,7 @@ class SlabCheck {
     }
   }
 
-  /// Symbolic sizes: each slot must begin where another ends, after all transients of constant size.
+  /// Checks the slots of symbolic size: each must begin where another ends, after all transients of constant size.
   void check_slots() {
     std::map<SizeExpr, const std::vector<const Resource*>*, decltype(&form_less)> by_begin(&form_less);
     for (auto& [begin, users] : slots_) {
@@ -107,7 +107,7 @@ class SlabCheck {
     }
   }
 
-  /// Variables follow each other in their order.
+  /// Checks that variables follow each other in their order.
   void check_variables() {
     std::int64_t end = 0;
     for (const Resource& variable : schedule_.resources) {

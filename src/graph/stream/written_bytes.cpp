@@ -15,13 +15,13 @@ bool is_constant(const ByteRange& range) {
   return range.offset_bytes.is_constant() && range.length_bytes.is_constant();
 }
 
-/// Whether it is known which of the two is smaller, if they are not equal.
+/// Whether a <= b or b <= a is known for every binding.
 bool are_ordered(const SizeExpr& a, const SizeExpr& b) {
   const SizeExpr distance = b - a;
   return distance.lower_bound() >= 0 || distance.upper_bound() <= 0;
 }
 
-/// The smaller of two that are ordered.
+/// The smaller and the larger of two sizes. Precondition: are_ordered(a, b).
 const SizeExpr& first_of(const SizeExpr& a, const SizeExpr& b) { return (b - a).lower_bound() >= 0 ? a : b; }
 const SizeExpr& last_of(const SizeExpr& a, const SizeExpr& b) { return (b - a).lower_bound() >= 0 ? b : a; }
 

@@ -70,7 +70,7 @@ class CompositeCall<R (*)(P...)> {
     return ((kIsOperand<P> && next++ == operand && std::same_as<P, TensorOrNumber>) || ...);
   }
 
-  /// `parameters` begins with those that are settings, in order.
+  /// `parameters` begins with the settings, in order.
   explicit CompositeCall(std::span<const Parameter> parameters) : parameters_(parameters) {}
 
   /// Stores the operands for the call. Precondition: an operand is a number only where takes_number() is true.
@@ -81,7 +81,7 @@ class CompositeCall<R (*)(P...)> {
     visit(v, std::index_sequence_for<P...>{});
   }
 
-  /// Gives the settings that were left out their default values. Fails if a setting has none.
+  /// Gives settings that were left out their default values. Fails if a setting that was left out has none.
   Status complete(const FieldSource& source) { return complete(source, std::index_sequence_for<P...>{}); }
 
   /// Precondition: complete() succeeded.

@@ -119,7 +119,7 @@ Tensor where_or_number(Tensor condition, TensorOrNumber if_true, TensorOrNumber 
   return call_beside_number([](auto... x) -> decltype(where(x...)) { return where(x...); }, TensorOrNumber(condition),
                             if_true, if_false);
 }
-/// Only for topk with two operands; with one, it is an op.
+/// topk with two operands. With one operand, topk is an op.
 ValuesAndIndices topk_with_indices(Tensor x, Tensor indices, TopKAttrs attributes) {
   SizeExpr k = attributes.k;
   return topk(x, indices, std::move(k), std::move(attributes));

@@ -57,7 +57,7 @@ inline bool SubmissionCheck::has_memory(BindingIndex index, const Submission& su
   const BindingDecl& declared = list_.bindings[index];
   const BufferBinding& binding = submission.bindings[index_of(index)];
   const std::int64_t needed_bytes = submission.sizes[index_of(declared.size_bytes)];
-  // Also true for a negative length, which is huge as an unsigned number.
+  // This also rejects a negative length, which is huge as an unsigned number.
   if (static_cast<std::uint64_t>(needed_bytes) > binding.size_bytes) return false;
   if (binding.buffer == nullptr) {
     return needed_bytes == 0 ||

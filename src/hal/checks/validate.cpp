@@ -106,7 +106,7 @@ class Validator {
     }
   }
 
-  /// Only uploads and downloads touch host memory: an upload its source, a download its destination.
+  /// Checks that only uploads and downloads touch host memory: an upload its source, a download its destination.
   void check_place(const Where& where, const Command& command, const RangeAccess& access) {
     if (!list_.bindings.contains(access.range.binding)) return;
     const bool is_hosts_end = access.writes ? std::holds_alternative<DownloadCommand>(command)
@@ -133,7 +133,7 @@ class Validator {
     check_touched(where, access);
   }
 
-  /// The touched bytes are in the buffer's binding, and inside the buffer unless that depends on symbols.
+  /// Checks that the touched bytes are in the buffer's binding, and inside the buffer unless that depends on symbols.
   void check_touched(const Where& where, const RangeAccess& access) {
     const BufferRange &range = access.range, &touched = access.touched.range;
     for (const TouchedRange::Rows& rows : access.touched.rows) check_rows(where, rows);

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 // The part of HIP's C interface that this driver uses, declared here, so that building needs no ROCm. Values and
-// layouts are the same in HIP 5 to 7; a test compares them with the headers of an installed HIP.
+// layouts follow HIP 5 to 7; a test compares them with the headers of an installed HIP.
 
 namespace millrace::hip {
 

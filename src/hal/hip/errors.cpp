@@ -50,7 +50,7 @@ constexpr Meaning kMeanings[] = {
     {Error::kLaunchFailure, StatusCode::kDeviceLost, true, kLostAdvice},
 };
 
-/// For all other errors.
+/// The meaning of all other errors.
 constexpr Meaning kOther = {Error::kUnknown, StatusCode::kInternal, false,
                             "please report it, with the versions of runtime and kernel driver"};
 

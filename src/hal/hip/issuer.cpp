@@ -159,7 +159,7 @@ Status Issuer::issue_steps(Job& job, std::size_t end_step, std::span<const std::
 Result<bool> Issuer::issue(Job& job, const LaunchStep& launch, const Place& place, Stream stream) {
   const auto num_groups = static_cast<std::uint64_t>(job.sizes[index_of(launch.num_groups)]);
   if (num_groups == 0) return true;
-  // It cannot be split: kernels get their workgroup number from the hardware, and take no offset for it.
+  // A launch cannot be split: kernels get their workgroup's index from the hardware, and take no offset to add.
   if (num_groups > context_.facts().max_groups) {
     return resource_exhausted(
         fmt::format("{0}: {1} workgroups, expected at most {3} on device '{2}'; give each one "

@@ -93,7 +93,7 @@ class Issuer {
   std::size_t next_slot_ = 0;
 };
 
-/// Whether it launches so few workgroups that another launch fits on the device at the same time.
+/// Whether the step launches so few workgroups that another launch fits on the device at the same time.
 bool is_small_launch(const Job&, const Step&);
 
 /// Fills device memory with a pattern of 1, 2, 4 or 8 bytes, which divides the length.

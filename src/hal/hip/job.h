@@ -48,7 +48,7 @@ struct Job {
   bool is_waiting = false;                                           // waits for `key`
   std::pair<const Semaphore*, std::uint64_t> key = {};
 
-  // From its start on:
+  // Used from the job's start on:
   std::unique_ptr<HipRun> run;
   std::size_t stream = 0;                               // in Channels::streams
   std::size_t next_step = 0;                            // in HipRecording::steps

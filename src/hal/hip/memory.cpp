@@ -63,7 +63,7 @@ void DeviceMemory::end_pool() {
            wait_for_event(*context_, "close", last_allocation_, kCloseLimit).ok();
   };
   if (pool_ == nullptr || context_->is_lost() || has_come_about()) return;
-  // Once more, because one refused call says nothing about the device.
+  // Wait once more, because one refused call says nothing about the device.
   if (!has_come_about()) context_->release([] { return Error::kUnknown; });
 }
 

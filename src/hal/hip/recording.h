@@ -47,7 +47,7 @@ struct Step {
   std::uint32_t segment = 0;  // steps of one segment have no barrier between them
 };
 
-/// The memory that one submission needs. Made once and reused.
+/// The memory that one submission needs. It is made once, and reused by later submissions.
 struct HipRun {
   std::vector<std::uintptr_t> bases;      // per binding
   std::vector<std::uintptr_t> addresses;  // indexed by AddressIndex

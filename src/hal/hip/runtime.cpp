@@ -138,7 +138,7 @@ Status Runtime::start(void* library) {
     return unavailable(fmt::format("hip: {} has no {}; install a newer HIP runtime, 5.2 or later", library_,
                                    fmt::join(missing, ", ")));
   }
-  // Without a GPU, some versions fail here and others below; neither is a bug in Millrace.
+  // Without a GPU, some versions of HIP fail here and others below; neither is a bug in Millrace.
   if (const Error error = hipInit(0); error != Error::kSuccess)
     return no_device(*this, "hipInit", name_of(*this, error));
   if (const Error error = hipGetDeviceCount(&num_devices_); error != Error::kSuccess) {

@@ -34,7 +34,7 @@ class Runtime : public EntryPoints {
   /// library too.
   bool has_hung_device() const { return has_hung_device_->load(std::memory_order_acquire); }
   void note_hung_device() const { has_hung_device_->store(true, std::memory_order_release); }
-  /// For tests that load the library anew.
+  /// Clears has_hung_device() of every library, for tests that load a library anew.
   static void forget_hung_devices();
 
  private:

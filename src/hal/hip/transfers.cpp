@@ -71,7 +71,8 @@ Result<bool> Issuer::pass_through_ring(Job& job, const CopyStep& copy, const Pla
     Slot& slot = ring_[next_slot_];
     MILLRACE_TRY_ASSIGN(const bool is_ready, is_free(slot, place));
     if (!is_ready) return false;
-    // Checked once the slot is free, so that a stop requested while pieces are under way comes before the next piece.
+    // Checked once the slot is free, so that a stop requested while pieces are under way takes effect before the next
+    // piece.
     if (job.stop.stop_requested()) return stopped_on_request("submit");
     MILLRACE_TRY(use(job, slot, copy, place, stream));
     next_slot_ = (next_slot_ + 1) % ring_.size();

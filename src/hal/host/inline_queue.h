@@ -26,8 +26,8 @@ class InlineQueue : public std::enable_shared_from_this<InlineQueue> {
   void run_ready(std::shared_ptr<Deferred>);
 
   std::mutex mutex_;
-  std::vector<std::weak_ptr<Deferred>> deferred_;       // those that may still wait, and some that are gone
-  std::size_t max_deferred_ = 16;                       // at this size, those that are gone are dropped
+  std::vector<std::weak_ptr<Deferred>> deferred_;       // submissions that may still wait, and some that are gone
+  std::size_t max_deferred_ = 16;                       // at this size, submissions that are gone are dropped
   std::shared_ptr<Deferred> first_ready_, last_ready_;  // a list, in the order in which they became ready
   bool is_draining_ = false;  // a thread runs what is ready: a chain of submissions loops there, without recursion
 };

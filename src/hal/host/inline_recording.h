@@ -55,7 +55,7 @@ class InlineRecording : public Recording {
   };
 
   /// Call prepare() before anything else. Precondition: check_record(list, executable) is ok. Up to `num_workers`
-  /// workers, each with workgroup memory of its own, run the steps of a stage at one time.
+  /// workers, each with workgroup memory of its own, run the steps of a stage at the same time.
   InlineRecording(const CommandList& list, std::shared_ptr<const Executable> executable, const Device& device,
                   std::uint32_t num_workers = 1)
       : Recording(device.id()), check_(list, device), executable_(std::move(executable)), num_workers_(num_workers) {}
@@ -63,7 +63,7 @@ class InlineRecording : public Recording {
   Status prepare();
 
   /// Runs the steps of one stage, here one after another on this thread. An exception of a kernel is passed on;
-  /// Replay::step is then its step.
+  /// Replay::step is then the kernel's step.
   virtual Status run_stage(Stage, Replay&) const;
   /// The number of groups of a step: the groups of a dispatch's grid, or the blocks of a fill or copy.
   std::uint32_t num_groups(std::uint32_t step, const Submission&) const;

@@ -53,7 +53,7 @@ class InlineRunPool {
     return run;
   }
 
-  /// Returns a run to the pool: one that take() gave, or a new one.
+  /// Returns a run to the pool: a run from take(), or a new one.
   void give_back(InlineRun* run) {
     if (run == first_.get()) {
       is_first_taken_.store(false, std::memory_order_release);

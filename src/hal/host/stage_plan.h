@@ -37,7 +37,7 @@ struct StagePiece {
 /// kernel that has a small one next to it. Allocates nothing after its construction.
 class StagePlan {
  public:
-  /// For at most this number of steps and workers.
+  /// Makes a plan for up to this many steps and workers.
   StagePlan(std::uint32_t max_steps, std::uint32_t max_workers);
 
   void clear();

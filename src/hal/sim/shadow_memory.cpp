@@ -79,7 +79,7 @@ void ShadowMemory::bind(const ObservedKernel& kernel, const KernelArgs& args) {
   workgroup_histories_.resize(workgroup_.num_granules);
 }
 
-/// Joins the region with those that it shares bytes with.
+/// Adds a region, and joins it with the regions that it shares bytes with.
 void ShadowMemory::add_region(Region region) {
   std::erase_if(regions_, [&](const Region& other) {
     if (other.end <= region.begin || region.end <= other.begin) return false;

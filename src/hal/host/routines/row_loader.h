@@ -51,7 +51,7 @@ class RowLoader {
   void go_to(std::int64_t row, std::int64_t first = 0);
   /// Computes the elements from `first` on.
   void compute(std::int64_t first, std::int64_t count, std::byte* to) const { call(at(first), count, to); }
-  /// Calls another function with the arguments of compute(); it computes other results from the elements.
+  /// Like compute(), but calls another function, which computes other results from the elements.
   void compute_by(ComputeElements function, std::int64_t first, std::int64_t count, void* to) const {
     const Places places = at(first);
     function(to, count, places[0], places[1], places[2], places[3]);

@@ -15,7 +15,8 @@ inline void find_row(std::int64_t row, const std::int64_t* first, const std::int
   std::copy_n(first, num_tensors, offsets);
   for (std::int64_t dim = num_dims; dim-- > 0;) {
     const std::int64_t* const sizes = dims + dim * static_cast<std::int64_t>(1 + num_tensors);
-    // Skips the division by the outermost extent: it takes as long as a short row, and most inputs are matrices.
+    // Skips the division by the outermost extent: a division takes as long as a short row, and most inputs are
+    // matrices.
     const std::int64_t position = dim == 0 ? row : row % sizes[0];
     if (dim > 0) row /= sizes[0];
     for (std::size_t tensor = 0; tensor < num_tensors; ++tensor) offsets[tensor] += position * sizes[1 + tensor];

@@ -19,7 +19,7 @@ namespace millrace {
 template <class Key>
 class SortWalk {
  public:
-  /// For keys that are made in index order.
+  /// Sorts keys that are made in index order.
   SortWalk(const void* code, const SortRowsParameters& p, const KernelArgs& args)
       : SortWalk(code, p, args, p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole) {}
   SortWalk(const void* code, const SortRowsParameters& p, const KernelArgs& args, KeyParts parts)

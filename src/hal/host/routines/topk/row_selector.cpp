@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kGroupsPerResult = 4;
 constexpr std::int64_t kMinGroups = 128;
 
-/// If fewer than k elements pass, the next limit is the sample's minimum of four times the rank; k elements then almost
+/// If fewer than k elements pass, the next limit is the sample's minimum at four times the rank; k elements then almost
 /// always pass.
 constexpr std::int64_t kNextLimit = 4;
 /// Chunks that are searched before the number of elements found is checked.
