@@ -18,8 +18,8 @@ namespace millrace {
 /// "softmax" in millrace::softmax(Tensor, std::int64_t).
 std::string_view plain_name(const std::source_location&);
 
-/// Returns what `body` builds. If memory runs out, reports that under the caller's name as a mistake of the graph, and
-/// returns an empty result. The result is also empty without a graph. `size_bytes`: the bytes that the body copies, for
+/// Returns what `body` builds. If memory runs out, records that as a mistake of the graph, under the caller's name, and
+/// returns an empty result. Without a graph, the result is empty too. `size_bytes`: the bytes that the body copies, for
 /// the message.
 template <class Body>
 std::invoke_result_t<Body> build_or_fail(GraphBuilder* graph, Body&& body, std::size_t size_bytes = 0,

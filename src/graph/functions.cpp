@@ -53,7 +53,7 @@ Tensor like(std::string_view function, Tensor x, const Literal& literal) {
 
 namespace {
 
-/// Broadcasts the dims of x to the last ones of the shape.
+/// Broadcasts x to the shape, aligned at the last dims.
 Tensor align_last(Tensor x, const Shape& shape) {
   std::vector<std::int64_t> dims;
   const auto offset = static_cast<std::int64_t>(shape.rank()) - static_cast<std::int64_t>(x.shape().rank());
@@ -80,7 +80,7 @@ Tensor add_broadcast(Op op, Tensor x, Tensor y) {
   return apply(op, {x, y});
 }
 
-/// Two operands, broadcast to one shape. The op itself refuses dtypes that differ.
+/// Applies the op to two operands that are broadcast to one shape. The op itself refuses dtypes that differ.
 Tensor apply_broadcast(Op op, Tensor x, Tensor y) {
   return build_or_fail(builder_of({x, y}), [&] { return add_broadcast(op, x, y); }, 0, to_text(op));
 }

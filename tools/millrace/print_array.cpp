@@ -28,7 +28,7 @@ std::string element_text(const NpyArray& array, std::size_t position) {
   return is_float(array.type.dtype) && std::isnan(value.to_double()) ? "nan" : to_text(value);
 }
 
-/// The rows below `axis` that begin at `position`, which is advanced past them.
+/// Prints the rows below `axis` that begin at `position`, and advances `position` past them.
 std::string rows_text(const NpyArray& array, std::size_t axis, std::size_t& position) {
   const Shape& shape = array.type.shape;
   if (axis == shape.rank()) return element_text(array, position++);

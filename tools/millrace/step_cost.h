@@ -7,8 +7,8 @@
 
 namespace millrace::tool {
 
-/// What a step moves and computes (see BufferTraffic), for these values of symbols. A kernel without groups moves
-/// nothing.
+/// The bytes that a step moves and the operations that it does (see BufferTraffic), for given values of symbols. A
+/// kernel without groups moves nothing.
 struct StepCost {
   SizeExpr bytes_read = 0, bytes_written = 0;
   std::optional<SizeExpr> flops = 0;  // absent: unknown (sorts)

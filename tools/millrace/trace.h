@@ -29,8 +29,8 @@ struct TraceTimes {
   TraceClock::time_point outputs_end;
 };
 
-/// Chrome's JSON trace format, which Perfetto opens: reading and writing, the phases of compiling, and every command
-/// that ran, with its bytes, flops and GB/s.
+/// A timeline in Chrome's JSON trace format, which Perfetto opens: reading and writing, the phases of compiling, and
+/// every command that ran, with its bytes, flops and GB/s.
 std::string chrome_trace(const Program&, const TraceTimes&, const RunTimes&, const SymbolValues&);
 
 }  // namespace millrace::tool

@@ -115,7 +115,7 @@ TensorBinding bind(T&& scalar) {
 }
 /// A whole buffer of the program's device: a run then copies nothing through the host.
 inline TensorBinding bind(const Buffer& buffer) { return {.size_bytes = buffer.size_bytes(), .buffer = &buffer}; }
-/// With extents, for an argument whose own extents are symbols: bind(pixels, {batch, 1, 8, 8}).
+/// Binds with extents, for an argument whose own extents are symbols: bind(pixels, {batch, 1, 8, 8}).
 template <class T>
 TensorBinding bind(T&& memory, Extents extents) {
   TensorBinding binding = bind(std::forward<T>(memory));
@@ -123,7 +123,8 @@ TensorBinding bind(T&& memory, Extents extents) {
   binding.has_extents = true;
   return binding;
 }
-/// By the argument's name: bind("pixels", pixels). All inputs, or all outputs, are then bound by name, in any order.
+/// Binds by the argument's name: bind("pixels", pixels). All inputs, or all outputs, are then bound by name, in any
+/// order.
 template <class Name, class T>
   requires std::convertible_to<const Name&, std::string_view>  // more constrained than std::bind, which ADL finds
 TensorBinding bind(Name&& name, T&& memory) {

@@ -30,8 +30,8 @@ struct Region {
   std::string name;                        // "conv2d_add_max_3": its kernels' name in texts and traces
   std::string label = {};                  // "layer3/q": for people, see label_of
   std::vector<NodeId> nodes;               // in graph order
-  std::vector<Value> inputs;               // read from outside, each listed once
-  std::vector<Value> outputs;              // read from outside or graph outputs; never an unused result of an op
+  std::vector<Value> inputs;               // values from outside that the nodes read, each listed once
+  std::vector<Value> outputs;              // read by other regions, or graph outputs; never an unused result
   std::vector<std::string> reasons;        // why these nodes are together, one per line
   std::vector<CopiedOperand> copies = {};  // operands that are not stored in the result in place
   std::string copy_reason = {};            // why a scatter has to copy its operand first

@@ -86,7 +86,8 @@ concept ComparesTensors = (std::same_as<X, Tensor> && (std::same_as<Y, Tensor> |
                           (std::same_as<Y, Tensor> && std::convertible_to<X, Literal>);
 }  // namespace detail
 
-/// Does not compile: a node in place of a bool would break every search or comparison of containers of tensors.
+/// Comparing tensors does not compile: if it built a node instead of giving a bool, searches in containers of tensors,
+/// and their comparisons, would break.
 template <class X, class Y>
   requires detail::ComparesTensors<X, Y>
 bool operator==(const X&, const Y&) {

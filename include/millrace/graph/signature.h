@@ -31,7 +31,7 @@ class Signature {
   const std::vector<Argument>& outputs() const;
   /// The tensors that a session keeps from run to run.
   const std::vector<Argument>& variables() const;
-  /// Symbols that a run must bind by name: no input's extents determine them, and their facts allow several values.
+  /// Symbols that must be bound by name: no input's extents determine them, and their facts allow several values.
   const std::vector<Dim>& named_dims() const;
   /// The output types for inputs with these extents. Fails where a run would fail; the messages do not name the caller.
   Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs,

@@ -128,7 +128,7 @@ std::string caller_text(const Graph&, NodeId);
 
 struct ParseOptions {
   std::string name = "graph";              // stands for the text in errors
-  std::string directory = {};              // of the constants' files; empty rejects files
+  std::string directory = {};              // where constant files are; empty: files are rejected
   std::vector<CustomKernel> kernels = {};  // that "kernel <name>" may name
 };
 

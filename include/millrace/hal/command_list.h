@@ -121,7 +121,8 @@ struct LoopCommand {
   friend bool operator==(const LoopCommand&, const LoopCommand&);
 };
 
-/// Runs one of two blocks, the first if the byte at `condition` is not 0. The host reads it.
+/// Runs one of two blocks: the first if the byte at `condition` is not 0, otherwise the second. The host reads the
+/// byte.
 struct CondCommand {
   BufferRange condition = {};
   std::shared_ptr<const CommandBlock> if_true = {}, if_false = {};

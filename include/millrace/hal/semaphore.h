@@ -44,8 +44,8 @@ class Semaphore {
   /// semaphore's failure, or with kDeadlineExceeded after `timeout`.
   Status wait(std::uint64_t value, std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max()) const;
   /// Calls `callback` once: when the value is at least `value`, or when the semaphore fails. If that has already
-  /// happened, calls it at once; otherwise later, on the thread that signals, which it must not block. It must not
-  /// throw.
+  /// happened, calls it at once; otherwise later, on the thread that signals. The callback must not block that thread,
+  /// and must not throw.
   void on_reached(std::uint64_t value, OnReached callback);
 
  protected:

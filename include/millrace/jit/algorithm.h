@@ -38,7 +38,7 @@ struct SequenceOperand {
 };
 
 /// The bytes of a buffer that a kernel reads and writes. Each byte counts once, however often the kernel accesses it.
-/// An upper bound if it depends on the data. Absent: all bytes of the buffer.
+/// If the number depends on the data, this is an upper bound. Absent: all bytes of the buffer.
 struct BufferTraffic {
   std::optional<SizeExpr> read_bytes = 0, written_bytes = 0;
   friend bool operator==(const BufferTraffic&, const BufferTraffic&) = default;

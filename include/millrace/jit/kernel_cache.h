@@ -22,9 +22,9 @@ class KernelCache {
  public:
   struct Options {
     /// Where compiled kernels are stored; empty for in memory only. Each file is written under a temporary name and
-    /// renamed, so readers never see a partial file. Users who may list the directory may read its files: they get mode
-    /// 0644 in a directory of mode 0755 (such as a system-wide one), and 0600 in one of mode 0700, which is how the
-    /// cache creates a missing directory.
+    /// renamed, so readers never see a partial file. Users who may list the directory may read its files: files get
+    /// mode 0644 in a directory of mode 0755 (such as a system-wide one), and 0600 in a directory of mode 0700. The
+    /// cache creates a missing directory with mode 0700.
     std::string directory = {};
     /// Searched in this order for kernels missing from `directory`, and never written; for example system-wide kernels.
     std::vector<std::string> read_only_directories = {};
@@ -33,7 +33,7 @@ class KernelCache {
     /// exceeded by a few percent.
     std::uint64_t max_bytes = kDefaultMaxCacheBytes;
     std::size_t max_memory_entries = 4096;
-    /// Whether get() fails if it cannot store a compiled kernel in `directory`; for tools that fill a cache. Otherwise
+    /// Whether get() fails if it cannot store a compiled kernel in `directory`; for tools that fill a cache. If false,
     /// a cache that cannot be written is not an error.
     bool requires_writes = false;
   };

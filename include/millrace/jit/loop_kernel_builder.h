@@ -76,8 +76,8 @@ class LoopKernelBuilder {
   BodyValue index(BodyBuilder& body, const AffineIndex& index);
   BodyValue extent(BodyBuilder& body, const SizeExpr& size);
 
-  /// Reduces `value`, a value of the term, over all reduction dims. Gives the result to the epilogue: an i64 for
-  /// kArgMin and kArgMax, else of the value's dtype.
+  /// Reduces `value`, a value of the term, over all reduction dims. Returns the result as a value of the epilogue: an
+  /// i64 for kArgMin and kArgMax, otherwise of the value's dtype.
   BodyValue reduce(ReductionKind kind, BodyValue value);
 
   /// Adds a tensor that the kernel writes: `value`, a value of the epilogue, at `indices`, which walk every parallel

@@ -74,7 +74,8 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   void report_error(MachineValue any_true, std::uint32_t kernel_error);
   void barrier();
 
-  /// These take scalars, and all threads of the subgroup must take part. Precondition: set_workgroup was called.
+  /// Exchange scalars between the threads of a subgroup, all of which must take part. Precondition: set_workgroup was
+  /// called.
   MachineValue shuffle(MachineValue value, MachineValue lane);
   MachineValue shuffle_xor(MachineValue value, std::uint32_t mask);
   MachineValue ballot(MachineValue flag);

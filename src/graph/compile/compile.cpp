@@ -113,7 +113,7 @@ void add_parts(XXH3_state_t& state, std::span<const UploadPart> parts) {
 }
 
 /// Identifies the constants by the place and the bytes of each, without the gaps between them. Prepared constants
-/// depend on the setup, its kernels and the target's rounding, so these count too.
+/// depend on the setup, its kernels and the target's rounding, so these are part of the id too.
 ContentId identify(const ProgramVariant& variant, std::size_t size_bytes) {
   XXH3_state_t state;
   XXH3_128bits_reset(&state);

@@ -24,7 +24,7 @@ std::size_t count_waits(const Schedule& schedule) {
       std::ranges::count_if(earliest.steps, [](const Step& step) { return step.timepoint > 0; }));
 }
 
-/// The sizes of the transients, aligned; empty if one cannot be computed.
+/// The aligned sizes of the transients; empty if a size cannot be computed.
 std::optional<std::vector<std::int64_t>> transient_sizes(const Schedule& schedule, const SymbolValues& symbols) {
   std::vector<std::int64_t> sizes;
   for (const Resource& resource : schedule.resources) {

@@ -162,7 +162,7 @@ Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims) {
     const DType dtype = x.dtype();
     x = widen(x, dtype);
     Tensor largest = reduce_max(x, axes, true);
-    // With an infinite maximum, x - max would be NaN; with 0 in its place, the sum gives the infinity.
+    // If the maximum is infinite, x - max would be NaN: subtract 0 instead, and the log of the sum is the infinity.
     if (!largest.is_valid()) return {};
     Tensor zero = largest.builder()->fill(largest.dtype(), largest.shape(), 0);
     largest = select(is_inf(largest), zero, largest);

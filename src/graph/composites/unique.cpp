@@ -46,7 +46,7 @@ UniqueResults unique(Tensor x, SizeExpr bound) {
     const auto at_place = [&](Tensor of) { return gather(is_never_beyond ? of : with_some(of), place, 0); };
     Tensor is_value = slice(found.is_place, {0}, {bound});
     Tensor first = select(is_value, at_place(order), graph.fill(DType::kI64, {bound}, -1));
-    // The order names each element of x once, so every 0 is overwritten.
+    // `order` has each index of x once, so every 0 is overwritten.
     Tensor value_of = scatter(graph.fill(found.dtype, {n}, 0), order, found.before + found.ones - 1, 0);
     return {.values = at_place(sorted),
             .inverse = cast(value_of, DType::kI64),

@@ -131,7 +131,8 @@ DispatchGraph Former::finish() {
   return result;
 }
 
-/// Forms bodies first. The caller verifies the result, which includes the bodies.
+/// Forms the regions of a graph and of its bodies, and places parts and updates. The caller verifies the result, bodies
+/// included.
 DispatchGraph form(Graph graph) {
   DispatchGraph result = Former(std::move(graph)).finish();
   for (Region& region : result.regions) {

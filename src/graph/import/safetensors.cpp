@@ -85,7 +85,7 @@ struct Front {
   std::uint64_t data_bytes = 0;
 };
 
-/// The format allows no gap, no byte shared by two tensors, and nothing after the last tensor.
+/// Checks what the format demands: no gap, no byte shared by two tensors, and nothing after the last tensor.
 Status check_coverage(const std::string& where, const Front& front) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   for (const auto& [name, entry] : front.entries) {

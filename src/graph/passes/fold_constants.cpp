@@ -18,7 +18,7 @@
 namespace millrace {
 namespace {
 
-/// Folding computes element by element; for more elements, a kernel is much faster.
+/// The maximum number of elements that are folded, one by one; for more, a kernel is much faster.
 constexpr std::int64_t kMaxFoldedElements = 64 * 1024;
 
 using Bytes = std::vector<std::byte>;

@@ -38,7 +38,7 @@ struct Session::State {
   std::unique_ptr<Staging> staging;          // null where the device addresses caller memory
   std::unique_ptr<SlabPlacement> placement;  // null where the slab is one binding
   std::vector<std::int64_t> transient_bytes;
-  // The arguments for which `sizes` was evaluated:
+  // The arguments with which `sizes` was last evaluated, if `is_bound`:
   bool is_bound = false;
   std::vector<Extents> extents;  // one per input
   SymbolValues values;

@@ -83,8 +83,8 @@ class OrderCheck {
                   step.name, bytes.offset_bytes.to_text(), bytes.end_bytes().to_text(), resource.name);
   }
 
-  /// Whether steps write all of the resource in the end, but none of these bytes from this step on: then earlier steps
-  /// have written them.
+  /// Whether the steps together write all of the resource, and none of these bytes from this step on: then earlier
+  /// steps have written them.
   bool is_only_written_before(const Step& step, const ResourceUse& use, const Resource& resource) const {
     WrittenBytes written;
     bool is_later = false;

@@ -45,7 +45,7 @@ Result<Constant> read_elements_and_type(const ConstantSource& source, bool is_va
   return Constant{std::move(type), std::move(bytes)};
 }
 
-/// A variable of a loop's body, which begins with the loop's operand.
+/// Reads a variable of a loop's body, whose first value is the loop's operand.
 Result<Constant> read_state(const ConstantSource& source) {
   TextReader& text = source.text;
   if (!text.take("(")) return text.unexpected("expected '('; write the elements in parentheses");

@@ -7,7 +7,7 @@
 namespace millrace {
 
 /// The checks that every driver makes of a list before it records it: validate(), and that its kernels are the
-/// executable's, which may be null without kernels.
+/// executable's. The executable may be null if there are no kernels.
 Status check_record(const CommandList&, const Executable*);
 
 }  // namespace millrace

@@ -45,7 +45,7 @@ class ControlRecording final : public Recording {
   /// For a device that finishes inline, with nothing to wait for: runs on this thread and signals nothing. Allocates
   /// only to measure or to fail.
   Status run_inline(Device&, const Submission&) const;
-  /// Submits part after part, as the conditions become known. If it cannot begin, it settles nothing.
+  /// Submits part after part, as the conditions become known. If the submission cannot begin, settles nothing.
   Status start(Device&, const Submission&) const;
 
  private:

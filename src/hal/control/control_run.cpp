@@ -209,7 +209,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
   Timepoint last_ = {};             // the end of what was submitted last
   std::vector<Timepoint> pending_;  // the ends of all parts since the host knew a condition
   bool is_all_submitted_ = false;
-  bool needs_host_ = false;          // it cannot continue before `last_` is reached
+  bool needs_host_ = false;          // the run cannot continue before `last_` is reached
   const Decision* asked_ = nullptr;  // the decision whose condition is being read
   unsigned char condition_ = 0;
   bool is_part_measured_ = false;  // whether the part submitted last is measured

@@ -7,7 +7,8 @@
 
 #include "millrace/hal/host_object.h"
 
-// GDB prescribes the names and the layout. Weak, because other libraries in the process may define them too.
+// GDB prescribes the names and the layout. The symbols are weak, because other libraries in the process may define them
+// too.
 extern "C" {
 struct jit_code_entry {
   jit_code_entry* next_entry;

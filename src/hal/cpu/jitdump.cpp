@@ -87,7 +87,7 @@ Result<std::shared_ptr<Dump>> create_dump() {
   if (const int error = write_all(number, std::as_bytes(std::span(&header, 1))); error != 0) {
     return cannot_write(dump->path, error);
   }
-  // Never unmapped: perf finds the file by the record of this mapping.
+  // This is never unmapped: perf finds the file by the record of the mapping.
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   if (mmap(nullptr, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, number, 0) == MAP_FAILED) {
     return cannot_write(dump->path, errno);

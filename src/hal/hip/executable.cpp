@@ -25,7 +25,8 @@ T read_at(const SharedBytes& bytes, std::size_t offset) {
   return value;
 }
 
-/// HIP takes an address without a length, so it would read past the end of a file whose headers point there.
+/// Checks that the file is as long as its headers say: HIP takes an address without a length, and would read past the
+/// end.
 Status check_extent(const ExecutableImage& image) {
   const SharedBytes& bytes = image.bytes;
   constexpr std::size_t kHeaderBytes = 64;

@@ -17,7 +17,7 @@ struct Channels {
   static Result<std::unique_ptr<Channels>> create(std::shared_ptr<Context>, std::shared_ptr<DeviceMemory>,
                                                   const HipDeviceOptions&);
 
-  /// A stream of the device. Each submission begins and ends on one.
+  /// A stream of the device. Each submission begins and ends on the same stream.
   struct SharedStream {
     std::shared_ptr<OwnedStream> stream;
     std::uint64_t seen_allocations = 0;

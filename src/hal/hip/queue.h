@@ -42,7 +42,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   };
   using Key = std::pair<const Semaphore*, std::uint64_t>;
 
-  // In the order of submissions; `order_` is held.
+  // Called with `order_` held, in the order of submissions.
   // Starts each job that can start, and adds to `candidates` the jobs that waited for them.
   void start_all(std::vector<SharedJob> candidates, std::vector<Refused>&);
   Status try_start(const SharedJob&, std::vector<SharedJob>& candidates);

@@ -51,7 +51,7 @@ struct InlineQueue::Deferred {
   std::stop_token stop;
   std::optional<std::stop_callback<std::function<void()>>> on_stop;
   std::atomic<std::size_t> num_open_waits;
-  std::atomic<bool> is_taken = false;  // it has its one run, or was cancelled
+  std::atomic<bool> is_taken = false;  // a thread runs it, or it was cancelled
   std::shared_ptr<Deferred> next;      // the next submission that is ready
 };
 

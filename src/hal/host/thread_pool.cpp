@@ -198,7 +198,7 @@ std::pair<std::uint32_t, bool> ThreadPool::wait_for_job(Worker& worker, bool may
         has_slept = false;
         worker.place.note_cpu();
         if (spin.goes_on()) break;
-        // Counted before it can be claimed, because a claim subtracts it again.
+        // Count the worker before it can be claimed, because a claim subtracts it again.
         num_parked_.fetch_add(1, std::memory_order_relaxed);
         if (!worker.state.compare_exchange_strong(state, with_phase(state, kParked), std::memory_order_relaxed)) {
           num_parked_.fetch_sub(1, std::memory_order_relaxed);

@@ -46,8 +46,8 @@ class ArgSearch {
     return p_.find_in_chunks.at(code_)(row, &found);
   }
 
-  /// Searches the best chunk of a row after surveying the next row, so that reading that row hides the latency of this
-  /// one.
+  /// Surveys each row before it searches the best chunk of the previous row, so that reading hides the latency of the
+  /// search.
   void find_interleaved(std::uint32_t first_row, std::uint32_t end_row) {
     struct Surveyed {
       FoundInLanes found;

@@ -45,7 +45,7 @@ class ByteCounter {
   void count(std::span<const std::byte> bytes, std::span<std::uint32_t, 256> counts);
 
  private:
-  static constexpr std::int64_t kChunkBlocks = 12;  // whose products are kept at a time
+  static constexpr std::int64_t kChunkBlocks = 12;  // blocks whose products are kept at a time
   static constexpr std::int64_t kPatternsPerBucket = 64;
   static constexpr std::int64_t kCountBytes = kPatternsPerBucket * kVectorBytes;  // a vector for each pattern
   /// The distance between buckets, a multiple of a page. Less than a block is left over from one piece for the next.

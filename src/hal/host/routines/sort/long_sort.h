@@ -31,9 +31,9 @@ struct LongSort {
   /// Enough samples that few buckets are larger than 1.5 times the mean.
   static constexpr std::int64_t kSamplesPerBucket = 32;
   static constexpr std::int64_t kWorkgroupBytes = SortRowsParameters::kFixedBytes + 2 * kPartBytes;
-  /// Per row: the number of cuts, the cuts, and the pivots that split buckets at first, all of them keys.
+  /// The bytes of a row's cuts: their number, the cuts, and the first pivot of each bucket, all stored as keys.
   static constexpr std::int64_t kCutBytes = 2 * kMaxBuckets * 8;
-  /// Per chunk, in addition to the starts of the buckets: the end of the last one, and whether a key lost bits.
+  /// What a chunk stores after the starts of its buckets: the end of the last bucket, and whether a key lost bits.
   static constexpr std::int64_t kExtraStarts = 2;
 
   /// The number of keys in every chunk except the last; a multiple of a vector.

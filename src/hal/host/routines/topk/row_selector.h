@@ -78,7 +78,7 @@ class RowSelector {
     Key* minima;   // kMinimaBytes: of the block's groups
     Key* groups;   // kMinimaBytes: minima of joined groups, or bits of passing groups and elements
     Key* other;    // kMinimaBytes: keys while they are sorted, or steps to chunks
-    Key* passing;  // kPassingBytes: the numbers of passing groups or chunks, or a sample's elements
+    Key* passing;  // kPassingBytes: the indices of passing groups or chunks, or a sample's elements
     Key* found;    // max_found() of the largest k
   };
 

@@ -50,8 +50,8 @@ struct TopkRowsMemory {
   static_assert(Short::kMinimaBytes <= Long::kMinimaBytes && Short::kMaxNumbers * 8 <= Long::kPassingBytes);
 };
 
-/// The RoutineCall::parameters of a TopK, all i64. `sort` is for sorting the elements found, by keys with indices; the
-/// rest is for finding them.
+/// The RoutineCall::parameters of a TopK, all i64. `sort` has the parameters for sorting the elements found, by keys
+/// with indices; the others are for finding them.
 struct TopkRowsParameters {
   SortRowsParameters sort;
   std::int64_t max_found;      // of TopkRowsMemory
