@@ -163,7 +163,7 @@ Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims) {
 }
 namespace {
 
-/// A negative bound counts from the end.
+/// Makes a negative bound count from the end.
 SizeExpr from_beginning(const SizeExpr& bound, const SizeExpr& extent) {
   return bound.upper_bound() < 0 ? extent + bound : bound;
 }

@@ -237,7 +237,7 @@ class Verifier {
     }
   }
 
-  /// Each symbol has one set of facts, in types and in attributes (a dynamic k appears in no input).
+  /// Checks that each symbol has one set of facts, in types and in attributes (a dynamic k appears in no input).
   void check_symbols() {
     std::map<std::string, Dim> known;
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {

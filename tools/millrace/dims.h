@@ -21,8 +21,8 @@ void add_dims(CLI::App&, std::vector<std::string>& dims);
 /// The values of symbols whose facts allow only one value: the user need not give them.
 SymbolValues pinned_values(const std::map<std::string, Dim>& symbols);
 
-/// The values of --dim. Fails for a name that is not a symbol of the graph, for one given twice, and for a value that
-/// the symbol's facts do not allow.
+/// The values of --dim. Fails for a name that is not a symbol of the graph or is given twice, and for a value that the
+/// symbol's facts do not allow.
 Result<SymbolValues> parse_dims(const std::map<std::string, Dim>& symbols, const std::vector<std::string>& dims);
 
 /// The symbol's name, if the size consists of one symbol.

@@ -49,7 +49,7 @@ Result<std::string> list_kernel(const PlannedKernel& kernel, const Context& cont
   return internal_error(fmt::format("generator '{}' planned a kernel and is not in the context", kernel.generator));
 }
 
-/// All kernels in one object. For a GPU, a driver can load it as it is.
+/// Links all kernels into one object. For a GPU, a driver can load it without further linking.
 Result<std::vector<std::byte>> link_kernels(const LoweredGraph& lowered, const Target& target) {
   if (target.spec().is_gpu()) return make_code_object(lowered, target);
   std::vector<ExecutableImage> images;

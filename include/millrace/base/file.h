@@ -17,7 +17,7 @@
 
 namespace millrace {
 
-// Reads and writes files. `where` begins each message, such as "npy 'w.npy'"; it includes the system's reason:
+// Reads and writes files. `where`, such as "npy 'w.npy'", begins each message, which includes the system's reason:
 // "npy 'w.npy': the file cannot be opened: No such file or directory; check the path".
 
 /// Reads the whole file; fails if its size is unknown (a pipe) and it has more than 256 MiB.

@@ -259,7 +259,7 @@ class GraphBuilder {
   bool is_name_taken(const std::string& name) const;
 
   // Nodes of a body are first appended to the graph, so that functions need not know where they build. When the body
-  // ends, it takes them out, and their ids are not reused.
+  // ends, it takes these nodes out of the graph; their ids are not reused.
   struct Body;
   /// If a function throws, drops its body and restores the graph.
   class BodyGuard {

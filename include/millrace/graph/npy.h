@@ -37,7 +37,7 @@ class NpyReader {
   /// Reads the header. Also fails if the size of a regular file does not match its header.
   static Result<NpyReader> open(const std::string& path);
   const TensorType& type() const { return type_; }
-  /// Reads the elements. Precondition: not called before.
+  /// Reads the elements. Precondition: neither read() nor map() was called before.
   Result<NpyArray> read();
   /// The elements without a copy, if the file is a regular one in C order: it is mapped (FileReader::map). Otherwise
   /// they are read. Precondition: neither read() nor map() was called before.

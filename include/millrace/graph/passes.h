@@ -34,7 +34,7 @@ Status eliminate_dead_nodes(Graph&);
 
 struct UnpreparedConstant;  // compile_report.h
 
-/// Work that depends on constants alone, which a program does once, when it is loaded.
+/// Work that depends on constants alone, and is done once, when a program is loaded.
 struct PreparedConstants {
   /// The graph that does it. Its output k is the constant with ConstantNode::prepared k. Absent if there is no work.
   std::optional<Graph> setup;

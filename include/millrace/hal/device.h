@@ -165,8 +165,9 @@ struct CpuDeviceOptions {
   bool shares_small_work = false;
 };
 
-/// The device for code of `best` and of every target that `best` covers: lower levels, fewer features. It finishes
-/// inline, even with an executor. Fails if the host cannot execute the code, and names the targets that it can.
+/// Creates a device that runs code of `best` and of every target that `best` covers: lower levels, fewer features. It
+/// finishes inline, even with an executor. Fails if the host cannot execute code of `best`; the message lists the
+/// targets that it can.
 Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions& = {});
 
 /// Wraps `inner`: passes one line of text per recorded and submitted command to `sink`, and forwards. Without an inner

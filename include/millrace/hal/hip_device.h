@@ -27,7 +27,7 @@ struct HipDeviceOptions {
   /// work: all work runs in it, in the order of submission. The application's own work in it counts towards the time
   /// limit too. Null: streams of the device's own.
   void* stream = nullptr;
-  /// Transfers between pageable host memory and the device go through two pinned blocks of this size; 4096 at least.
+  /// Transfers between pageable host memory and the device go through two pinned blocks of this size, at least 4096.
   std::size_t staging_bytes = std::size_t{4} << 20;
 };
 

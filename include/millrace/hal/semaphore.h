@@ -36,7 +36,7 @@ class Semaphore {
 
   /// The value, or the failure.
   Result<std::uint64_t> query() const;
-  /// Fails, and changes nothing, if `value` is not greater than the current one or is above kMaxValue.
+  /// Fails, and changes nothing, if `value` is not greater than the current value, or is above kMaxValue.
   Status signal(std::uint64_t value);
   /// Makes the semaphore fail. Only the first failure counts.
   void fail(Status status);

@@ -30,7 +30,7 @@ struct CpuFeatures {
   bool vpopcntdq = false;  // AVX-512 VPOPCNTDQ: counts the bits of lanes
 
   bool any() const { return *this != CpuFeatures{}; }
-  /// Whether these include all of the others.
+  /// Whether these features include all of the others.
   bool covers(const CpuFeatures&) const;
   friend bool operator==(const CpuFeatures&, const CpuFeatures&) = default;
 };

@@ -54,7 +54,7 @@ struct AffineIndex {
 struct Access {
   std::uint32_t tensor = 0;          // index of the operand (loads) or result (stores)
   std::vector<AffineIndex> indices;  // one per dim of that tensor
-  /// The tensor dim whose index is the load's operand, added to the affine one (gather).
+  /// The tensor dim whose index is the load's operand plus the affine index (gather).
   std::optional<std::uint32_t> dynamic_dim;
   /// If set, an index outside the tensor's extents gives this value and touches no memory (padding); its dtype is
   /// body_dtype of the tensor's. If not set, every index of the domain must be inside.

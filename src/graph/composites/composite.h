@@ -78,15 +78,16 @@ std::invoke_result_t<Body, Composite&> build_composite(
 /// A tensor of the type of `x` with every element equal to the number: the other operand of the function.
 Tensor like(std::string_view function, Tensor x, const Literal&);
 
-/// The shape to which NumPy would broadcast them: dims are aligned at the last one, and each is equal in all, or 1 or
-/// missing. Empty if they do not fit.
+/// The shape to which NumPy would broadcast these shapes: dims are aligned at the last one, and each is equal in all
+/// shapes, or 1 or missing. Empty if the shapes do not fit.
 std::optional<Shape> joint_shape(std::span<const Shape> shapes);
 
 /// The dtype in which a composite of several steps computes. f16 can overflow, and 16-bit floats would lose precision
 /// at each step.
 inline DType wide_dtype(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }
 
-/// Casts a 16-bit float tensor of `dtype` to f32. Leaves other dtypes alone; the op that reads them checks them.
+/// Casts a 16-bit float tensor of `dtype` to f32. Leaves other dtypes alone; the op that reads the tensor checks its
+/// dtype.
 inline Tensor widen(Tensor x, DType dtype) {
   const bool is_narrow = x.is_valid() && x.dtype() == dtype && wide_dtype(dtype) != dtype;
   return is_narrow ? cast(x, wide_dtype(dtype)) : x;

@@ -6,7 +6,7 @@
 namespace millrace {
 namespace {
 
-/// The axis, if the update fits x along it.
+/// Finds the axis, and checks that the update fits x along it.
 std::optional<std::size_t> find_updated_axis(const Composite& composite, Tensor x, Tensor update, std::int64_t axis) {
   const std::optional<std::size_t> dim = find_axis(composite, x, axis);
   if (!dim) return std::nullopt;
@@ -38,7 +38,7 @@ std::string outside_text(std::string_view found, Tensor x, Tensor update, std::s
       (rest - extent).to_text());
 }
 
-/// A negative index counts from the end. One below -extent stays, and scatter refuses it.
+/// Makes a negative index count from the end. An index below -extent stays, and scatter refuses it.
 Tensor from_beginning(Tensor index, const SizeExpr& extent) {
   if (!index.is_valid()) return {};
   Tensor from_end = index + size_of(*index.builder(), extent);
@@ -47,7 +47,7 @@ Tensor from_beginning(Tensor index, const SizeExpr& extent) {
   return select(is_from_end, from_end, index);
 }
 
-/// The start, once per index, so that one kernel computes all indices.
+/// Repeats the start once per index, so that one kernel computes all indices.
 Tensor spread(Tensor start, Tensor update, std::size_t dim) { return broadcast_to(start, {update.shape()[dim]}); }
 
 Tensor scatter_from(Tensor x, Tensor update, std::size_t dim, Tensor first) {

@@ -239,7 +239,7 @@ Result<std::vector<ComposedRequest>> alone(const DispatchGraph& dispatch, const 
   return std::vector<ComposedRequest>{{std::move(request), graph.nodes[root].operands, region.outputs}};
 }
 
-/// If the region stores in place, makes its loop kernel do so.
+/// If the region overwrites an operand in place, makes its loop kernel do so.
 std::vector<ComposedRequest> placed(const DispatchGraph& dispatch, const Region& region, ComposedRequest composed) {
   for (std::uint32_t i = 0; i < composed.operands.size(); ++i) {
     if (replaces(dispatch, region, composed.operands[i])) std::get<LoopKernel>(composed.request).in_place = i;

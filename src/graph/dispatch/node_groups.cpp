@@ -121,7 +121,8 @@ std::uint32_t NodeGroups::group_of(std::uint32_t i) {
   return groups_[g].empty() ? kNone : g;
 }
 
-/// `reader` needs points other than its own, or elements of several rows in one, so its operand must be in memory.
+/// The obstacle of a view: `reader` needs points other than its own, or elements of several rows in one, so its operand
+/// must be in memory.
 Separation NodeGroups::obstacle_after(std::uint32_t view, std::uint32_t reader) const {
   return obstacle(is_storage_view(node(view)) ? JoinRule::kAfterReshape : JoinRule::kAfterView, view, reader);
 }

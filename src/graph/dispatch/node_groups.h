@@ -31,7 +31,7 @@ class NodeGroups {
   const std::vector<std::string>& reasons(std::uint32_t group) const { return reasons_[group]; }
   /// Whether `node` is read by another node, or is an output or a variable's new value.
   bool is_read(std::uint32_t node) const { return !users_[node].empty() || is_output_[node]; }
-  /// The edges between groups. Call it once.
+  /// Returns the edges between groups. Call this only once.
   std::vector<Separation> take_separations();
 
  private:

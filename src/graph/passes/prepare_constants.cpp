@@ -164,7 +164,7 @@ class ConstantTaker {
     return setup;
   }
 
-  /// Replaces the chosen values with constants without bytes. Nodes without a reader are left behind.
+  /// Replaces the chosen values with constants without bytes. Leaves nodes without a reader in the graph.
   void replace_chosen() {
     GraphRewriter rewriter(graph_);
     std::map<Value, std::uint32_t> numbers;

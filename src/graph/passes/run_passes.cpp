@@ -30,7 +30,7 @@ Status run_pass(const GraphPass& pass, Graph& graph, const PassOptions& options,
   return {};
 }
 
-/// Verifies the graph and what the pass took out of it.
+/// Verifies the graph, and the setup that the pass took out of it.
 Status verify_after(const GraphPass& pass, const Graph& graph, const PreparedConstants* prepared) {
   Status status = unguarded(verify(graph));
   const bool has_setup = prepared != nullptr && prepared->setup && std::holds_alternative<GraphPass::Prepare>(pass.run);

@@ -28,7 +28,7 @@ Status check_fact(const Dim& dim, std::int64_t value, const std::string& who) {
                                       value, promise_text(dim)));
 }
 
-/// Finds the dims that are bound by name. Allocates only if there are many.
+/// Finds the dims that are bound by name. Allocates only if there are many of them.
 class GivenDims {
  public:
   explicit GivenDims(std::span<const DimBinding> dims) : dims_(dims) {

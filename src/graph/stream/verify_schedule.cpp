@@ -33,7 +33,7 @@ class PartsCheck {
   }
 
  private:
-  /// Returns false if the part is invalid, so that no other check reads it.
+  /// Checks a part. Returns false if it is invalid, so that no other check reads it.
   bool check_part(PartId id) {
     const ResourcePart& part = schedule_.parts[id];
     const bool is_known =
@@ -127,7 +127,7 @@ class PartsCheck {
     }
   }
 
-  /// The step writes whatever its body writes, and a resource fits into its place.
+  /// Checks that the step writes whatever its body writes, and that the resource fits into its place.
   void check_place(const Step& step, const StepBody& body, ResourceId id) {
     const Resource& resource = body.schedule->resources[id];
     const BodyPlace& place = body.places[id];

@@ -29,10 +29,10 @@ Status verify(const Schedule&, ScheduleBodies);
 // Parts of verify(Schedule), which lists the rules. No check relies on the passes that made the schedule. Precondition:
 // the parts of each step exist and are consistent.
 
-/// Every step sees what it reads, steps keep the graph's order where it matters, and transients live as long as they
-/// are used.
+/// Checks that every step sees what it reads, that steps keep the graph's order where it matters, and that transients
+/// live as long as they are used.
 void check_step_order(const Schedule&, ScheduleProblems&);
-/// Transients that live at the same time share no bytes.
+/// Checks that transients which live at the same time share no bytes.
 void check_slab(const Schedule&, ScheduleProblems&);
 
 }  // namespace millrace

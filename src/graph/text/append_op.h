@@ -10,7 +10,7 @@
 // number in place of an operand, and attributes that are derived from the operands.
 namespace millrace {
 
-/// Whether that operand of an op may be a number: its C++ function has an overload for it.
+/// Whether the operand of the op may be a number: the op's C++ function has an overload for it.
 bool takes_number(Op, std::size_t operand);
 /// Whether the text continues with a number rather than a value.
 bool begins_number(TextReader&);

@@ -160,7 +160,7 @@ class GraphParser {
     return {};
   }
 
-  /// The scope of a node, which the names of all its results must share.
+  /// The scope of a node: the names of all its results must have the same one.
   Result<std::optional<ScopeId>> find_scope(const std::vector<ValueName>& names) {
     for (const ValueName& name : names) {
       if (name.scopes == names[0].scopes) continue;
@@ -296,7 +296,7 @@ class GraphParser {
     return std::move(operands.values);
   }
 
-  /// `called`: null if no operand may be a number.
+  /// Reads the operands in parentheses. `called` is null if no operand may be a number.
   Result<CallOperands> read_call_operands(const Called* called) {
     if (!text_.take("(")) return text_.unexpected("expected '('; write the operands in parentheses");
     CallOperands operands;

@@ -31,8 +31,8 @@ struct ControlStep {
   std::variant<StraightPart, std::unique_ptr<Decision>> what;
 };
 
-/// A list with loops or conditions, split there into lists without any, so that drivers need not know about control
-/// flow.
+/// A list with loops or conditions, split at them into lists without control flow, so that drivers need not know about
+/// control flow.
 class ControlRecording final : public Recording {
  public:
   static Result<std::shared_ptr<Recording>> create(Device&, const CommandList&, std::shared_ptr<Executable>);

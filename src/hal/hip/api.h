@@ -105,7 +105,7 @@ struct PropertiesLayout {
 inline constexpr PropertiesLayout kProperties5{792, 396};
 /// The layout that hipGetDevicePropertiesR0600 fills, from HIP 6 on.
 inline constexpr PropertiesLayout kProperties6{1472, 1160};
-/// In both: 256 characters at the start.
+/// The device's name, at the start of both layouts: 256 characters.
 inline constexpr std::size_t kPropertiesNameOffset = 0;
 inline constexpr std::size_t kPropertiesTextBytes = 256;
 /// Room for either layout, and for future ones.

@@ -16,8 +16,8 @@ std::uint32_t shortest_period(std::uint64_t pattern, std::uint32_t pattern_bytes
   return pattern_bytes;
 }
 
-/// Writes the first copy of the pattern byte by byte, then copies what is there, twice as much each time: HIP can only
-/// fill with words of up to 4 bytes, at aligned addresses.
+/// Writes the first copy of the pattern byte by byte, then copies what is already filled, doubling it each time: HIP
+/// can only fill with words of up to 4 bytes, at aligned addresses.
 Status fill_by_doubling(Context& context, const Place& place, std::byte* begin, std::size_t size_bytes,
                         std::uint64_t pattern, std::uint32_t pattern_bytes, Stream stream) {
   const Runtime& hip = context.hip();

@@ -32,8 +32,8 @@ struct InlineRun {
   }
 };
 
-/// Keeps InlineRuns for the next replays. Thread-safe. While only one thread replays, taking one is an atomic exchange,
-/// and returning it a store.
+/// Keeps InlineRuns for the next replays. Thread-safe. While only one thread replays, taking a run is an atomic
+/// exchange, and returning it a store.
 class InlineRunPool {
  public:
   InlineRunPool() = default;

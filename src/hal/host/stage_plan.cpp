@@ -10,7 +10,7 @@ namespace {
 
 /// A share has at least about this many units, so that waiting for a late or slow worker is short.
 constexpr double kUnitsPerShare = 16;
-/// Bounds the number of units of a stage that takes very long.
+/// The maximum number of units per share, for stages that take very long.
 constexpr double kMaxUnitsPerShare = 4096;
 /// The longest unit, in nanoseconds, which is how long the last pieces of a long stage take. A unit must take long
 /// enough to be worth a call.
@@ -117,7 +117,7 @@ std::uint32_t StagePlan::max_units() const {
 StagePart& StagePlan::part_of(std::uint32_t unit) {
   const auto after = std::upper_bound(parts_.begin(), parts_.end(), unit,
                                       [](std::uint32_t at, const StagePart& part) { return at < part.first_unit; });
-  // A part with nothing left begins where the next one does.
+  // A part with no units left begins at the same unit as the next part.
   return *(after - 1);
 }
 

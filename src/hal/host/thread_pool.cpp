@@ -20,8 +20,8 @@
 namespace millrace {
 namespace {
 
-/// What a worker is doing. Its state is a phase and, in the bits above, the number of claims, so that a caller can tell
-/// its own claim from a later one.
+/// What a worker is doing. A worker's state is a phase and, in the bits above, the number of claims, so that a caller
+/// can tell its own claim from a later one.
 enum Phase : std::uint32_t {
   kSpinning,  // idle, polls
   kParked,    // idle, sleeps or is about to

@@ -10,7 +10,7 @@ namespace detail {
 // an integer near the quotient: |r| stays near m / 2, and the next step corrects the error of q. These products and
 // sums are exact, so the result is the same with mul_add fused and unfused.
 
-/// The integer nearest to x * y, or one next to it. Precondition: it is below 2^51, or not finite.
+/// The integer nearest to x * y, or an integer next to that. Precondition: |x * y| is below 2^51, or not finite.
 template <class B, class V>
 V rounded_product(B& b, V x, V y) {
   const V rounder = b.constant(DType::kF64, format_of(DType::kF64).rounder);

@@ -158,7 +158,7 @@ class ArgSearch {
     }
   }
 
-  /// The first place of the best element in a surveyed column.
+  /// The place of the best element, the first of equals, in a surveyed column.
   std::int64_t place_in_column(const std::byte* row, std::int64_t column, const FoundInLanes* found) const {
     // A lane has every `step`th element of the column.
     const std::int64_t step = p_.chunk_elements / kVectorsPerChunk;

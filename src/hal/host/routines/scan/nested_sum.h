@@ -20,7 +20,7 @@ class NestedSum {
     if (++num_terms_ == sums_per_level_) raise();
   }
 
-  /// The start and the levels, from the highest down.
+  /// The sum of the start and all levels, added from the highest down.
   Float total() const { return higher_ + levels_[0]; }
 
  private:

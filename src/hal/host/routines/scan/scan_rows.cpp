@@ -109,7 +109,7 @@ class RowScan {
     }
   }
 
-  /// The total of elements, or of totals.
+  /// The total of `count` elements, or of `count` totals.
   template <class Carry>
   std::int64_t total_of(const std::byte* from, std::int64_t count, std::int64_t element_bytes) const {
     const std::int64_t block = block_of(count);

@@ -42,8 +42,7 @@ class CountingSort {
   /// Whether counting is worthwhile for a row of n elements, and its counts fit.
   static bool takes(std::int64_t element_bytes, std::int64_t n);
   static constexpr std::int64_t kMaxElements = std::numeric_limits<std::uint32_t>::max();
-  /// The number of keys such that twice their memory is enough to count a row of any length that takes() accepts, and
-  /// to sort shorter rows.
+  /// The number of keys whose memory, twice, is enough to count any row that takes() accepts, and to sort shorter rows.
   static constexpr std::int64_t max_keys(std::int64_t element_bytes) {
     return std::max(min_elements(element_bytes), element_bytes == 1 ? ByteCounter::kMinBytes : 0);
   }

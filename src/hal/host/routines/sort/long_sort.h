@@ -28,7 +28,7 @@ struct LongSort {
   /// bucket that is sorted there.
   static constexpr std::int64_t kPartBytes = 1536 << 10, kFewChunks = 32;
   static constexpr std::int64_t kMaxBuckets = 512;
-  /// Enough samples that few buckets are larger than 1.5 times the mean.
+  /// The number of samples per bucket: enough that few buckets are larger than 1.5 times the mean.
   static constexpr std::int64_t kSamplesPerBucket = 32;
   static constexpr std::int64_t kWorkgroupBytes = SortRowsParameters::kFixedBytes + 2 * kPartBytes;
   /// The bytes of a row's cuts: their number, the cuts, and the first pivot of each bucket, all stored as keys.
