@@ -64,8 +64,8 @@ Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype = DType::kF32);
 Tensor trilu(Tensor x, bool upper, std::int64_t diagonal = 0);
 /// indices[..., m] select elements or slices by the first m axes of x. Each index wraps and is checked as in gather.
 Tensor gather_nd(Tensor x, Tensor indices);
-/// x with elements or slices replaced by those of updates[..., rest]; indices[..., m] select them by the first m axes.
-/// Each index wraps and is checked as in gather; of equal indices, the last one wins.
+/// x with elements or slices replaced by updates[..., rest]; indices[..., m] select them by the first m axes. Each
+/// index wraps and is checked as in gather; of equal indices, the last one wins.
 Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates);
 /// i64: for each of values[..., m], the number of elements of sorted[..., n] that come before it in the order of sort,
 /// or with `right`, that do not come after it. The leading dims are equal. For unsorted rows, the counts are
@@ -122,7 +122,7 @@ inline Tensor stack(std::initializer_list<Tensor> tensors, std::int64_t axis) {
 }
 /// Drops axes of extent 1.
 Tensor squeeze(Tensor x, std::vector<std::int64_t> axes);
-/// Adds axes of extent 1; `axes` number the result's axes.
+/// Adds axes of extent 1, at the places `axes` of the result.
 Tensor unsqueeze(Tensor x, std::vector<std::int64_t> axes);
 /// Repeats x `repeats[d]` times along each dim d.
 Tensor tile(Tensor x, std::vector<SizeExpr> repeats);
@@ -245,7 +245,7 @@ Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optio
 Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved = false);
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dim. The mean is computed from differences to one
 /// of the row's elements: for a row of equal elements, x - mean and the variance are exactly 0, and rows far from 0
-/// keep their digits. A row with an infinity gives NaN, and so does one whose differences overflow. Source: Ba et al.,
+/// keep their digits. A row with an infinity, or whose differences overflow, gives NaN. Source: Ba et al.,
 /// arXiv:1607.06450.
 Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon = 1e-5);
 

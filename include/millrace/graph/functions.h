@@ -148,7 +148,8 @@ Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes = {});
 Tensor max_pool2d(Tensor x, Pool2dAttrs attributes = {});
 Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes = {});
 
-/// At most one dim may be -1: it is computed from the number of elements. At run time, it must come out as an integer.
+/// At most one dim may be -1: it is computed from the number of elements. It must come out as an integer, which is
+/// checked at run time.
 Tensor reshape(Tensor x, Shape shape);
 /// Result dim d is operand dim permutation[d].
 Tensor transpose(Tensor x, std::vector<std::int64_t> permutation);
@@ -170,9 +171,9 @@ inline Tensor concat(std::initializer_list<Tensor> tensors, std::int64_t axis) {
 /// Replaces `axis` of x by the dims of indices (i32 or i64). A negative index wraps once; an index out of range is an
 /// error at run time.
 Tensor gather(Tensor x, Tensor indices, std::int64_t axis);
-/// Picks the elements of x that the indices name along the axis, as in NumPy. The indices are i32 or i64 with the shape
-/// of x, except that the extent along the axis is free; the result has their shape. A negative index wraps once; an
-/// index out of range is an error at run time, as for gather.
+/// Picks the elements of x that the indices name along the axis, as in NumPy. The indices are i32 or i64. They have the
+/// shape of x, except that their extent along the axis is free; the result has their shape. A negative index wraps
+/// once; an index out of range is an error at run time, as for gather.
 Tensor take_along_axis(Tensor x, Tensor indices, std::int64_t axis);
 /// x with the elements that the indices select (as in gather) replaced by the updates, or combined with them, in the
 /// order of the indices. The updates have the type of gather(x, indices, axis). scatter takes any dtype, the others

@@ -36,7 +36,8 @@ struct UnpreparedConstant;  // compile_report.h
 
 /// Work that depends on constants alone, and is done once, when a program is loaded.
 struct PreparedConstants {
-  /// The graph that does it. Its output k is the constant with ConstantNode::prepared k. Absent if there is no work.
+  /// The graph that does the work. Its output k is the constant with ConstantNode::prepared k. Absent if there is no
+  /// work.
   std::optional<Graph> setup;
   std::vector<UnpreparedConstant> unprepared;  // work that stays in the graph, because its results do not fit
 };

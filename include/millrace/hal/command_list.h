@@ -107,7 +107,7 @@ struct DispatchCommand {
 /// "exp_0 (layer3/q)": a kernel's name and the label of its dispatch; the name alone if the label is empty.
 std::string labelled(std::string_view kernel, std::string_view label);
 
-/// All commands before it finish, and their writes are visible, before any command after it starts.
+/// All commands before the barrier finish, and their writes are visible, before any command after it starts.
 struct BarrierCommand {
   friend bool operator==(const BarrierCommand&, const BarrierCommand&) = default;
 };

@@ -6,7 +6,7 @@
 #include "millrace/hal/device.h"
 
 // Copies between the host and a device's buffer that block until they are done: for set-up, and for looking at results.
-// A session stages caller memory by itself.
+// Not needed for runs: a session stages caller memory by itself.
 
 namespace millrace {
 

@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-/// Null if the slab is one binding, whose parts never move. Precondition: verify(Schedule).
+/// Extracts the plan; null if the slab is one binding, whose parts never move. Precondition: verify(Schedule).
 std::shared_ptr<const SlabPlan> find_slab_plan(const Schedule&);
 
 }  // namespace millrace

@@ -133,7 +133,7 @@ std::string plan_text(const LoweredGraph& lowered) {
   return text;
 }
 
-/// How a graph is lowered after its passes.
+/// The settings for lowering a graph after its passes.
 struct Lowering {
   std::span<const Target> targets;
   const LowerOptions& options;

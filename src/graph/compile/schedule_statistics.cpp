@@ -11,8 +11,8 @@
 namespace millrace {
 namespace {
 
-/// Counts the steps that must wait: those at timepoint 1 or later that touch what an earlier step writes, or write what
-/// it touches. A step that merely follows a barrier, as in the strict order, does not count.
+/// Counts the steps that must wait, because they touch what an earlier step writes, or write what an earlier step
+/// touches. A step that merely follows a barrier, as in the strict order, does not count.
 std::size_t count_waits(const Schedule& schedule) {
   Schedule earliest;
   earliest.resources = schedule.resources;

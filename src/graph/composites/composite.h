@@ -39,7 +39,7 @@ class Composite {
   GraphBuilder& graph() const { return graph_; }
   /// The types of the operands.
   std::span<const TensorType> types() const { return types_; }
-  /// Whether a check of the arguments passed. If not, its message is the composite's mistake.
+  /// Whether a check of the arguments passed. If not, reports the check's message as the composite's mistake.
   bool passes(const Status& check) const;
   /// Rejects the arguments.
   Tensor refuse(std::string_view what) const { return millrace::refuse(graph_, name_, what); }

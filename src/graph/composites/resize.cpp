@@ -66,7 +66,7 @@ Neighbours neighbours_of(const ResizedAxis& resized, ResizeCoordinates mode) {
   below = below - cast(is_high, DType::kI64) + cast(is_low, DType::kI64);
   rest = select(is_high, rest + by, select(is_low, rest - by, rest));
   Tensor share = cast(rest, DType::kF64) / cast(by, DType::kF64);
-  // Outside, and at the last point, only the nearest point counts.
+  // For positions outside the operand, and at its last point, only the nearest point counts.
   Tensor last = whole(resized.from - 1), is_inside = logical_and(greater_equal(below, all(0)), less(below, last));
   return {max(min(below, last), all(0)), select(is_inside, share, graph.fill(DType::kF64, {resized.to}, 0))};
 }

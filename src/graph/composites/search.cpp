@@ -17,7 +17,7 @@ Tensor comes_before(Tensor x, Tensor y) {
   return logical_or(is_less, only_y_is_nan);
 }
 
-/// Up to this many elements, comparing with each is faster than a loop of halving steps.
+/// The maximum number of elements for which comparing with each is faster than a loop of halving steps.
 constexpr std::int64_t kMaxCounted = 32;
 
 /// Whether an element comes before the place of a value.

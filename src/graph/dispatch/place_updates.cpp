@@ -129,7 +129,8 @@ class UpdatePlacer {
     return std::ranges::any_of(region.inputs, [&](Value input) { return dispatch_.storage_of(input) == old; });
   }
 
-  /// Whether all other readers of the value come before the region in every order, because it needs what they store.
+  /// Whether all other readers of the value come before the region in every order, because the region needs what they
+  /// store.
   bool follows_readers(RegionId id, Value old) const {
     const auto readers = readers_.find(old);
     if (readers == readers_.end() || readers->second.back() != id) return false;

@@ -32,8 +32,8 @@ class GraphRewriter {
   }
   /// The new graph's scopes: the old graph's, and any that the pass adds.
   ScopeTable& scopes() { return new_.scopes; }
-  /// Appends the node without names. When it replaces an old node, it gets that node's names, and its scope if it has
-  /// none.
+  /// Appends the node without names. When the new node replaces an old one, it gets the old node's names, and the old
+  /// node's scope if it has none.
   NodeId append(Node node) {
     node.names.clear();
     return new_.nodes.push_back(std::move(node));

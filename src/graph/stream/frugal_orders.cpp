@@ -80,7 +80,7 @@ class UnitBytes {
 
 using UnitOrder = std::vector<std::uint32_t>;
 
-/// Depth first from the last units: of a unit's operands, the one whose own work needs the most memory beyond its
+/// Depth first from the last units: among a unit's operands, the one whose computation needs the most memory beyond its
 /// result comes first. Optimal if the graph is a tree. Source: Liu, "On the storage requirement in the out-of-core
 /// multifrontal method", ACM TOMS 12(3), 1986.
 UnitOrder order_depth_first(std::vector<WorkUnit> units, const UnitBytes& bytes) {

@@ -45,7 +45,7 @@ class OrderCheck {
     ByteSet touched = {};
     std::vector<StepUse> all_uses = {};
     bool is_rewritten = false;  // a variable, or some bytes were touched and then written again
-    // At the timepoint of the step that was checked last:
+    // Since the timepoint of the last checked step began:
     std::vector<StepUse> uses = {};
     ByteSet touched_now = {}, written_now = {};
   };
@@ -99,9 +99,9 @@ class OrderCheck {
     return written.contains({0, resource.size_bytes});
   }
 
-  /// Bytes that are written once are right whenever they are read later. Bytes that are written again, as in scratch,
-  /// or that begin with a variable's old value, are right only in the graph's order, which decides which write a read
-  /// sees.
+  /// Bytes that are written only once are right whenever they are read later. Bytes that are written again, as in
+  /// scratch, or that begin with a variable's old value, are right only in the graph's order, which decides which write
+  /// a read sees.
   void check_graph_order(const Step& step, const ResourceUse& use, const Resource& resource, const Seen& seen) {
     for (const auto& [other_step, other] : seen.all_uses) {
       if (other_step->number <= step.number || !do_meet(use, *other)) continue;

@@ -18,7 +18,7 @@ class WrittenBytes {
  public:
   bool empty() const { return is_empty_; }
   void add(const ByteRange&);
-  /// Returns false if it is unknown.
+  /// Whether all of these bytes are certainly written; false if it is unknown.
   bool contains(const ByteRange&) const;
 
  private:

@@ -42,7 +42,7 @@ Status write_graph(const Graph& graph, const std::string& path) {
       if (data->size() == size_bytes(node.results[0].dtype)) continue;  // one element for all
       entries[fmt::format("{}", i)] = {node.results[0], *data};
     }
-    // Written first, so that the text never names a file that does not exist.
+    // The constants are written first, so that the text never names a file that does not exist.
     if (!entries.empty()) MILLRACE_TRY(write_safetensors(constants, entries));
     const std::string text =
         to_text(graph, {LargeConstants::kFile, std::filesystem::path(constants).filename().string()});

@@ -24,7 +24,7 @@
 namespace millrace {
 namespace {
 
-/// What a text's graph shares with the bodies inside it.
+/// The state that a text's graph shares with the bodies inside it.
 struct ParsedText {
   ParsedText(std::string_view text_given, const ParseOptions& options)
       : text(options.name, text_given), kernels(options.kernels), files(options.directory) {}

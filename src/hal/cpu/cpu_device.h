@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// Ok if a host that executes `levels`, and `features` beyond the last one, can be a device for `spec`. A separate
+/// Ok if a host that executes `levels`, and `features` beyond the last level, can be a device for `spec`. A separate
 /// function, so that a test can ask about hosts other than its own.
 Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels, const CpuFeatures& features);
 

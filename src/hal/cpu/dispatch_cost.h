@@ -30,8 +30,8 @@ class DispatchCost {
   /// The time of one group, in nanoseconds, as measured, or guessed from the bytes.
   double ns_per_group(std::uint32_t num_groups, std::uint64_t bytes) const;
   /// The number of threads that should share work of `ns` nanoseconds: at most `concurrency`, and at most one per
-  /// group. Each gets work for at least twice the cost of reaching an awake thread, or for the time that waking one
-  /// takes. 1: the calling thread does everything.
+  /// group. Each thread gets work for at least twice the time that handing it to an awake thread takes, or for the time
+  /// that waking one takes. If the result is 1, the calling thread does everything.
   static std::uint32_t num_workers(double ns, std::uint64_t num_groups, std::uint32_t concurrency,
                                    std::uint32_t num_awake, double wake_ns);
 

@@ -15,8 +15,8 @@
 
 namespace millrace::hip {
 
-/// The state that all objects of one opened device share: the runtime, and whether the device is lost. It may outlive
-/// the device, and ends with the last of these objects.
+/// The state that all objects of one opened device share: the runtime, and whether the device is lost. The state may
+/// outlive the device, and ends with the last of these objects.
 class Context {
  public:
   Context(std::shared_ptr<const Runtime> runtime, DeviceFacts facts, DeviceId id)

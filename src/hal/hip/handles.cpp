@@ -11,7 +11,7 @@ namespace millrace::hip {
 Result<std::shared_ptr<OwnedStream>> OwnedStream::create(std::shared_ptr<Context> context) {
   auto owner = std::make_shared<OwnedStream>(context, nullptr, true);  // first, so that a failure leaks nothing
   Stream stream = nullptr;
-  // Non-blocking: otherwise it would wait for the null stream, which other code in the process may use.
+  // The stream is non-blocking: otherwise it would wait for the null stream, which other code in the process may use.
   const Error error = context->hip().hipStreamCreateWithFlags(&stream, kStreamNonBlocking);
   MILLRACE_TRY(context->check("device '" + context->name() + "'", "hipStreamCreateWithFlags", error));
   owner->stream_ = stream;

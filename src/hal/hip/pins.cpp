@@ -21,7 +21,7 @@ Result<std::shared_ptr<void>> PinnedRanges::pin(std::span<std::byte> memory) {
     remove(range);
     return context_->check(fmt::format("pin: {} bytes of host memory", memory.size()), "hipHostRegister", error);
   }
-  // If memory for the owner runs out, its deleter unpins.
+  // If memory for the shared owner runs out, the deleter runs, and unpins.
   const std::shared_ptr<void> owner(memory.data(), [pins = shared_from_this(), range](void* data) {
     // The call may block, so it is made without the lock.
     pins->context_->release_host([&] { return pins->context_->hip().hipHostUnregister(data); });

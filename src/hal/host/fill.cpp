@@ -14,8 +14,8 @@ void fill_memory(void* destination, std::size_t size_bytes, std::uint64_t patter
     std::memset(bytes, static_cast<int>(pattern & 0xff), size_bytes);
     return;
   }
-  // The bytes written so far are the source of the next copy. It stops growing at 4 KiB, so that it stays in the L1
-  // cache.
+  // The bytes written so far are the source of the next copy. The source stops growing at 4 KiB, so that it stays in
+  // the L1 cache.
   constexpr std::size_t kMaxCopyBytes = 4096;
   std::memcpy(bytes, &pattern, pattern_bytes);
   for (std::size_t written = pattern_bytes; written < size_bytes;) {

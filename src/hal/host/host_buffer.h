@@ -10,8 +10,9 @@
 
 namespace millrace {
 
-/// Host memory as a buffer of a device that can address it: uninitialised, aligned to `alignment`, which is a power of
-/// two and at least Buffer::kAlignment. Fails with kResourceExhausted, naming the size, if there is not enough memory.
+/// Allocates a buffer in host memory, for a device that can address it. The memory is uninitialised, and aligned to
+/// `alignment`, a power of two of at least Buffer::kAlignment. Fails with kResourceExhausted, naming the size, if there
+/// is not enough memory.
 Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, DeviceId device = {},
                                                      std::size_t alignment = Buffer::kAlignment);
 

@@ -104,7 +104,7 @@ void InlineRecording::add_step(const DispatchCommand& dispatch) {
   if (kernel.workgroup_bytes > (largest_ == nullptr ? 0 : largest_->workgroup_bytes)) largest_ = &kernel;
 }
 
-/// A worker's block of workgroup memory serves all dispatches, because it runs one at a time.
+/// A worker's block of workgroup memory serves all dispatches, because a worker runs one at a time.
 Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
   auto run = std::make_unique<InlineRun>();
   run->bases.resize(check_.list().bindings.size());

@@ -80,7 +80,8 @@ class BlockedSignals {
 
 }  // namespace
 
-/// One parallel loop. It is on its caller's stack: a worker does not touch it after its state has left kRunning.
+/// One parallel loop. It is on its caller's stack: a worker does not touch it after the worker's state has left
+/// kRunning.
 struct ThreadPool::Job {
   std::size_t count;
   std::size_t chunk;

@@ -22,7 +22,7 @@ namespace millrace {
 class ThreadPool final : public Executor {
  public:
   /// An idle worker polls for this long, and so does a caller whose last chunk is with a worker. Waking a thread costs
-  /// 5 us or more: this bridges the small dispatches and the host's work between two large ones.
+  /// 5 us or more: polling bridges the small dispatches and the host's work between two large dispatches.
   static constexpr std::chrono::microseconds kSpin{50};
   /// The limits of wake_ns(). At the upper limit, work of a few times that length still wakes threads, so that the time
   /// is measured again.

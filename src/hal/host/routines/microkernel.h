@@ -32,7 +32,7 @@ template <class Function>
 struct Microkernel {
   std::int64_t offset;  // from the image's entry
 
-  /// The function, where `code` is the address of the entry. All code that is entered by an offset is entered here.
+  /// The function, where `code` is the address of the entry. This is the only place that enters code by an offset.
   Function at(const void* code) const {
     const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(code) + static_cast<std::uintptr_t>(offset);
     return {{reinterpret_cast<typename Function::Pointer>(address)}};

@@ -40,7 +40,7 @@ class RowPairWalk {
     millrace::find_row(row, args_.sizes + RowPairSizes::kOffsets, args_.sizes + RowPairSizes::kDims, num_other_dims_,
                        offsets_.size(), offsets_.data());
   }
-  /// The row in a buffer that is laid out like the input, or like the result.
+  /// input() and result(): the row's address in a buffer that is laid out like the input, or like the result.
   std::byte* input(std::int64_t element_bytes, std::size_t buffer = 0) const {
     return static_cast<std::byte*>(args_.buffers[buffer]) + offsets_[0] * element_bytes;
   }

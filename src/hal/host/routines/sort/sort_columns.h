@@ -15,7 +15,7 @@ inline std::int64_t element_bytes_of(const SortRowsParameters& p, std::size_t te
   return is_index ? static_cast<std::int64_t>(sizeof(std::int64_t)) : p.element_bytes;
 }
 
-/// The innermost dim that numbers rows: its extent, and each tensor's stride.
+/// The innermost dim that indexes rows: its extent, and each tensor's stride.
 inline const std::int64_t* columns_dim(const SortRowsParameters& p, const KernelArgs& args) {
   return args.sizes + SortRowsSizes::kDims + (p.num_other_dims - 1) * std::int64_t{SortRowsSizes::kPerDim};
 }

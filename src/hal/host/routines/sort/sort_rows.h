@@ -32,7 +32,7 @@ struct SortRowsParameters {
   std::int64_t keys_have_index;    // whether keys have an index in their lower half
   std::int64_t keys_are_halved;    // 64-bit elements with an index: keys hold the upper half of an element's key
   /// Keys of rows that need at most max_workgroup_key_bytes are in workgroup memory, after kFixedBytes and the
-  /// ColumnBlock; others are in the last buffer, which is then scratch. A row has memory for twice max_keys, or if it
+  /// ColumnBlock; others are in the last buffer, which is then scratch. A row has memory for twice max_keys keys; if it
   /// is too long for a CountingSort, for twice all of its keys.
   std::int64_t max_workgroup_key_bytes, uses_scratch, max_keys;
   /// For floats, the mask of the bits except the sign, and the bits of infinity; otherwise 0.

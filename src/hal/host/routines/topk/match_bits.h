@@ -32,7 +32,7 @@ inline std::int64_t count_ones(const std::byte* bytes, std::int64_t num_bytes) {
 }
 
 /// Calls do_it(number) for each element of a chunk whose bit MatchElements has set. A vector has kBits bits. The first
-/// element has number `first`; from a vector to the next, numbers grow by `vector_step`.
+/// element has index `first`; from one vector to the next, indices grow by `vector_step`.
 template <int kBits, class DoIt>
 void for_each_match(const std::byte* bits, std::int64_t first, std::int64_t vector_step, const DoIt& do_it) {
   constexpr int kVectorsPerWord = 64 / kBits;

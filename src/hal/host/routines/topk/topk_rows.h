@@ -31,7 +31,7 @@ struct TopkRowsMemory {
   std::int64_t other = keys + capacity * 8;
   std::int64_t elements = other + capacity * 8;
   std::int64_t end = elements + capacity * 8;
-  /// Computed rows: a piece of one row and the memory of compute_some(), or all current short rows.
+  /// For computed rows: a piece of one row and the memory of compute_some(), or all current short rows.
   std::int64_t computed = (end + 63) / 64 * 64;
   std::int64_t computed_some = computed + RowLoader::kPieceBytes;
   static constexpr std::int64_t computed_bytes(std::int64_t max_elements, std::int64_t element_bytes) {
