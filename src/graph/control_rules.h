@@ -8,7 +8,7 @@
 #include "millrace/graph/graph.h"
 #include "millrace/ops/op_def.h"
 
-// The type rules of loops and conditions. Precondition: the bodies exist, and verify() would accept each.
+// The type rules of loops and conditions. Precondition: the bodies exist, and verify() accepts each of them.
 
 namespace millrace {
 

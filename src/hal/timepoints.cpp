@@ -33,7 +33,7 @@ Status check_signal(std::size_t index, const Submission& submission) {
                     index, signal.value, wait.value));
   }
   const Result<std::uint64_t> value = signal.semaphore->query();
-  // A failed semaphore refuses signals; its own failure is then returned.
+  // A failed semaphore refuses signals: return its own failure.
   if (!value.ok()) return value.status();
   if (signal.value > *value) return {};
   return failed_precondition(

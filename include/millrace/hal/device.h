@@ -156,8 +156,8 @@ class Device {
 };
 
 struct CpuDeviceOptions {
-  /// The threads that share the commands between two barriers, if that is worthwhile, with the thread that submits or
-  /// signals: a pool (create_thread_pool), or the application's own. Null: that thread runs everything.
+  /// The threads with which the submitting or signalling thread shares the commands between two barriers, if that is
+  /// faster: a pool (create_thread_pool), or the application's own. Null: that thread runs everything.
   std::shared_ptr<Executor> executor = {};
   /// The maximum number of groups that one call of a kernel runs; for tests that results do not depend on it.
   std::uint32_t max_groups_per_call = 0xffff'ffff;  // at least 1

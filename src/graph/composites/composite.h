@@ -102,7 +102,7 @@ inline Tensor narrow(Tensor x, DType dtype) { return x.is_valid() && wide_dtype(
 Status expect_broadcast(std::string_view what, const TensorType& parameter, const TensorType& x);
 /// "scale is f32[7], expected f32[8], one per channel of operand 0, f32[2x8x4]; reshape or cast it"
 Status expect_per_channel(std::string_view what, const TensorType& parameter, const TensorType& x);
-/// "the result would be f32[...], which ..."; for shapes that the arguments determine.
+/// "the result would be f32[...], which ..."; for result shapes that the arguments determine.
 Status expect_within_limits(const TensorType& result);
 
 }  // namespace millrace

@@ -15,7 +15,7 @@ constexpr std::uint64_t kWord = std::uint64_t{1} << 32;
 Tensor low_word(Tensor x) { return logical_and(x, kWord - 1); }
 Tensor high_word(Tensor x) { return x / kWord; }
 
-/// Ten rounds; the key is the seed's two words.
+/// Philox with ten rounds; the key is the seed's two words.
 /// Source: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011.
 Words philox(Words counter, Tensor seed) {
   Tensor key[] = {low_word(seed), high_word(seed)};

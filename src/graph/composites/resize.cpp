@@ -58,7 +58,7 @@ Neighbours neighbours_of(const ResizedAxis& resized, ResizeCoordinates mode) {
   Tensor i = iota(graph, DType::kI64, {resized.to}, 0);
   Tensor dividend = is_half_pixel ? (i * 2 + 1) * whole(scaled) - whole(divisor) : i * whole(scaled);
   Tensor by = is_half_pixel ? whole(divisor) * 2 : whole(divisor);
-  // Rounded, so it may be one too low or too high where the position is close to an integer.
+  // The position is rounded, so `below` may be one too low or too high where the position is close to an integer.
   Tensor below = cast(floor(resized.coordinates(mode)), DType::kI64);
   Tensor rest = dividend - below * by;
   const auto all = [&](std::int64_t value) { return graph.fill(DType::kI64, {resized.to}, value); };

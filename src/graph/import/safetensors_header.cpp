@@ -72,7 +72,7 @@ class HeaderReader final : public Json::json_sax_t {
     member_.clear();
   }
 
-  /// Ignores a value that has no meaning here. The last of duplicate members counts.
+  /// Receives a value that has no meaning here. It empties the member, because the last of duplicate members counts.
   bool other() {
     if (entry_ == nullptr) return true;
     if (depth_ == 2 && member_ == "dtype") entry_->dtype.reset();

@@ -43,7 +43,7 @@ struct RunInFlight {
   }
 
   SymbolValues values;
-  /// The bindings with the caller's memory, which the namer reads: the next run may overwrite what was staged.
+  /// The bindings with the caller's memory. The namer reads these, because the next run may overwrite what was staged.
   std::vector<BufferBinding> given;
   std::vector<BufferBinding> bindings;
   NodeNamer namer;

@@ -88,7 +88,7 @@ Status SubmissionCheck::check(const Submission& submission) const {
   return {};
 }
 
-// Out of line, like all messages here.
+// Kept out of line, like all messages here.
 [[gnu::cold, gnu::noinline]] Status SubmissionCheck::wrong_memory(BindingIndex index,
                                                                   const Submission& submission) const {
   const BufferBinding& binding = submission.bindings[index_of(index)];

@@ -174,7 +174,8 @@ class Validator {
     }
   }
 
-  /// Exact for constants; a symbolic range leaves its binding only if it does so for every binding of the symbols.
+  /// Whether the range leaves its binding: exact for constants; for symbolic ranges, true only if they leave it for
+  /// every binding of the symbols.
   bool leaves_binding(const BufferRange& range, const SizeExpr& binding_size) const {
     const SizeExpr& offset = list_.sizes[range.offset_bytes];
     const SizeExpr& length = list_.sizes[range.length_bytes];

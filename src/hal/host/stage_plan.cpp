@@ -21,7 +21,7 @@ constexpr double kMaxPieceNs = 200'000;
 /// columns are in one cache line, 16 of f32.
 constexpr std::uint32_t kGroupsTogether = 16;
 
-/// In nanoseconds, but never zero: parts of unknown cost are divided by their groups.
+/// The cost of a part in nanoseconds. It is never zero, so that parts of unknown cost are divided by their groups.
 double cost(const StagePart& part) { return part.groups.size() * (part.ns_per_group + 1e-3); }
 
 std::uint32_t boundary(const StagePart& part, std::uint32_t units) {

@@ -12,8 +12,8 @@ void ThreadPlace::set_thread(pthread_t thread, bool may_move) {
               pthread_getaffinity_np(thread, sizeof(cpus_), &cpus_) == 0;
 }
 
-/// Sets the flag after the move: the thread itself may end the move in between, at the end of one job, and then ends it
-/// again at the beginning of the next.
+/// Sets the flag after the move. If the thread itself ends the move in between, at the end of a job, it ends it once
+/// more at the beginning of the next job.
 void ThreadPlace::move(const cpu_set_t& cpus) {
   cpu_set_t now;
   if (pthread_getaffinity_np(thread_, sizeof(now), &now) != 0) return;

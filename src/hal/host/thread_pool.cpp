@@ -61,7 +61,7 @@ class Spin {
 };
 
 /// While it lives, new threads start with all process-directed signals blocked: their handlers run on the application's
-/// threads. Signals that a thread raises itself by a fault are not blocked.
+/// threads. Signals that a thread's own fault raises are not blocked.
 class BlockedSignals {
  public:
   BlockedSignals() {

@@ -162,7 +162,8 @@ class RowSorter {
   void sort_by_upper_digits(const Part&, std::int64_t wanted);
   /// Splits off the keys that `partition` selects.
   std::int64_t split(const Part&, Microkernel<PartitionKeys> partition, Key pivot);
-  /// divide() for a part that is already split, or not yet; the start of its first bucket is written to starts[0].
+  /// divide() for a part that is already split, and for one that is not. The start of its first bucket is written to
+  /// starts[0].
   void divide_split(const Part&, std::int64_t num_low, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
   void divide_part(const Part&, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
   static Part low_part(const Part& part, std::int64_t num_low);

@@ -160,7 +160,7 @@ class RowSelector {
   std::int64_t join_groups(std::int64_t num_groups);
   void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, Microkernel<FilterKeys> filter);
   Key* end_of_found() const { return memory_.found + num_found_; }
-  /// Adds the elements that were written after those found so far, up to `end`.
+  /// Counts the elements that were written after the elements found so far, up to `end`, as found.
   void count_found(const Key* end);
   void update_limit();
   /// Makes the k-th of the elements found the limit.
