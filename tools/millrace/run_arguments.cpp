@@ -82,9 +82,9 @@ class InputTypes {
       const std::int64_t extent = found.shape[axis].constant();
       symbols_.emplace(*symbol, extent);  // the run refuses a value that differs from an earlier input's
       if (const auto said = given_.find(*symbol); said != given_.end() && said->second != extent) {
-        return invalid_argument(
-            fmt::format("--input {}: found {}, whose {} is {}, but --dim says {}; leave out --dim",
-                        printable(source.argument), found.to_text(), *symbol, extent, said->second));
+        return invalid_argument(fmt::format("--input {}: found {}, whose {} is {}, but --dim says {}; leave out --dim",
+                                            printable(source.argument), found.to_text(), *symbol, extent,
+                                            said->second));
       }
     }
     return found;
@@ -209,9 +209,8 @@ Status RunMaker::resolve(const SymbolValues& given, const SymbolValues& pinned) 
   for (const Dim& dim : signature_.named_dims()) {
     const auto value = symbols_.find(dim.name());
     if (value == symbols_.end()) {
-      return invalid_argument(
-          fmt::format("the size {} is unknown, because no input determines it; say --dim {}=N", dim.to_text(),
-                      dim.name()));
+      return invalid_argument(fmt::format("the size {} is unknown, because no input determines it; say --dim {}=N",
+                                          dim.to_text(), dim.name()));
     }
     dims.push_back({dim.name(), value->second});
   }

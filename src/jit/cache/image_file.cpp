@@ -147,9 +147,8 @@ Result<ExecutableImage> decode_image(std::span<const std::byte> file, const std:
   return guard_allocations([&]() -> Result<ExecutableImage> {
     Checksum found;
     if (file.size() < sizeof(found)) {
-      return data_loss(
-          fmt::format("kernel image: found {} bytes, expected at least {} for the checksum", file.size(),
-                      sizeof(found)));
+      return data_loss(fmt::format("kernel image: found {} bytes, expected at least {} for the checksum", file.size(),
+                                   sizeof(found)));
     }
     const std::span<const std::byte> content = file.first(file.size() - sizeof(found));
     std::memcpy(&found, file.data() + content.size(), sizeof(found));

@@ -163,9 +163,11 @@ Result<LoopKernel> LoopKernelBuilder::finish_unverified() {
 }
 
 Result<LoopKernel> LoopKernelBuilder::finish() {
-  MILLRACE_TRY_ASSIGN(LoopKernel kernel, finish_unverified());
-  MILLRACE_TRY(verify(kernel));
-  return kernel;
+  return guard_allocations([&]() -> Result<LoopKernel> {
+    MILLRACE_TRY_ASSIGN(LoopKernel kernel, finish_unverified());
+    MILLRACE_TRY(verify(kernel));
+    return kernel;
+  });
 }
 
 }  // namespace millrace

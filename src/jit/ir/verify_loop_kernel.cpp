@@ -72,8 +72,7 @@ class Verifier {
       const Access& load = kernel_.loads[i];
       if (load.tensor != operand) continue;
       if (load.dynamic_dim || load.fill || load.indices != kernel_.stores[0].indices) {
-        fail("load {}: operand {} in the result's buffer is read at indices other than the result's", i,
-             operand);
+        fail("load {}: operand {} in the result's buffer is read at indices other than the result's", i, operand);
       }
     }
   }

@@ -104,9 +104,8 @@ class XbyakGenerator final : public KernelCompiler {
       MILLRACE_TRY_ASSIGN(const ArgDescriptor arg, match_arg(*loop));
       const SizeExpr& n = arg.input.type.shape.dims().back();
       if (n.upper_bound() >= kMinArgElements) return plan_rows_work(arg, spec);
-      return unimplemented(
-          fmt::format("an argmin or argmax of rows of {} elements, expected at least {} to pay off", n.to_text(),
-                      kMinArgElements));
+      return unimplemented(fmt::format("an argmin or argmax of rows of {} elements, expected at least {} to pay off",
+                                       n.to_text(), kMinArgElements));
     }
     // Refuse early: collapsing takes time, and a map stays a map.
     if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, expected a contraction, argmin or argmax");

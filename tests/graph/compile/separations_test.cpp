@@ -51,12 +51,11 @@ TEST_CASE("nodes that only read memory, and nodes without an epilogue, are named
   const Tensor x = graph.input("x", DType::kF32, {8, 8}), w = graph.input("w", DType::kF32, {8, 8});
   graph.output("y", matmul(exp(x), w));
   graph.output("z", -sort(x).values);
-  CHECK(
-      separations_of(graph) ==
-      "%2 -> %3: %3 = dot computes nothing while it reads this operand; do that work after it, if the result is the "
-      "same\n"
-      "%4.0 -> %5: the kernel of %4 = sort computes nothing after it; do that work before it, if the result is the "
-      "same\n");
+  CHECK(separations_of(graph) ==
+        "%2 -> %3: %3 = dot computes nothing while it reads this operand; do that work after it, if the result is the "
+        "same\n"
+        "%4.0 -> %5: the kernel of %4 = sort computes nothing after it; do that work before it, if the result is the "
+        "same\n");
 }
 
 TEST_CASE("two nodes that each need a kernel are named") {
@@ -110,16 +109,15 @@ TEST_CASE("a value that a third dispatch needs first is named") {
   const Tensor e = exp(x);
   graph.output("y", e + sort(sin(sort(e).values)).values);
   graph.output("both", abs(e) + transpose(abs(e), {1, 0}));
-  CHECK(
-      separations_of(graph) ==
-      "%1 -> %2.0: %5 = add reads it too, so it is in memory anyway; nothing helps while it does\n"
-      "%2.0 -> %3: the kernel of %2 = sort computes nothing after it; do that work before it, if the result is the "
-      "same\n"
-      "%1 -> %5: %2 = sort is between the two: it reads one, and the other needs it; only a different formula would "
-      "help\n"
-      "%4.0 -> %5: the kernel of %4 = sort computes nothing after it; do that work before it, if the result is the "
-      "same\n"
-      "%6 -> %8: %8 = add reads it through %7 = transpose at other points; move the view before %6 or after %8\n");
+  CHECK(separations_of(graph) ==
+        "%1 -> %2.0: %5 = add reads it too, so it is in memory anyway; nothing helps while it does\n"
+        "%2.0 -> %3: the kernel of %2 = sort computes nothing after it; do that work before it, if the result is the "
+        "same\n"
+        "%1 -> %5: %2 = sort is between the two: it reads one, and the other needs it; only a different formula would "
+        "help\n"
+        "%4.0 -> %5: the kernel of %4 = sort computes nothing after it; do that work before it, if the result is the "
+        "same\n"
+        "%6 -> %8: %8 = add reads it through %7 = transpose at other points; move the view before %6 or after %8\n");
 }
 
 TEST_CASE("a view with a dispatch of its own is named") {

@@ -211,9 +211,8 @@ TEST_CASE("a descriptor that is missing, outside of the segments or another kern
   const std::uint64_t entry = other.symbol(STT_FUNC).st_value;
   other.symbol(STT_FUNC).st_value += 4;
   other.symbol(STT_FUNC).st_size -= 4;
-  CHECK(other.message() ==
-        Damaged::kernel() + "its descriptor places code at " + hex(entry) + ", expected " + hex(entry + 4) +
-            " like its symbol");
+  CHECK(other.message() == Damaged::kernel() + "its descriptor places code at " + hex(entry) + ", expected " +
+                               hex(entry + 4) + " like its symbol");
 }
 
 TEST_CASE("a kernel with subgroups that its target does not have is refused") {

@@ -73,9 +73,8 @@ Result<KernelSequence> lower_gpu_scan_columns(const KernelRequest& request, cons
   MILLRACE_TRY(check_scan(scan));
   const SizeExpr lines = num_rows(scan.input.type.shape, scan.axis), &stride = scan.input.layout.strides[scan.axis];
   if (options.force_algorithm.empty() && never_holds(margin_of_columns(scan))) {
-    return unimplemented(
-        fmt::format("{} rows whose elements are {} apart, expected at least {} rows side by side",
-                    lines.to_text(), stride.to_text(), kMinLines));
+    return unimplemented(fmt::format("{} rows whose elements are {} apart, expected at least {} rows side by side",
+                                     lines.to_text(), stride.to_text(), kMinLines));
   }
   KernelSequence sequence;
   MILLRACE_TRY(append_kernel(sequence, ScanColumnsBuilder(scan, target.spec().subgroup_size()).run(),

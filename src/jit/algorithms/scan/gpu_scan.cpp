@@ -223,9 +223,8 @@ Result<KernelSequence> lower_gpu_scan_rows(const KernelRequest& request, const T
   MILLRACE_TRY(check_scan(scan));
   const SizeExpr n = scan.input.type.shape[scan.axis], rows = num_rows(scan.input.type.shape, scan.axis);
   if (options.force_algorithm.empty() && never_holds(margin_of_rows(scan))) {
-    return resource_exhausted(fmt::format(
-        "{} rows of {} elements, expected at most {} elements, or at least {} rows", rows.to_text(), n.to_text(),
-        kPieceElements, kManyRows));
+    return resource_exhausted(fmt::format("{} rows of {} elements, expected at most {} elements, or at least {} rows",
+                                          rows.to_text(), n.to_text(), kPieceElements, kManyRows));
   }
   KernelSequence sequence;
   MILLRACE_TRY(append_scan(sequence, scan, ScanPart::kRow, operands_then_results(1, 1), target, options));

@@ -36,9 +36,8 @@ llvm::Error read_segments(const Elf& elf, MachineCode& code) {
     if (!bytes) return bytes.takeError();
     const std::uint64_t address = header.p_vaddr, memory_bytes = header.p_memsz;
     if (memory_bytes < bytes->size()) {
-      return failure(
-          fmt::format("segment at {:#x}: {} bytes in the file, expected at most its {} of memory", address,
-                      bytes->size(), memory_bytes));
+      return failure(fmt::format("segment at {:#x}: {} bytes in the file, expected at most its {} of memory", address,
+                                 bytes->size(), memory_bytes));
     }
     if (address < end || memory_bytes > std::numeric_limits<std::uint64_t>::max() - address) {
       return failure(
@@ -110,9 +109,8 @@ llvm::Error read_descriptor(const MachineCode& code, std::uint64_t address, Mach
   std::uint64_t offset = 0;
   std::memcpy(&offset, &kernel.descriptor[kEntryOffset], sizeof(offset));
   if (address + offset == kernel.entry) return llvm::Error::success();
-  return kernel_failure(
-      kernel, fmt::format("its descriptor places code at {:#x}, expected {:#x} like its symbol", address + offset,
-                          kernel.entry));
+  return kernel_failure(kernel, fmt::format("its descriptor places code at {:#x}, expected {:#x} like its symbol",
+                                            address + offset, kernel.entry));
 }
 
 void disassemble(std::span<const std::byte> bytes, const MachineLayer& machine, const CodeLines& lines,

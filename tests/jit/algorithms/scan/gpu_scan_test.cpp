@@ -74,19 +74,18 @@ TEST_CASE("long rows of sizes that a run binds are cut into pieces") {
   const KernelSequence sequence = lowered_scan(descriptor_of(test, {2, n}), "gfx1100");
   CHECK(sequence.algorithm == "gpu_scan_rows, gpu_scan_pieces");
   CHECK(sequence.refusals ==
-        std::vector<Refusal>{{"gpu_scan_columns",
-                              "2 rows whose elements are 1 apart, expected at least 1024 rows side by side"}});
+        std::vector<Refusal>{
+            {"gpu_scan_columns", "2 rows whose elements are 1 apart, expected at least 1024 rows side by side"}});
   CHECK(lowered_scan(descriptor_of(test, {2, 9000}), "gfx1100").refusals.back() ==
-        Refusal{"gpu_scan_rows",
-                "2 rows of 9000 elements, expected at most 8192 elements, or at least 256 rows"});
+        Refusal{"gpu_scan_rows", "2 rows of 9000 elements, expected at most 8192 elements, or at least 256 rows"});
   CHECK(lowered_scan(descriptor_of(test, {20, 2000}), "gfx1100").algorithm == "gpu_scan_rows");
   ScanDescriptor columns = descriptor_of(test, {20, 2000});
   columns.axis = 0;
   CHECK(lowered_scan(columns, "gfx1100").algorithm == "gpu_scan_columns");
   columns = descriptor_of({.extents = {20, 200}});
   CHECK(lowered_scan(columns, "gfx1100").refusals ==
-        std::vector<Refusal>{{"gpu_scan_columns",
-                              "200 rows whose elements are 200 apart, expected at least 1024 rows side by side"}});
+        std::vector<Refusal>{
+            {"gpu_scan_columns", "200 rows whose elements are 200 apart, expected at least 1024 rows side by side"}});
   for (const std::int64_t size : {0, 1, 4, 5, 128, 129, 8192, 8193, 20000, 600000}) {
     CHECK(complaint_of<std::int32_t>(sequence, {.dtype = DType::kI32, .extents = {2, size}, .axis = 1},
                                      {{"n", size}}) == "");

@@ -190,8 +190,9 @@ TEST_CASE("a selection refuses a k that does not fit") {
   };
   const std::string where = "lower 'sort' for amdgpu:gfx90a: no algorithm takes it; ";
   CHECK(refusal({.extents = {5000}, .k = 17}, "gpu_topk_lanes") ==
-        where + "gpu_topk_lanes: the first 17 of 5000 elements per row, expected at most 16 of at most 1024 per "
-                "subgroup");
+        where +
+            "gpu_topk_lanes: the first 17 of 5000 elements per row, expected at most 16 of at most 1024 per "
+            "subgroup");
   CHECK(refusal({.extents = {5000}, .k = 2049}, "gpu_topk_parts") ==
         where + "gpu_topk_parts: the first 2049 of a row, expected at most 2048 per workgroup");
 }

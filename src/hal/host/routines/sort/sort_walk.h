@@ -62,8 +62,7 @@ class SortWalk {
   /// Sorts a row.
   void run(std::int64_t row) {
     if (n_ == 0) return;  // empty memory may have no address
-    // Written in place: copying by vector loads would wait for the scalar stores, so that rows would no longer overlap
-    // in time.
+    // Written in place: vector loads that copy them would wait for the scalar stores, and rows would no longer overlap.
     find_place(row, offsets_);
     start_row();
     const std::int64_t num_keys = 2 * (n_ > CountingSort::kMaxElements ? n_ : std::min(n_, p_.max_keys));
@@ -234,8 +233,7 @@ class SortWalk {
     if (p_.keys_are_halved != 0 || (has_lost_bits && p_.keys_have_index != 0)) write_lost_values(elements, keys);
   }
 
-  /// Restores the row's order of zeros and NaNs among the values (RestoredRuns). `keys` has room for two pieces, and is
-  /// lost.
+  /// Restores the row's order of zeros and NaNs among the values. Overwrites `keys`, which has room for two pieces.
   void restore_runs(const StridedElements& elements, Key* keys) const {
     const RestoredRuns runs(p_, place(SortTensor::kValues), stride(SortTensor::kValues), n_, k_);
     const auto piece = [&](std::int64_t first, std::int64_t count) {
@@ -261,8 +259,7 @@ class SortWalk {
   }
 
  private:
-  /// The minimum length of a row for which the first partition makes the keys, which saves a pass. The keys of shorter
-  /// rows stay in the cache.
+  /// The minimum length of a row whose keys the first partition makes. The keys of shorter rows stay in the cache.
   static constexpr std::int64_t kMinSplitAtFirst = 4096;
   static constexpr std::size_t kIndicesTensor = static_cast<std::size_t>(SortTensor::kIndices);
 
