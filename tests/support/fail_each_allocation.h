@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -21,7 +22,9 @@ inline constexpr std::uint64_t kMaxTrials = UINT64_MAX;
 #endif
 
 /// From one allocation to the next that fails, of `num`.
-inline std::uint64_t stride_of(std::uint64_t num) { return num / kMaxTrials + 1; }
+inline std::uint64_t stride_of(std::uint64_t num, std::uint64_t max_trials = kMaxTrials) {
+  return num / std::min(max_trials, kMaxTrials) + 1;
+}
 
 /// Messages that single allocations lead to are met when all of them are tried.
 inline void check_said(const std::set<std::string>& messages, const std::string& where) {
@@ -30,9 +33,10 @@ inline void check_said(const std::set<std::string>& messages, const std::string&
 }
 
 /// Makes each allocation of `body(prepare())` fail in turn, alone and with all later ones; those of `prepare` never
-/// fail. The body must succeed anyway or return kResourceExhausted, and give back all its memory. Returns the messages.
+/// fail. The body must succeed anyway or return kResourceExhausted, and give back all its memory. With more allocations
+/// than `max_trials`, some in even distances fail. Returns the messages.
 template <class Prepare, class Body>
-std::set<std::string> fail_each_allocation(Prepare prepare, Body body) {
+std::set<std::string> fail_each_allocation(Prepare prepare, Body body, std::uint64_t max_trials = kMaxTrials) {
   REQUIRE(body(prepare()).message() == "");
   auto counted = prepare();
   const std::uint64_t before = num_allocations();
@@ -43,7 +47,7 @@ std::set<std::string> fail_each_allocation(Prepare prepare, Body body) {
   std::uint64_t num_leaks = 0;
   std::string wrong;
   for (const Failing which : {Failing::kOne, Failing::kAllFromThere}) {
-    for (std::uint64_t n = 0; n < num; n += stride_of(num)) {
+    for (std::uint64_t n = 0; n < num; n += stride_of(num, max_trials)) {
       const std::int64_t live = num_live_allocations();
       std::int64_t kept = 0;
       {
