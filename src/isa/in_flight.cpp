@@ -46,7 +46,8 @@ bool InFlight::counts(WaitCounter counter, FlightKind kind) const {
 }
 
 void InFlight::begin(FlightKind kind, const RegisterRange& result) {
-  // The counters have six bits; a processor waits when one is full. A loop of stores needs no other wait.
+  // The counters have six bits, and a processor waits by itself when one is full. Programs rely on that: a loop of
+  // stores may contain no wait instruction.
   constexpr std::uint32_t kMaxInFlight = 63;
   if (num_[static_cast<std::size_t>(kind)] >= kMaxInFlight && !is_unordered(kind)) {
     bool is_first = true;

@@ -158,7 +158,8 @@ Status pack_transients(Schedule&);
 /// log n) in steps and resources.
 /// * The resources and the kernel of each step exist.
 /// * A copy has two uses; a kernel has as many buffers and sizes as its KernelInfo.
-/// * Bodies keep these invariants, and their resources and kernels have places in the step that holds them.
+/// * Each body keeps these invariants itself. The step that holds it gives each of its resources a place in a use, and
+/// maps each of its kernels to one of this schedule.
 /// * Parts are inside the parts or resources that hold them, and what a step touches is inside its kernel's buffers. If
 /// that depends on symbols, it must hold for some binding.
 /// * Steps write only transients, variables and outputs. They read bytes of transients and outputs only after earlier

@@ -141,8 +141,8 @@ class PartPlacer {
     return "";
   }
 
-  /// Adds the rows in which the operand is stored there, from the outermost on; none if its elements are adjacent.
-  /// Returns the reason if it cannot be stored in rows.
+  /// Appends to `rows` each level of rows that the operand has at `place`, the outermost first; none if its elements
+  /// are adjacent there. Returns an empty text or, if the operand cannot be stored in rows, the reason.
   std::string find_rows(Value operand, const Place& place, const std::vector<SizeExpr>& strides,
                         std::vector<StoragePart::Rows>& rows) const {
     const Shape &shape = graph_.type(operand).shape, &whole = graph_.type(place.whole).shape;
@@ -232,8 +232,8 @@ class PartPlacer {
     return !is_cheap && !is_one && row.known_multiple() % kVector != 0 && row.lower_bound() < kLong;
   }
 
-  /// How many of the stored value's outermost dims index the rows of the result, so that the other dims make up one
-  /// row; at least `min_dims`, which index the rows around these.
+  /// The least d, from `min_dims` on, for which the stored value's first d dims have `num_rows` elements and its other
+  /// dims have `row`, those of one row. The first `min_dims` dims index the rows that contain these rows.
   std::optional<std::size_t> find_outer_dims(Value storage, std::size_t min_dims, const SizeExpr& num_rows,
                                              const SizeExpr& row) const {
     const Shape& shape = graph_.type(storage).shape;

@@ -38,7 +38,8 @@ const Step* stop_outside(const Step* step, Frame& frame, std::uint32_t thread) {
                                                      frame.memory[step->memory].num_elements)));
 }
 
-/// Calls `access` for each active thread; it returns false if it would leave the memory.
+/// Calls access(thread) for each active thread. Stops with an error at the first thread for which it returns false,
+/// because that thread would leave the memory.
 template <bool kThreads, class Access>
 const Step* for_each_thread(const Step* step, Frame& frame, Access&& access) {
   if constexpr (!kThreads) {

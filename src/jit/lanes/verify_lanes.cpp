@@ -124,7 +124,10 @@ class LaneVerifier {
     if (uses(i.op, lane_table::kStepImm)) check_range(i.imm, -kMaxStep, kMaxStep);
     if (uses(i.op, lane_table::kCountImm)) check_range(i.imm, 1, std::int64_t{1} << 20);
     if (!uses(i.op, lane_table::kOrderImm)) return;
-    if (!is_order(i.imm)) return fail(fmt::format("{:#x} is not an order of the lanes' bits", i.imm));
+    if (!is_order(i.imm)) {
+      return fail(fmt::format("the order is {:#x}, expected each of the hex digits 0 to {} once", i.imm,
+                              std::countr_zero(static_cast<unsigned>(f_.num_lanes))));
+    }
     if (has_256_bits() && !has_code_in_256_bits(BitOrder(i.imm), f_.lane_bits)) {
       fail(fmt::format("vectors of 256 bits have no code for the order {:#x}", i.imm));
     }

@@ -123,7 +123,7 @@ class TopKLanesBuilder {
     }
     return first;
   }
-  /// The first among `first` and this thread's records in place `i` and beyond.
+  /// The earliest of `first` and those of this thread's records, from place `i` on, that are not before `lower_bound`.
   SortRecord first_of_lane(const Row& row, std::size_t i, SortRecord first, const SortRecord& lower_bound) {
     for (const std::size_t end = end_of_places(i); i < end; ++i) {
       const SortRecord left = records_.select(records_.is_before(row[i], lower_bound), records_.last(), row[i]);
