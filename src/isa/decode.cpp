@@ -29,7 +29,7 @@ void add_register(Instruction& instruction, const Operand& operand) {
   instruction.registers.push_back({operand.is_vector(), operand.first, operand.count});
 }
 
-/// Scalar instructions have no vector operands, and vector instructions write vectors or masks.
+/// Checks that a scalar instruction has no vector operand, and that a vector instruction writes vectors or masks.
 Status check_file(const Row& row, std::size_t place, const Operand& operand, std::string_view text) {
   const bool is_result = place < row.num_results;
   const bool is_mask = row.types[place] == Type::kMask;

@@ -37,7 +37,7 @@ class GlobalMemory {
   /// Checks that all lanes may access `num_bytes` from their addresses on. Returns the first lane that may not.
   std::optional<std::uint32_t> find_outside(const Lanes<std::uint64_t>& addresses, std::uint64_t lanes,
                                             std::uint32_t num_bytes, AccessKind);
-  /// Null if nothing can race, because the dispatch does not write there.
+  /// The history of the memory at this address; null if nothing can race, because the dispatch does not write there.
   MemoryHistory* find_history(std::uint64_t address) const;
   /// "@1 + 4096", or, if the address may not be accessed, "@1 + 4096, which has 4096 bytes" and the like. The address
   /// is the kernel's or the host's.

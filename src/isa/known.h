@@ -105,7 +105,7 @@ template <Word W>
 constexpr W greater(W a, W b) {
   return std::max(a, b);
 }
-/// If the undefined bits cannot change which one is chosen, the result is as defined as that one.
+/// The smaller word. If undefined bits cannot change which word is smaller, the result has that word's undefined bits.
 template <Word W>
 constexpr Known<W> lesser(Known<W> a, Known<W> b) {
   if (a.highest() <= b.lowest()) return a;

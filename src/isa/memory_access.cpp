@@ -343,7 +343,7 @@ void finish_scalar_load(Wave& wave, const Instruction& instruction, std::uint64_
 
 namespace {
 
-/// Also adds the access to the phase that has just begun.
+/// Adds an access that is in flight at a barrier to the phase after the barrier too.
 void repeat_access(const Wave& wave, const Footprint& footprint) {
   const WaveAccess access = access_of(wave, footprint.instruction, footprint.is_local);
   for_lanes(footprint.lanes, [&](std::uint32_t lane) {

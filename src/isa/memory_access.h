@@ -31,7 +31,7 @@ struct Places {
 /// Finds the places, at the address operand + `offset`. If a lane may not access its place, calls Wave::fail and
 /// returns false.
 bool find_places(Wave&, const Instruction&, std::int64_t offset, std::uint32_t num_bytes, AccessKind, Places&);
-/// Adds the access to the memory's history. If it races, calls Wave::fail and returns false. Only if mistakes are
+/// Adds the access to the memory's history. If it races, calls Wave::fail and returns false. Precondition: mistakes are
 /// looked for.
 bool check_order(Wave&, const Instruction&, std::uint32_t num_bytes, AccessKind, Places&);
 /// Fails if stored data are undefined and the memory must be defined. `bits`: the bits of each 32-bit word that are

@@ -31,9 +31,9 @@ struct Mode {
 
 enum class WaveState : std::uint8_t { kRunning, kAtBarrier, kEnded };
 
-/// Undefined bits are tracked bit by bit, as in Memcheck (Seward and Nethercote, USENIX 2005): a set bit of a shadow
-/// word means that the register's bit has no defined value. Undefined bits flow through instructions; using them for an
-/// address, a branch and the like is a mistake.
+/// A running wave. Undefined bits are tracked bit by bit, as in Memcheck (Seward and Nethercote, USENIX 2005): a set
+/// bit of a shadow word means that the register's bit has no defined value. Undefined bits flow through instructions;
+/// using them for an address, a branch and the like is a mistake.
 struct Wave {
   Wave(const Machine&, Workgroup&, std::uint32_t number, std::uint32_t num_vector_registers, bool finds_mistakes);
 

@@ -121,8 +121,8 @@ std::uint32_t NodeGroups::group_of(std::uint32_t i) {
   return groups_[g].empty() ? kNone : g;
 }
 
-/// The obstacle of a view: `reader` needs points other than its own, or elements of several rows in one, so its operand
-/// must be in memory.
+/// The obstacle that a view forms: `reader` needs points other than its own, or elements of several rows in one, so the
+/// view's operand must be in memory.
 Separation NodeGroups::obstacle_after(std::uint32_t view, std::uint32_t reader) const {
   return obstacle(is_storage_view(node(view)) ? JoinRule::kAfterReshape : JoinRule::kAfterView, view, reader);
 }
@@ -203,13 +203,13 @@ std::uint32_t NodeGroups::points_of(std::uint32_t group) const {
   return root_[group] != kNone ? root_[group] : groups_[group].front();
 }
 
-/// What keeps an elementwise node from joining the epilogue of the group that computes its operand.
+/// The obstacle that keeps an elementwise node out of the epilogue of the group that computes its operand.
 std::optional<Separation> NodeGroups::obstacle_to_epilogue(std::uint32_t i, Value operand) {
   const std::uint32_t consumer = find(i), producer = group_of(index_of(operand.node));
   const std::uint32_t root = root_[producer];
   if (root != kNone && root_[consumer] != kNone) return obstacle(JoinRule::kTwoRoots, root, root_[consumer]);
   if (root != kNone && !takes_epilogue(node(root))) return obstacle(JoinRule::kNoEpilogue, root);
-  // A fused reduction's term nodes have other points; only values at the result's points can be extended.
+  // A fused reduction's term nodes have other points; the epilogue can use only values at the result's points.
   const Shape& shape = node(i).results[0].shape;
   const std::uint32_t points = points_of(producer);
   if (!(node(points).results[0].shape == shape) || !(graph_.type(operand).shape == shape)) {
@@ -222,7 +222,7 @@ std::optional<Separation> NodeGroups::obstacle_to_epilogue(std::uint32_t i, Valu
   return obstacle_around(consumer, producer);
 }
 
-/// What keeps the group of the node's operand from becoming the load that the node's kernel applies to each element.
+/// The obstacle that keeps the group of the node's operand from becoming the load of the node's kernel.
 std::optional<Separation> NodeGroups::obstacle_to_operand(std::uint32_t i, Value operand) {
   const std::uint32_t producer = group_of(index_of(operand.node));
   const std::uint32_t root = root_[producer];
@@ -238,7 +238,7 @@ std::optional<Separation> NodeGroups::obstacle_to_operand(std::uint32_t i, Value
   return obstacle_around(producer, find(i));
 }
 
-/// What keeps the node's group apart from the group that produces its operand `k`.
+/// The obstacle between the node's group and the group that produces its operand `k`.
 std::optional<Separation> NodeGroups::find_obstacle(std::uint32_t i, std::size_t k) {
   const Node& reader = node(i);
   const Value operand = reader.operands[k];

@@ -233,7 +233,7 @@ class PartPlacer {
   }
 
   /// The least d, from `min_dims` on, for which the stored value's first d dims have `num_rows` elements and its other
-  /// dims have `row`, those of one row. The first `min_dims` dims index the rows that contain these rows.
+  /// dims have `row`, the elements of one row. The first `min_dims` dims index the rows that contain these rows.
   std::optional<std::size_t> find_outer_dims(Value storage, std::size_t min_dims, const SizeExpr& num_rows,
                                              const SizeExpr& row) const {
     const Shape& shape = graph_.type(storage).shape;

@@ -28,8 +28,8 @@ std::uint32_t add_use(Step&, ResourceUse, bool is_written);
 
 using Bodies = std::span<const std::shared_ptr<const Schedule>>;
 /// The sizes of the memory for the bodies' slabs; only one body runs at a time. The first is for the transients of
-/// constant size; then there is one per slot of symbolic size. Each is memory of its own, so that no proof that they
-/// are disjoint is needed.
+/// constant size; then there is one per slot of symbolic size. Each size is for separate memory, so the slots are
+/// disjoint without a proof.
 std::vector<SizeExpr> slot_bytes(Bodies);
 
 /// The constants of the outer schedule, keyed by the address and size of their bytes.

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// The sample whose sizes the searches use: the middle ones.
+/// The index of the sample with middle sizes, which the searches use.
 constexpr std::size_t kSample = 1;
 
 /// The bytes that a unit is the first to use, and the bytes that it is the last to use.

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// The binding of a resource, and its offset in it.
+/// The binding of a resource, and the resource's offset in that binding.
 struct Place {
   BindingIndex binding{};
   SizeExpr offset_bytes;

@@ -53,7 +53,7 @@ SampleSizes::SampleSizes(const Schedule& schedule) {
     if (resource.lifetime != Lifetime::kTransient) continue;
     for (std::size_t sample = 0; sample < kNumSamples; ++sample) {
       const Result<std::int64_t> bytes = unguarded(resource.size_bytes.evaluate(bindings[sample]));
-      // A size that no run can have, such as one with a divisor of 0, counts as nothing.
+      // A size that cannot be computed for these values, such as one with a divisor of 0, counts as 0.
       if (bytes.ok()) bytes_[ResourceId{i}][sample] = align_slab_bytes(*bytes);
     }
   }

@@ -221,7 +221,7 @@ class Scheduler {
     if (!schedule_.resources[id].prepared) constants_.emplace(std::pair(bytes.data(), bytes.size()), id);
   }
 
-  /// Adds the constants of bodies, which are in one memory with all others.
+  /// Adds the constants of bodies, which share memory with all other constants.
   void add_constants(const std::vector<std::shared_ptr<const Schedule>>& bodies) {
     for (const auto& body : bodies) {
       for (const Resource& resource : body->resources) {

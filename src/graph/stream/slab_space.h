@@ -17,7 +17,7 @@ class SlabSpace {
   /// The lowest offset at which `bytes` bytes are free for the whole lifespan. O(log timepoints * log intervals) for
   /// each gap that is too small.
   std::int64_t find_free(std::int64_t bytes, Lifespan) const;
-  /// O(log timepoints * log intervals).
+  /// Marks the bytes as taken. O(log timepoints * log intervals).
   void take(std::int64_t offset, std::int64_t bytes, Lifespan);
 
  private:

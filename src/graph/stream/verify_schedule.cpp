@@ -91,7 +91,7 @@ class PartsCheck {
     }
   }
 
-  /// Whether no binding puts all of the range inside the other.
+  /// Whether `inner` is known not to fit within `outer`, for every binding.
   static bool is_outside(const ByteRange& inner, const ByteRange& outer) {
     const SizeExpr before = inner.offset_bytes - outer.offset_bytes;
     return before.upper_bound() < 0 || inner.length_bytes.upper_bound() < 0 ||

@@ -92,7 +92,7 @@ class CurrentDevice {
   CurrentDevice& operator=(const CurrentDevice&) = delete;
   ~CurrentDevice();
 
-  /// The device's loss, or HIP's refusal.
+  /// Ok if the device is current; otherwise its loss, or HIP's error.
   const Status& status() const { return status_; }
 
  private:

@@ -9,7 +9,7 @@
 namespace millrace::hip {
 
 Result<std::shared_ptr<OwnedStream>> OwnedStream::create(std::shared_ptr<Context> context) {
-  auto owner = std::make_shared<OwnedStream>(context, nullptr, true);  // first, so that a failure leaks nothing
+  auto owner = std::make_shared<OwnedStream>(context, nullptr, true);  // made first, so that a failure leaks nothing
   Stream stream = nullptr;
   // The stream is non-blocking: otherwise it would wait for the null stream, which other code in the process may use.
   const Error error = context->hip().hipStreamCreateWithFlags(&stream, kStreamNonBlocking);
@@ -61,7 +61,7 @@ Result<SharedEvent> EventPool::take(Kind kind) {
   }
   const Event event = free.back();
   free.pop_back();
-  lock.unlock();  // without memory for the owner, the event is returned
+  lock.unlock();  // if memory for the owner runs out, give_back gets the event
   return SharedEvent(event, give_back);
 }
 

@@ -42,23 +42,23 @@ struct Job {
   std::stop_token stop;
 
   // Guarded by the order's lock:
-  bool is_started = false;                                           // or it ended before it started
-  bool is_watched = false;                                           // its waits tell the queue when they are settled
-  std::optional<std::stop_callback<std::function<void()>>> on_stop;  // tells the queue too
+  bool is_started = false;                                           // true also if it ended before it started
+  bool is_watched = false;                                           // its waits notify the queue when they are settled
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;  // notifies the queue too
   bool is_waiting = false;                                           // waits for `key`
   std::pair<const Semaphore*, std::uint64_t> key = {};
 
   // Used from the job's start on:
   std::unique_ptr<HipRun> run;
-  std::size_t stream = 0;                               // in Channels::streams
-  std::size_t next_step = 0;                            // in HipRecording::steps
-  std::size_t next_byte = 0;                            // of a transfer through the ring
-  std::vector<bool> is_direct;                          // by step: a copy of pinned memory; empty: none is
+  std::size_t stream = 0;                               // index in Channels::streams
+  std::size_t next_step = 0;                            // index in HipRecording::steps
+  std::size_t next_byte = 0;                            // position in a transfer through the ring
+  std::vector<bool> is_direct;                          // by step: whether it copies pinned memory; empty: none does
   bool needs_ring = false;                              // its transfers are too large to be staged as a whole
-  std::shared_ptr<std::byte> staging;                   // for its transfers as a whole; may be null
-  std::size_t staged_bytes = 0;                         // of `staging` that are in use
-  std::vector<std::shared_ptr<std::byte>> kept_blocks;  // that its copies may still use
-  std::vector<std::shared_ptr<void>> pins;              // of memory that its copies use in place
+  std::shared_ptr<std::byte> staging;                   // pinned memory for all of its transfers; may be null
+  std::size_t staged_bytes = 0;                         // the bytes of `staging` that are in use
+  std::vector<std::shared_ptr<std::byte>> kept_blocks;  // blocks that its copies may still use
+  std::vector<std::shared_ptr<void>> pins;              // pins of memory that its copies use in place
   std::vector<StagedDownload> downloads;
   std::vector<SharedEvent> step_ends;  // with `times`: one before the first step, and one after each
   std::vector<SharedEvent> edges;      // between streams

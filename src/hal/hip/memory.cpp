@@ -43,7 +43,7 @@ Status DeviceMemory::use_pool() {
                                         .security_attributes = nullptr,
                                         .reserved = {}};
   MILLRACE_TRY(context_->check(where, "hipMemPoolCreate", hip.hipMemPoolCreate(&pool_, &properties)));
-  std::uint64_t threshold = max_cached_bytes();  // the default gives all back at each synchronisation
+  std::uint64_t threshold = max_cached_bytes();  // by default, each synchronisation frees all cached memory
   return context_->check(where, "hipMemPoolSetAttribute",
                          hip.hipMemPoolSetAttribute(pool_, PoolAttribute::kReleaseThreshold, &threshold));
 }
@@ -104,8 +104,8 @@ Result<void*> DeviceMemory::allocate(std::size_t size_bytes) {
   return address;
 }
 
-/// Waits until the stream has freed its memory: a pool returns none before, and only some versions of HIP wait for
-/// that. The stream does nothing else, so this takes long only if the device is stuck.
+/// Waits until the stream has freed its memory: a pool returns no memory before that, and only some versions of HIP
+/// wait for it. The stream does nothing else, so this takes long only if the device is stuck.
 Status DeviceMemory::wait_for_frees() {
   if (pool_ == nullptr) return {};
   MILLRACE_TRY(

@@ -26,7 +26,7 @@ class PinnedRanges : public std::enable_shared_from_this<PinnedRanges> {
   bool is_pinned_elsewhere(std::span<const std::byte> memory);
 
  private:
-  /// Asking HIP costs about as much as staging this many bytes.
+  /// The minimum size for asking HIP, which costs about as much as staging this many bytes.
   static constexpr std::size_t kWorthAsking = std::size_t{64} << 10;
 
   /// A pinned range. It is listed from before HIP pins it until after HIP has unpinned it, so that it never looks like

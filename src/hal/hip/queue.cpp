@@ -127,7 +127,7 @@ void Queue::hand_over(const SharedJob& job, std::vector<SharedJob>& candidates) 
       const auto first = waiting_.lower_bound({ours, 0}), last = waiting_.upper_bound({ours, signal.value});
       for (auto each = first; each != last; ++each) candidates.push_back(each->second);
     }
-  } catch (const std::bad_alloc&) {  // they then begin when the values are reached
+  } catch (const std::bad_alloc&) {  // the waiting jobs then begin when the values are reached
   }
   const std::lock_guard lock(mutex_);
   on_their_way_.push_back(job);  // comes last, because the thread may end the job at once

@@ -86,12 +86,12 @@ class Queue : public std::enable_shared_from_this<Queue> {
   std::size_t next_stream_ = 0;
   std::vector<SharedJob> ring_jobs_;           // the first is being issued
   std::multimap<Key, SharedJob> waiting_;      // keyed by the first value that no started job will reach
-  std::vector<SharedJob> waiting_for_memory_;  // for memory that a download under way writes
+  std::vector<SharedJob> waiting_for_memory_;  // jobs whose memory a download under way writes
 
   std::mutex mutex_;  // taken after order_
   std::condition_variable changed_;
-  std::vector<SharedJob> on_their_way_;  // in the order in which they started
-  std::vector<SharedJob> nudged_;        // one of their waits was settled
+  std::vector<SharedJob> on_their_way_;  // jobs under way, in the order in which they started
+  std::vector<SharedJob> nudged_;        // jobs with a wait that was settled
   bool tries_all_ = false;               // memory ran out, so some nudged jobs may be missing
   bool has_news_ = false;
   bool is_closing_ = false;

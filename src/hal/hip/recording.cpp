@@ -134,7 +134,7 @@ Result<std::unique_ptr<HipRun>> HipRecording::take_run() {
 void HipRecording::give_back(std::unique_ptr<HipRun> run) try {
   const std::lock_guard lock(mutex_);
   free_runs_.push_back(std::move(run));
-} catch (const std::bad_alloc&) {  // the next submission then makes another
+} catch (const std::bad_alloc&) {  // the next submission then makes another run
 }
 
 std::span<const std::byte> HipRecording::host_bytes(const CopyStep& copy, std::span<const BufferBinding> bindings,

@@ -24,7 +24,7 @@ struct LaunchStep {
   AddressIndex first_address = 0;
   std::uint32_t first_size = 0;      // index in HipRun::sizes
   std::uint32_t first_argument = 0;  // index in HipRun::arguments
-  std::uint32_t number = 0;          // of this launch and of its status word
+  std::uint32_t number = 0;          // the index of this launch and of its status word
   std::string label = {};            // DispatchCommand::label
 };
 struct FillStep {
@@ -111,7 +111,7 @@ class HipRecording final : public Recording {
   std::vector<Step> steps_;
   std::vector<std::size_t> launches_;                         // indices in steps_
   std::vector<std::size_t> downloads_;                        // indices in steps_
-  std::vector<std::pair<std::size_t, std::size_t>> rereads_;  // each download with each later upload, in steps_
+  std::vector<std::pair<std::size_t, std::size_t>> rereads_;  // each download and a later upload: indices in steps_
   std::vector<BufferRange> ranges_;                           // indexed by AddressIndex
   std::vector<SizeIndex> size_sources_;                       // per size argument
   std::uint32_t num_arguments_ = 0;

@@ -43,7 +43,7 @@ class Runtime : public EntryPoints {
   std::string library_;
   std::string version_;
   int num_devices_ = 0;
-  std::shared_ptr<std::atomic<bool>> has_hung_device_;  // the library's
+  std::shared_ptr<std::atomic<bool>> has_hung_device_;  // shared by the library's runtimes
 };
 
 /// The status of a failed call: "allocate: hipMalloc failed with hipErrorOutOfMemory; free buffers, or ask for less".

@@ -22,8 +22,8 @@ std::uint64_t mix(std::uint64_t seed, Of of, std::uint64_t bits) {
   return mix(mix(seed + static_cast<std::uint64_t>(of)) + bits);
 }
 
-/// Rounds to nearest, or with a seed to either side. The double's own error is far below a float's last place, except
-/// where the value is exact.
+/// Rounds to nearest or, with a seed, to one of the two floats next to the double. Unless the double is exact, its
+/// error is far below a float's last place.
 float round(double exact, float source, Of of, std::uint64_t seed) {
   const auto nearest = static_cast<float>(exact);
   if (is_nan(nearest)) return nan_of(source);

@@ -77,7 +77,7 @@ T div_fmas(T a, T b, T c, bool needs_scaling_back, bool is_to_nearest) {
   // Rounding twice differs only if the first rounding made a tie that the exact value would have broken.
   const T beyond = value - scale(result, -exponent);
   const T half_unit = scale(std::numeric_limits<T>::denorm_min(), -exponent - 1);
-  // Except to nearest, rounding twice equals rounding once.
+  // In the other rounding modes, rounding twice equals rounding once.
   if (!is_to_nearest || exponent > 0 || std::fabs(beyond) != half_unit) return result;
   const T cut_off = fused(a, b, c - value);
   if (cut_off == 0 || has_sign(cut_off) != has_sign(beyond)) return result;

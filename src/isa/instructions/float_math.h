@@ -173,9 +173,8 @@ inline float scale(float x, std::int32_t exponent) {
 }
 inline double scale(double x, std::int32_t exponent) { return canonical(std::ldexp(x, exponent), x); }
 
-/// The exponent of 2 if the mantissa is in [0.5, 1); 0 for zero, infinities and NaN. The manuals do not define the
-/// exponent of zero or of a subnormal.
-/// Source: LLVM's ConstantFolding.cpp.
+/// The e for which x is m * 2^e with m in [0.5, 1); 0 for zero, infinities and NaN. The manuals do not define the
+/// exponent of zero or of a subnormal. Source: LLVM's ConstantFolding.cpp.
 template <class T>
 std::int32_t fraction_exponent(T x) {
   int exponent = 0;

@@ -152,7 +152,7 @@ constexpr Row lane_row(const char* name, Handler run, std::size_t num_sources, A
   return row;
 }
 
-/// The result is a scalar register.
+/// The row of an instruction that copies a lane into a scalar register.
 constexpr Row read_row(const char* name, Handler run, std::size_t num_sources) {
   Row row = lane_row(name, run, num_sources);
   row.has_scalar_result = true;

@@ -227,7 +227,7 @@ inline constexpr auto kAnd = [](auto old, auto data, auto) { return static_cast<
 inline constexpr auto kOr = [](auto old, auto data, auto) { return static_cast<decltype(old)>(old | data); };
 inline constexpr auto kXor = [](auto old, auto data, auto) { return static_cast<decltype(old)>(old ^ data); };
 inline constexpr auto kSwap = [](auto, auto data, auto) { return data; };
-/// The first counts up to the data, then restarts at 0; the second counts down to 0, then restarts at the data.
+/// kIncrement counts up to the data, then restarts at 0; kDecrement counts down to 0, then restarts at the data.
 inline constexpr auto kIncrement = [](auto old, auto data, auto) {
   return static_cast<decltype(old)>(old >= data ? 0 : old + 1);
 };

@@ -33,7 +33,7 @@ struct Always {
 struct Never {
   bool operator()(auto, auto) const { return false; }
 };
-/// Neither is NaN.
+/// Whether neither operand is NaN.
 struct Ordered {
   bool operator()(auto a, auto b) const { return a == a && b == b; }
 };

@@ -44,7 +44,7 @@ constexpr Row mad_row(const char* name) {
                     vector<[](T a, T b, T c) { return saturate<T>(std::int64_t{a} * b + c); }>(name));
 }
 
-/// See Row::keeps_other_half.
+/// Marks an instruction that GFX9 introduced; see Row::keeps_other_half.
 constexpr Row new_in_gfx9(Row row) {
   row.keeps_other_half = true;
   return row;

@@ -113,7 +113,7 @@ class ArgBuilder {
   LaneValue comparable(LaneValue x) {
     return invert_bits(b_, widen_float(b_, x, lanes_.dtype), inverted_sign_of(lanes_.dtype));
   }
-  /// The value in an order whose greatest is wanted: inverted if `smallest` is set.
+  /// The value in an order whose maximum is the result: inverted if `smallest` is set.
   LaneValue ascending(LaneValue value) {
     return !lanes_.smallest ? value : invert_bits(b_, value, is_float_ ? ~magnitude_of(lane_dtype()) : -1);
   }

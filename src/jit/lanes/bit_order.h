@@ -40,7 +40,7 @@ class BitOrder {
     std::swap(bits[static_cast<std::size_t>(end) - 1], bits[vectors_place(num_lanes)]);
     return BitOrder(std::span<const int>(bits.data(), vectors_place(num_lanes) + 1));
   }
-  /// A bit of lanes and the vectors' bit change places.
+  /// Exchanges a bit of the lanes with the vectors' bit.
   static constexpr BitOrder exchanged(int num_lanes, int bit) { return rotated_up(num_lanes, bit, bit + 1); }
   /// The lanes of both vectors alternate.
   static constexpr BitOrder interleaved(int num_lanes) {

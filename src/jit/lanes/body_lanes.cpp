@@ -204,7 +204,7 @@ Result<LaneValue> append_body(LaneBuilder& b, const Body& body, std::span<const 
   for (const BodyInstruction& instruction : body.instructions) {
     std::vector<LaneValue> x;
     for (unsigned i = 0; i < instruction.num_operands; ++i) x.push_back(values[index_of(instruction.operands[i])]);
-    // A select and a comparison have the dtype of the values that they select or compare.
+    // The dtype of a select or comparison is that of the values that it selects or compares.
     const unsigned typed = instruction.op == KernelOp::kSelect ? 1 : 0;
     const DType from =
         instruction.num_operands > 0 ? body.instructions[instruction.operands[typed]].dtype : instruction.dtype;

@@ -14,7 +14,7 @@ std::int64_t of_bytes(unsigned byte) { return std::int64_t{byte} * 0x0101'0101; 
 class BitTranspose {
  public:
   BitTranspose(LaneBuilder& b, int distance) : b_(b), distance_(distance) {
-    constexpr unsigned kLower[] = {0, 0x55, 0x33, 0, 0x0f};  // by distance
+    constexpr unsigned kLower[] = {0, 0x55, 0x33, 0, 0x0f};  // indexed by distance
     lower_ = of_bytes(kLower[distance]);
   }
   LaneValue low(LaneValue x, LaneValue y) const {

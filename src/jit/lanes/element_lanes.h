@@ -25,11 +25,11 @@ LaneValue invert_bits(LaneBuilder&, LaneValue, std::int64_t bits);
 /// Inverts the bits below the sign of negative floats, which converts bits to keys and keys to bits; then inverts all
 /// bits if `inverts_all`.
 LaneValue invert_negative(LaneBuilder&, LaneValue, DType, bool inverts_all = false);
-/// 0 or 1 for a byte that may have any bits.
+/// Converts any value except 0 to 1.
 LaneValue true_is_one(LaneBuilder&, LaneValue);
-/// The f32 of a 16-bit float in the lower bits. Other dtypes stay unchanged.
+/// Widens a 16-bit float, in the lower bits of a lane, to f32. Returns other dtypes unchanged.
 LaneValue widen_float(LaneBuilder&, LaneValue, DType);
-/// An f32 rounded to a 16-bit float, to nearest, ties to even; see narrow_bf16.
+/// Rounds an f32 to a 16-bit float, to nearest, ties to even; see narrow_bf16.
 LaneValue narrow_float(LaneBuilder&, LaneValue, DType);
 
 }  // namespace millrace

@@ -95,12 +95,12 @@ constexpr bool has_trait(LaneOp op, lane_table::LaneTraits trait) { return (info
 
 /// An element in memory.
 struct LaneElement {
-  std::uint8_t bytes = 4;  // at most a lane's
+  std::uint8_t bytes = 4;  // at most those of a lane
   bool is_signed = true;   // how a load extends it
   friend bool operator==(const LaneElement&, const LaneElement&) = default;
 };
 
-/// The index of a value, which is that of the instruction that makes it.
+/// A value, given by the index of the instruction that makes it.
 using LaneValue = std::int32_t;
 inline constexpr LaneValue kNoLaneValue = -1;
 
@@ -108,7 +108,7 @@ struct LaneInstruction {
   LaneOp op = LaneOp::kEnd;
   LaneValue a = kNoLaneValue, b = kNoLaneValue, mask = kNoLaneValue;
   int argument = -1;
-  int by = -1;  // another argument
+  int by = -1;  // a second argument
   LaneElement element = {};
   std::int32_t offset_bytes = 0;
   std::int64_t imm = 0;
@@ -167,7 +167,7 @@ class LaneBuilder {
   LaneValue greatest() { return constant(std::numeric_limits<std::int64_t>::max() >> (64 - function_.lane_bits)); }
   LaneValue numbers() { return hoisted({.op = LaneOp::kNumbers}); }
   LaneValue broadcast(int argument) { return add({.op = LaneOp::kBroadcast, .argument = argument}); }
-  /// Lanes outside the mask get those of `others`, which is unused without a mask.
+  /// Lanes outside the mask are taken from `others`. Without a mask, `others` is unused.
   LaneValue load_masked(int pointer, std::int32_t offset_bytes, LaneElement, LaneValue mask, LaneValue others);
   LaneValue load(int pointer, std::int32_t offset_bytes, LaneElement element) {
     return load_masked(pointer, offset_bytes, element, kNoLaneValue, kNoLaneValue);
@@ -228,8 +228,8 @@ class LaneBuilder {
   void prefetch(int pointer, std::int32_t offset_bytes) {
     add({.op = LaneOp::kPrefetch, .argument = pointer, .offset_bytes = offset_bytes});
   }
-  /// Prefetches the line that appends will reach, which need not be valid. Stores complete in order, so one that misses
-  /// the L1 cache delays all others.
+  /// Prefetches the line that later appends will reach, whose address need not be valid. Stores complete in order, so
+  /// one that misses the L1 cache delays all others.
   void prefetch_to_append(int pointer) {
     constexpr std::int32_t kAheadBytes = 256;
     add({.op = LaneOp::kPrefetchToWrite, .argument = pointer, .offset_bytes = kAheadBytes});

@@ -166,7 +166,7 @@ MicrokernelCode<FilterKeys> find_passing(IsaLevel isa, const CoarseKeys& keys) {
   b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
     std::vector<LaneValue> vectors;
     for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-      // With this, a row larger than the caches takes no longer than reading it.
+      // With this prefetch, a row larger than the caches takes no longer than the loads alone.
       b.prefetch_ahead(kRow, i * vector_bytes);
       vectors.push_back(b.load(kRow, i * vector_bytes, element));
     }

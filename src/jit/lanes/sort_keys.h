@@ -62,7 +62,7 @@ class SpecialFloats {
       : b_(b), dtype_(dtype), min_(b.variable(b.constant(0))), max_magnitude_(b.variable(b.constant(0))) {}
 
   void add(LaneValue x);
-  /// Nonzero in some lane if there was one.
+  /// Nonzero in some lane if there was a -0 or a NaN.
   LaneValue found();
 
  private:
@@ -76,7 +76,7 @@ class RowKeys {
  public:
   RowKeys(LaneBuilder&, const LaneKeys&, int row, int first);
 
-  /// The next keys, or the mask's lanes of the last ones.
+  /// The next vector of keys; with a mask, only its lanes of the last vector.
   LaneValue next(LaneValue mask);
   /// Nonzero in some lane if there was a -0 or a NaN.
   LaneValue lost() { return special_ ? special_->found() : lost_; }

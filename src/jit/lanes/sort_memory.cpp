@@ -98,7 +98,7 @@ std::int64_t max_keys(const SortDescriptor& sort) {
 
 SizeExpr lane_key_bytes(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  // At least n for rows longer than a CountingSort takes, otherwise 0. Linear, because n may be a sum of many dims.
+  // For rows longer than a CountingSort takes, this is at least n; otherwise 0. It is linear, as n may have many terms.
   constexpr std::int64_t kMinLonger = CountingSort::kMaxElements + 1;
   const SizeExpr all_of_longer = floor_div(n, kMinLonger) * (2 * kMinLonger);
   const std::int64_t max = max_keys(sort);

@@ -12,7 +12,7 @@ inline constexpr std::int64_t kMaxIndexedByLanes = (std::int64_t{1} << 32) - 1;
 
 /// Whether the routine topk_rows takes the sort: k is small, and rows are much longer than k but not too long.
 bool selects_first(const SortDescriptor&);
-/// The largest k that topk_rows takes: for rows that are long enough, and for the rows of this sort.
+/// The maximum k that topk_rows takes: for any rows, and for the rows of this sort, which may be too short for more.
 inline constexpr std::int64_t kMaxSelected = 8192;
 SizeExpr max_selected(const SortDescriptor&);
 
@@ -26,7 +26,8 @@ bool leaves_to_heap(const SortDescriptor&);
 /// The keys that the lanes of a sort hold.
 LaneKeys lane_keys_of(const SortDescriptor&);
 
-/// The maximum number of keys in memory at a time. If a CountingSort takes long rows, only as many as it needs.
+/// The maximum number of keys in memory at a time. If a CountingSort takes the long rows, this is the number that its
+/// memory needs.
 std::int64_t max_keys(const SortDescriptor&);
 /// The bytes of two arrays of those keys.
 SizeExpr lane_key_bytes(const SortDescriptor&);

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-/// Appends the lanes of both parts; of a rest, only the lanes of `mask`.
+/// Appends the lanes of both parts; for the remainder of a row, only the lanes of `mask`.
 void append_parts(LaneBuilder& b, int to_low, int to_high, LaneValue keys, LaneValue low, LaneValue high,
                   LaneValue mask) {
   const bool is_rest = mask != kNoLaneValue;

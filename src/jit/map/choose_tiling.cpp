@@ -47,7 +47,7 @@ constexpr std::uint32_t kOperandShare = 4;
 /// Accumulators that keep an adder busy: an addition takes about four cycles, and one can begin in every cycle. A
 /// reduction of fewer than kMinSteps steps is not unrolled.
 constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16;
-/// The choice of a row dim treats longer dims as equally long.
+/// The maximum extent that the choice of a row dim tells apart: longer dims count as equally long.
 constexpr std::int64_t kLongExtent = std::int64_t{1} << 20;
 /// The maximum tile of a reduction along the lanes, small because each row ends in a tree of shuffles.
 constexpr std::uint32_t kMaxRowsAlongLanes = 4, kMaxVectorsAlongLanes = 2;

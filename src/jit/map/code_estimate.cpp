@@ -128,7 +128,7 @@ class KernelEstimate {
     return std::max(registers(result), registers(from)) * lanewise_pieces(i.op, from.dtype, result.dtype);
   }
 
-  /// The splat of a constant counts as unmasked.
+  /// Instructions per lane of an access with this mask. A splat of a constant counts as no mask.
   std::int64_t lane_pieces(MachineValueId mask) const {
     for (const Instruction& i : kernel_.blocks[BlockId{0}].instructions) {
       if (i.results.empty() || i.results[0] != mask) continue;

@@ -44,7 +44,7 @@ struct Variance {
   bool with_vector = false;
 };
 
-/// Shared by all parts of one mapping.
+/// The data that all parts of one mapping share.
 struct MapContext {
   MapContext(MachineBuilder& builder, const LoopKernel& collapsed, const Tiling& chosen);
 

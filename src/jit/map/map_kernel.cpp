@@ -156,7 +156,7 @@ bool halve_tile(const LoopKernel&, Tiling& tiling) {
   return true;
 }
 
-/// Helps if LLVM splits vectors, because the length of the code is then proportional to the lanes.
+/// Halves the lanes. If LLVM splits vectors, the length of the code is proportional to the lanes.
 bool halve_lanes(const LoopKernel&, Tiling& tiling) {
   if (tiling.lanes == 1 || tiling.transposes_loads) return false;
   tiling.lanes /= 2;
@@ -166,7 +166,7 @@ bool halve_lanes(const LoopKernel&, Tiling& tiling) {
 /// A step must save at least one instruction in this many, or it is rejected.
 constexpr std::int64_t kMinSavedShare = 10;
 
-/// Tried in this order, the cheapest at run time first.
+/// The ways to shorten a tiling's code, tried in this order: the cheapest at run time first.
 constexpr CutDown kCutDowns[] = {loop_over_cells, take_single_terms, halve_tile, halve_lanes};
 
 /// A tile in the nest's own dims: "16 lanes x 4 along n, 6 rows along m". A nest without parallel dims has none.

@@ -9,9 +9,10 @@ namespace {
 
 constexpr std::int64_t kManyPoints = std::int64_t{1} << 31;
 
-/// A map has its vectors innermost, so that it accesses memory in order. A contraction with many vectors has its rows
-/// innermost: the operand that changes along the vectors stays in cache while all rows use it. With few vectors, that
-/// operand stays in cache in either order, and an outer loop over rows can be split into groups.
+/// The order of the loops, outermost first. A map has its vectors innermost, so that it accesses memory in order. A
+/// contraction with many vectors has its rows innermost: the operand that changes along the vectors stays in cache
+/// while all rows use it. With few vectors, that operand stays in cache in either order, and an outer loop over rows
+/// can be split into groups.
 std::vector<std::size_t> loop_order(const LoopKernel& kernel, const Tiling& tiling) {
   std::vector<std::size_t> order;
   const std::size_t num_parallel = kernel.num_parallel();

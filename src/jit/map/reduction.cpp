@@ -158,7 +158,7 @@ Accumulators ReductionEmitter::accumulate(const Position& position, Accumulators
   for (std::uint32_t row = 0; row < shape.rows; ++row) {
     for (std::uint32_t vector = 0; vector < shape.vectors; ++vector) {
       for (std::size_t i = 0; i < kernel_.reductions.size(); ++i) {
-        // Laid out for whole tiles; a tail uses vector 0 only.
+        // Accumulators are laid out for whole tiles; a tail uses vector 0 only.
         TileReduction& state = accumulators[(i * shape_.rows + row) * shape_.vectors + vector];
         const TileReduction next = accumulate_cell(body, i, state, {row, vector}, position);
         // A lane without a point keeps its state; a whole vector has no mask.

@@ -353,7 +353,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     });
   }
 
-  /// Packs the elements of each half of the vector at the half's start, then joins them.
+  /// Packs the elements of each half of the vector at the half's start, then joins the halves.
   void emit_cut_store(const LaneInstruction& i, const Ymm& value) {
     const int half_lanes = f_.num_lanes / 2, bytes = i.element.bytes;
     as_.vpshufb(scratch_, value, as_.table(bytes_of_cut_lanes(half_lanes, lane_bytes(), bytes)));

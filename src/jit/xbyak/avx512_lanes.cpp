@@ -306,7 +306,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
 
   const bool is_byte_ = f_.lane_bits == 8;
   LanePlaces masks_;
-  std::optional<std::int64_t> exchange_lanes_;  // in k7
+  std::optional<std::int64_t> exchange_lanes_;  // the lanes that k7 holds
 };
 
 }  // namespace

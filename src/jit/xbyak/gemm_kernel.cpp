@@ -29,7 +29,7 @@ class GemmKernelEmitter {
     as_.mov(b_, as_.ptr[args_ + offsetof(GemmTile, b)]);
     as_.mov(k_, as_.ptr[args_ + offsetof(GemmTile, k)]);
     if (spec_.prefetches) {
-      Xbyak::Label later;  // only the first call for a tile has the start of its rows
+      Xbyak::Label later;  // later calls for a tile do not prefetch the start of its rows
       if (spec_.has_partial) {
         as_.test(as_.dword[args_ + offsetof(GemmTile, flags)], static_cast<std::uint32_t>(GemmTile::kAddPartial));
         as_.jnz(later, VectorAssembler::T_NEAR);
@@ -82,7 +82,7 @@ class GemmKernelEmitter {
     }
   }
 
-  /// Unrolling by four hides the loop's own instructions; more would only overload the micro-op cache.
+  /// Emits the loop. Unrolling by four hides its own instructions; more would only overload the micro-op cache.
   void loop_over_k() {
     constexpr int kUnroll = 4;
     Xbyak::Label loop, tail, tail_loop, done;

@@ -63,7 +63,7 @@ class GemmMatcher {
     return {};
   }
 
-  /// classify() has checked that the term is the product of two loads.
+  /// Reads the two factors of the term. classify() has checked that it is a product of two loads.
   Status read_term() {
     if (kernel_.reductions[0].dtype != DType::kF32) {
       return unimplemented(fmt::format("sums in {}, expected f32", to_text(kernel_.reductions[0].dtype)));

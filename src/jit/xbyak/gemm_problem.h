@@ -25,7 +25,7 @@ struct GemmProblem {
   std::vector<std::int64_t> batch_extents;  // dims along which B moves come first
   std::size_t num_outer_batch = 0;          // the number of dims along which B moves
   GemmAccess a, b;
-  std::vector<GemmAccess> loads;         // the epilogue's
+  std::vector<GemmAccess> loads;         // the loads of the epilogue
   std::vector<std::uint32_t> load_slot;  // load index of the LoopKernel -> index in `loads`
   std::vector<GemmAccess> stores;
 };

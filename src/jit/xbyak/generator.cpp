@@ -16,7 +16,7 @@
 namespace millrace {
 namespace {
 
-/// The limit for copying the epilogue to each cell of a tile; a longer epilogue becomes a loop over the cells.
+/// The maximum size of an epilogue that is copied to each cell of a tile; a longer one becomes a loop over the cells.
 constexpr std::size_t kMaxEpilogueBytes = 4 << 10;
 
 /// The minimum row length for an argmin or argmax. Here a row costs two calls, while LLVM's code takes one shorter row
@@ -107,7 +107,7 @@ class XbyakGenerator final : public KernelCompiler {
       return unimplemented(fmt::format("an argmin or argmax of rows of {} elements, expected at least {} to pay off",
                                        n.to_text(), kMinArgElements));
     }
-    // Refuse early: collapsing takes time, and a map stays a map.
+    // Refuse maps early: collapsing dims takes time, and does not turn a map into another kind.
     if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, expected a contraction, argmin or argmax");
     const LoopKernel collapsed = collapse_dims(*loop);
     MILLRACE_TRY_ASSIGN(GemmDesign design, design_gemm(collapsed, spec));

@@ -68,7 +68,7 @@ class LaneEmitter {
     }
     return as_.table(table);
   }
-  /// The value in every lane.
+  /// A table with the value in every lane.
   Xbyak::Address table_of_all(std::int64_t value) {
     return table_of([&](int) { return value; });
   }

@@ -51,7 +51,7 @@ SelectionFunctions selection_of(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, CoarseKeys{sort.input.type.dtype}.lane_bits());
   SelectionFunctions functions;
-  // For a larger k, whole rows are filtered piece by piece with a limit from a sample.
+  // If k may exceed kMaxByGroups, whole rows are filtered piece by piece with a limit from a sample.
   functions.filters_whole_rows = sort.k.upper_bound() > RowSelector<std::int64_t>::kMaxByGroups;
   if (!n.is_constant() || !sort.k.is_constant() || sort.k.constant() == 0) return functions;
   functions.has_long_rows = !sort.parts.is(1) || !Short::takes(n.constant(), sort.k.constant(), lanes);

@@ -10,10 +10,10 @@ namespace millrace {
 /// Refuses targets without lanes, and rows too long for their indices.
 Status check_lanes_sort(const SortDescriptor&, const TargetSpec&);
 
-/// See SortRowsSizes.
+/// The size arguments that SortRowsSizes describes.
 std::vector<SizeExpr> size_arguments_of(const SortDescriptor&);
 
-/// Whether the result is written part by part: it is the only one, contiguous, and held by the keys.
+/// Whether results are written part by part: there is a single result, it is contiguous, and keys hold it.
 bool writes_sorted(const SortDescriptor&);
 
 /// The parameters of every sort, without microkernels.

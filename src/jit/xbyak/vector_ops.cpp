@@ -26,7 +26,7 @@ void emit_mul_add(A& a, const O& o) {
   a.vmovaps(o.result, o.scratch[0]);
 }
 
-/// vrangeps orders -0 below +0 but drops a NaN; adding the operands restores it.
+/// Emits a minimum or maximum. vrangeps orders -0 below +0 but drops a NaN; adding the operands restores the NaN.
 void emit_range(A& a, const O& o, std::uint8_t selector) {
   constexpr std::uint8_t kUnordered = 3;
   a.vcmpps(a.k2, o.source[0], o.source[1], kUnordered);
@@ -35,7 +35,7 @@ void emit_range(A& a, const O& o, std::uint8_t selector) {
   a.vmovaps(o.result, o.scratch[0]);
 }
 
-/// For a NaN, or zeros of either sign, vminps returns its second operand; the results of both orders together have the
+/// For a NaN, or zeros of either sign, vminps returns its second operand; the OR of the results in both orders has the
 /// right bits.
 void emit_min(A& a, const O& o) {
   if (a.is_avx512()) return emit_range(a, o, 0b0100);
@@ -44,7 +44,8 @@ void emit_min(A& a, const O& o) {
   a.vorps(o.result, o.scratch[0], o.scratch[1]);
 }
 
-/// Like min. If the two orders differ only in sign, x - (-0) with x = -0 gives +0; NaN stays NaN.
+/// Like emit_min, but if the two orders give zeros of different sign, the OR is -0, and subtracting their XOR, which is
+/// -0, gives +0. A NaN stays a NaN.
 void emit_max(A& a, const O& o) {
   if (a.is_avx512()) return emit_range(a, o, 0b0101);
   a.vmaxps(o.scratch[0], o.source[0], o.source[1]);
@@ -148,7 +149,7 @@ void emit_int_less(A& a, const O& o) {
   }
 }
 
-/// The complement of a comparison, as a comparison.
+/// Emits a comparison as the complement of another comparison, with its operands in the given order.
 template <auto emit, int first, int second>
 void emit_inverted(A& a, const O& o) {
   emit(a, {o.scratch[0], {o.source[first], o.source[second], o.source[2]}, o.scratch});

@@ -175,7 +175,7 @@ class ArgSearch {
     }
     return first;
   }
-  /// Lane `number` of what was found: first come the keys, then their places.
+  /// Lane `number` of the keys and places, counted as one array: the lanes of keys, then those of places.
   std::int64_t lane_of(const FoundInLanes& vector, std::int64_t number) const {
     if (p_.element_bytes < kMaxElementBytes) return lane_as<std::int32_t>(vector, number);
     return lane_as<std::int64_t>(vector, number);

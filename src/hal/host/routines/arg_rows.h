@@ -27,9 +27,10 @@ struct ArgRowsParameters {
   Microkernel<FindInFew> find_in_few;
   Microkernel<SurveyChunks> survey_chunks;
   Microkernel<FindInChunks> find_in_chunks;
-  /// For rows that interleave: their number, and the lanes of a vector. A chunk then has `chunk_elements` of each row.
+  /// For rows that interleave: how many there are, and the SIMD lanes per vector. A chunk then has `chunk_elements` of
+  /// each row.
   std::int64_t num_columns, num_lanes;
-  Microkernel<SurveyColumns> survey_columns;  // in place of the two above
+  Microkernel<SurveyColumns> survey_columns;  // replaces the two above for such rows
 };
 
 }  // namespace millrace

@@ -26,8 +26,8 @@ struct GemmTile;
   struct Name : MappedMicrokernel<Result Arguments> {};
 #include "hal/host/routines/microkernels.inc"
 
-/// The place of a microkernel in an image: one i64 of the parameters. An absent microkernel has offset 0, like the
-/// first function.
+/// The place of a microkernel in an image: one i64 of the parameters. An absent microkernel has offset 0, which is also
+/// the offset of the image's first function.
 template <class Function>
 struct Microkernel {
   std::int64_t offset;  // from the image's entry

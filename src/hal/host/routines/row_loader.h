@@ -17,15 +17,15 @@ inline constexpr std::size_t kMaxRowSources = 4;
 struct RowLoadParameters {
   Microkernel<ComputeElements> compute;
   std::int64_t num_operands;
-  std::int64_t computed_bytes;  // of an element; 0: rows are in memory, and nothing here is used
+  std::int64_t computed_bytes;  // the size of an element; 0 if rows are in memory, and the rest is unused
   std::int64_t num_sources, num_dims;
   std::int64_t first_size;  // the first of the size arguments that RowLoadSizes describes
   std::int64_t buffers[kMaxRowSources], element_bytes[kMaxRowSources];
   std::int64_t is_spread[kMaxRowSources];  // whether one element serves the whole row
 };
 
-/// The size arguments: the offset of each source, and then per dim of the rows, outermost first, its extent and the
-/// stride of each source. In elements.
+/// The size arguments, in elements: the offset of each source, and then per dim of the rows, outermost first, its
+/// extent and the stride of each source.
 struct RowLoadSizes {
   static constexpr std::int64_t kOffsets = 0;
   static constexpr std::int64_t extent_of(std::int64_t num_sources, std::int64_t dim) {

@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-/// The size arguments of a routine that takes one contiguous row of an input, buffer 0, or one of its RowParts, per
-/// group, and writes to a result. In elements: n, the number of parts, the offset of each tensor, and then per other
+/// The size arguments of a routine whose groups each take one contiguous row of the input, buffer 0, or one of its
+/// RowParts, and write to a result. In elements: n, the number of parts, the offset of each tensor, and then per other
 /// dim, outermost first, its extent and the stride of each tensor.
 struct RowPairSizes {
   static constexpr std::size_t kN = 0, kParts = 1, kOffsets = 2, kDims = 4;

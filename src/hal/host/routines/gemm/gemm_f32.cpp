@@ -12,7 +12,7 @@ namespace {
 /// Identifies the panels of B that workgroup memory holds. Neighbouring groups share them, within a call and from call
 /// to call.
 struct PackedPanels {
-  const float* from;  // null: none
+  const float* from;  // null if no panels are held
   std::int64_t panel, k_block;
   friend bool operator==(const PackedPanels&, const PackedPanels&) = default;
 };
@@ -118,7 +118,7 @@ class GemmWalk {
   std::array<std::int64_t, kMaxGemmBatch> batch_{};
   std::int64_t first_tile_ = 0, end_tile_ = 0, first_panel_ = 0, end_panel_ = 0;
   std::array<float*, kMaxGemmAccesses> bases_{};
-  alignas(64) std::array<float, kMaxGemmTile> tile_sums_;  // between consecutive calls for one tile
+  alignas(64) std::array<float, kMaxGemmTile> tile_sums_;  // kept between consecutive calls for one tile
   PackedPanels own_packed_ = {};
   PackedPanels& packed_;
 };

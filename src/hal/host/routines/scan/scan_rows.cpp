@@ -141,7 +141,7 @@ class RowScan {
     }
     const std::int64_t row = group / parts_.parts;
     std::int64_t number = group % parts_.parts;
-    // Parts in reverse order: the end of the row was read last, and is still in the caches.
+    // Take parts in reverse order: the end of the row was read last, and is still in the caches.
     if (p_.step == ScanRowsStep::kParts) number = parts_.parts - 1 - number;
     walk_.find_row(row);
     return {row, number, parts_.start(number), parts_.size(number)};

@@ -24,7 +24,7 @@ struct ScanRowsParameters {
   Microkernel<ScanElements> scan;
   ScanRowsStep step;
   std::int64_t total_bytes;
-  Microkernel<ScanElements> total;  // of elements; for kParts, of totals
+  Microkernel<ScanElements> total;  // combines elements; for kParts, totals
   /// The carry of a float sum starts at 0 in each block of `block_elements`; if that is 0, there is one block. The
   /// totals of blocks nest: the sum of `sums_per_level` terms of one level is a term of the next. Totals are floats of
   /// `total_bytes` bytes.

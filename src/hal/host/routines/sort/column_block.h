@@ -27,8 +27,8 @@ struct RowsTensor {
   std::int64_t bytes_between(std::int64_t stride) const { return stride * element_bytes; }
 };
 
-/// Holds neighbouring rows, which interleave in their tensors, as contiguous rows. There, a cache line has elements of
-/// many rows; copying through the block reads and writes each line once for all of them.
+/// Holds neighbouring rows, which interleave in their tensors, as contiguous rows. A cache line of such a tensor has
+/// elements of many rows; copying through the block reads and writes each line once for all of them.
 class ColumnBlock {
  public:
   static constexpr std::size_t kMaxTensors = 3;
@@ -42,14 +42,14 @@ class ColumnBlock {
   static constexpr std::int64_t longest_row(std::int64_t bytes, std::int64_t element_bytes) {
     return ((bytes / kLineBytes - 1) * kLineBytes - 1) / element_bytes;
   }
-  /// One row per element of a cache line.
+  /// The maximum number of rows: one per element of a cache line.
   static constexpr std::int64_t max_columns(std::int64_t element_bytes) { return kLineBytes / element_bytes; }
 
   /// Contiguous rows stay where they are. So do the rows of results (all tensors except the first) that do not
   /// interleave. The element size of the first tensor limits the number of rows.
   ColumnBlock(std::byte* memory, std::int64_t memory_bytes, const Tensors& tensors);
 
-  /// The number of rows at a time; 0 if all tensors stay where they are or the memory is too small.
+  /// The number of rows that are held at a time; 0 if all tensors stay where they are or the memory is too small.
   std::int64_t num_columns() const { return num_columns_; }
   bool moves(std::size_t tensor) const { return num_columns_ > 0 && is_strided(tensor); }
 

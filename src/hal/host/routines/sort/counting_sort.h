@@ -39,10 +39,10 @@ class CountingSort {
   static constexpr std::int64_t table_bytes(std::int64_t element_bytes) {
     return num_tables(element_bytes) * num_patterns(element_bytes) * std::int64_t{sizeof(std::uint32_t)};
   }
-  /// Whether counting is worthwhile for a row of n elements, and its counts fit.
+  /// Whether counting pays off for a row of n elements, and the counts fit 32 bits.
   static bool takes(std::int64_t element_bytes, std::int64_t n);
   static constexpr std::int64_t kMaxElements = std::numeric_limits<std::uint32_t>::max();
-  /// The number of keys whose memory, twice, is enough to count any row that takes() accepts, and to sort shorter rows.
+  /// The memory of twice this many keys is enough to count any row that takes() accepts, and to sort shorter rows.
   static constexpr std::int64_t max_keys(std::int64_t element_bytes) {
     return std::max(min_elements(element_bytes), element_bytes == 1 ? ByteCounter::kMinBytes : 0);
   }
@@ -59,10 +59,10 @@ class CountingSort {
   static constexpr std::int64_t num_patterns(std::int64_t element_bytes) {
     return std::int64_t{1} << (8 * element_bytes);
   }
-  /// With fewer elements, iterating over the patterns takes longer than sorting by vectors.
+  /// The minimum length of a row. For fewer elements, iterating over the patterns takes longer than sorting by vectors.
   static constexpr std::int64_t min_elements(std::int64_t element_bytes) { return 2 * num_patterns(element_bytes); }
-  /// Neighbours are counted in different tables, so that an addition for an equal element need not wait for the
-  /// previous one.
+  /// The number of tables. Neighbours are counted in different tables, so that equal ones need not wait for each
+  /// other's additions.
   static constexpr std::int64_t num_tables(std::int64_t element_bytes) { return element_bytes == 1 ? 4 : 2; }
 
   void count_bytes(const StridedElements&);
@@ -74,7 +74,7 @@ class CountingSort {
   static void write_equals(Element, std::int64_t position, std::int64_t count, const StridedResults&);
 
   std::int64_t element_bytes_;
-  std::uint32_t* tables_;  // the first has the sums at the end
+  std::uint32_t* tables_;  // in the end, the first one has the sums of all
   const void* entry_;
   const ByteCounterCode* code_;
 };

@@ -168,7 +168,7 @@ class LongRow {
     for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) to = std::ranges::copy(piece_of(bucket, chunk), to).out;
   }
   void prefetch_piece(std::int64_t bucket, std::int64_t chunk) const {
-    constexpr std::ptrdiff_t kMaxBytes = 4096;  // the hardware prefetcher continues longer ones
+    constexpr std::ptrdiff_t kMaxBytes = 4096;  // the hardware prefetcher continues longer pieces
     if (chunk >= num_chunks()) return;
     const std::span<const Key> piece = piece_of(bucket, chunk);
     prefetch_to_read(piece.data(), std::min(std::ssize(piece) * std::ptrdiff_t{sizeof(Key)}, kMaxBytes));

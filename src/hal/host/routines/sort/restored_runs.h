@@ -19,7 +19,7 @@ class RestoredRuns {
                std::int64_t wanted)
       : p_(p), values_(values), stride_(stride), count_(count), wanted_(wanted) {}
 
-  /// A piece of the row and the elements taken from it fill half of an L1 cache.
+  /// The elements of a piece of the row. With the elements taken from it, a piece fills half of an L1 cache.
   static constexpr std::int64_t kPieceElements = 2048;
 
   /// Restores the order. piece(first, count) returns contiguous elements of the row. `memory` has room for

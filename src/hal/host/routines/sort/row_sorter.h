@@ -55,7 +55,7 @@ struct RowSorterMemory {
   std::byte* counts;  // kCountBytes
 };
 
-/// Whether keys hold only what orders them, or an index too.
+/// Whether a whole key orders its element, or only the upper half does, above an index.
 enum class KeyParts : std::uint8_t { kWhole, kAboveIndex };  // index: in the lower half, ascending before the sort
 
 /// Sorts signed keys of 32 or 64 bits by vectors: partitions at a sampled median between two arrays, sorts up to 16
@@ -109,7 +109,7 @@ class RowSorter {
   bool prefers_digits(std::int64_t count) const;
 
   /// Splits keys from a separate array: appends the keys below the pivot to `low`, and the others to `high`. Returns
-  /// the number below it.
+  /// the number of keys below the pivot.
   std::int64_t split(const Key* from, std::int64_t count, Key pivot, Key* low, Key* high);
 
   /// Divides keys, already split at the middle cut, into buckets. Cut i separates bucket i from bucket i + 1, which has

@@ -62,7 +62,7 @@ class SortWalk {
   /// Sorts a row.
   void run(std::int64_t row) {
     if (n_ == 0) return;  // empty memory may have no address
-    // Written in place: vector loads that copy them would wait for the scalar stores, and rows would no longer overlap.
+    // Write offsets in place: vector loads that copy them would wait for the scalar stores, and rows could not overlap.
     find_place(row, offsets_);
     start_row();
     const std::int64_t num_keys = 2 * (n_ > CountingSort::kMaxElements ? n_ : std::min(n_, p_.max_keys));
@@ -165,7 +165,8 @@ class SortWalk {
     return at(p_.make_keys)(contiguous_row(elements, other), keys, elements.count, first) != 0;
   }
 
-  /// Writes the keys, split at a pivot: sets the number below it. Returns whether there is a -0 or a NaN.
+  /// Writes the keys, split at a pivot, and sets the number of keys below the pivot. Returns whether there is a -0 or a
+  /// NaN.
   bool split_elements(const StridedElements& elements, Key pivot, std::int64_t first, SplitKeys<Key>& split) {
     if (p_.partition_elements.offset == 0 || !is_contiguous(elements)) {
       const bool has_lost_bits = make_keys(elements, split.keys, split.other, first);
@@ -233,7 +234,8 @@ class SortWalk {
     if (p_.keys_are_halved != 0 || (has_lost_bits && p_.keys_have_index != 0)) write_lost_values(elements, keys);
   }
 
-  /// Restores the row's order of zeros and NaNs among the values. Overwrites `keys`, which has room for two pieces.
+  /// Restores the row's order of zeros and NaNs among the values. Overwrites `keys`, which must have room for two
+  /// pieces.
   void restore_runs(const StridedElements& elements, Key* keys) const {
     const RestoredRuns runs(p_, place(SortTensor::kValues), stride(SortTensor::kValues), n_, k_);
     const auto piece = [&](std::int64_t first, std::int64_t count) {
@@ -394,7 +396,7 @@ class SortWalk {
     std::int64_t first = 0, end = 0;
   } block_;
   Place offsets_{};
-  std::int64_t first_index_ = 0;  // of the part
+  std::int64_t first_index_ = 0;  // of the part's first element
 };
 
 }  // namespace millrace

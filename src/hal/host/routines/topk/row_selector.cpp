@@ -73,7 +73,7 @@ template <class Key>
 void RowSelector<Key>::find_in_blocks(const RowReader& row, std::int64_t n) {
   for (std::int64_t start = 0; start < n && !is_complete_; start += kBlock) {
     const std::int64_t count = std::min(kBlock, n - start);
-    // Computed elements are read in pieces, and long rows in the order of memory, from which they come.
+    // Computed elements are read in pieces. Long rows are not in a cache, so they are read in the order of memory.
     const Block block = block_at(start, count, row.loader() == nullptr && n <= kBlock);
     const bool had_limit = has_limit_;
     find_minima(row, block);
@@ -98,7 +98,7 @@ void RowSelector<Key>::find_in_long_row(const RowReader& row, std::int64_t n) {
       MILLRACE_CHECK(append_passing(row, block, join_groups(num_groups), start, kMaxAtOnce));
       update_limit();
     } else {
-      // The limit excludes too little here.
+      // The limit excludes too few groups here.
       find_minima(row, block);
       find_in_block(row, block, false);
     }
@@ -217,8 +217,8 @@ bool RowSelector<Key>::find_at_once(const RowReader& row, const Block& block, st
   return true;
 }
 
-/// Columns are not in the row's order, so all passing elements of the block must be found with one limit. If they are
-/// too many, such as many equal elements, reads the block in order until few groups pass a new limit.
+/// Columns are not in the row's order, so all passing elements of the block must be found with one limit. If too many
+/// pass, such as equal elements, reads the block in order until few groups pass a new limit.
 template <class Key>
 void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block) {
   const std::int64_t num_groups = block.num_chunks * code_.num_lanes, count = block.num_chunks * code_.chunk();

@@ -24,8 +24,8 @@ struct RowSelectorCode {
   Microkernel<FilterKeys> filter_row;                                       // for scattered chunks and short rows
   Microkernel<FilterKeys> filter_whole_row;                                 // for consecutive pieces
   Microkernels<FindGroupMinima, RowSorterCode::kNumFew> find_group_minima;  // for short rows: 1, 2, 4, ... vectors
-  Microkernel<FindMinima> find_minima;                                      // for other rows, like those below
-  Microkernel<ComputeElements> find_computed_minima;  // instead, for computed elements; or offset 0
+  Microkernel<FindMinima> find_minima;                                      // for longer rows, like those below
+  Microkernel<ComputeElements> find_computed_minima;  // the same for computed elements; offset 0: absent
   Microkernel<FindColumnMinima> find_column_minima;
   Microkernel<FoldMinima> fold_minima;
   Microkernel<FoldFourMinima> fold_four_minima;
@@ -82,7 +82,7 @@ class RowSelector {
     Key* found;    // max_found() of the largest k
   };
 
-  /// Functions of the caller, for what the keys do not say about the order of its elements.
+  /// The caller's functions for the order of elements, which keys alone do not decide.
   struct Order {
     /// The keys that are equal to `key` in the order of the sort.
     std::function<KeyRun<Key>(Key key)> run_of;

@@ -20,7 +20,7 @@ class ShortSelector {
   static constexpr std::int64_t kMaxElements = 2048;
   static constexpr std::int64_t kRowsAtOnce = 16;
   static constexpr std::int64_t kMinimaBytes = kRowsAtOnce * (64 << (RowSorterCode::kNumFew - 1));
-  /// The room for element numbers: whole vectors are appended.
+  /// The room for element indices, with space after them because whole vectors are appended.
   static constexpr std::int64_t kMaxNumbers = kMaxElements + 16;
 
   struct Memory {

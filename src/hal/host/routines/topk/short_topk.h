@@ -64,7 +64,7 @@ class ShortTopk {
     num_next_rows_ = std::min<std::int64_t>(end_row - first_row, kRowsAtOnce);
     for (std::int64_t row = 0; row < num_next_rows_; ++row) {
       const auto i = static_cast<std::size_t>(row);
-      // Written in place: copying the offsets by vector loads would wait for the scalar stores.
+      // Write the offsets in place: copying them by vector loads would wait for the scalar stores.
       Place& place = rows_[next_].places[i];
       walk_.find_place(first_row + row, place);
       rows_[next_].inputs[i] = walk_.loader().is_used() ? computed(row) : walk_.place(SortTensor::kInput, place);
@@ -135,7 +135,7 @@ class ShortTopk {
     const bool has_values = p_.sort.has_values != 0, has_indices = p_.sort.has_indices != 0;
     const bool are_halved = p_.sort.keys_are_halved != 0;
     for (std::int64_t row = first, next = first; row < end; row = next) {
-      // Rows whose results follow each other are written as one.
+      // Rows whose results are adjacent are written together.
       do ++next;
       while (next < end && !walk_.renumbers() && follows(SortTensor::kValues, next) &&
              follows(SortTensor::kIndices, next));

@@ -43,7 +43,7 @@ struct TopkRowsMemory {
     return (n * element_bytes + 63) / 64 * 64;
   }
 
-  /// Memory after all of these, for rows that interleave in memory; it holds at least one row.
+  /// Memory after all of these arrays, for rows that interleave in memory; it holds at least one row.
   static constexpr std::int64_t kMaxColumnBytes = 256 << 10;
 
   // Short rows use the same places for their minima, found elements and other numbers.
