@@ -34,7 +34,7 @@ Result<std::uint64_t> Semaphore::query() const {
 std::vector<Semaphore::Waiter> Semaphore::take_due(std::uint64_t value) {
   if (waiters_.empty()) return {};
   std::vector<Waiter> due;
-  due.reserve(waiters_.size());  // may throw, so before anything moves
+  due.reserve(waiters_.size());  // may throw, so it comes before the moves
   auto kept = waiters_.begin();
   for (Waiter& waiter : waiters_) {
     if (waiter.value <= value) {

@@ -78,7 +78,7 @@ enum class JoinRule : std::uint8_t {
 
 /// A value that one region stores and another reads, and the rule that keeps the two apart.
 struct Separation {
-  Value value = {};  // stored; the reader may read it through views
+  Value value = {};  // the stored value; the reader may read it through views
   NodeId reader{};   // the node of the other region
   JoinRule rule{};
   NodeId node{}, other{};  // see JoinRule

@@ -196,7 +196,7 @@ Tensor size_of(GraphBuilder& graph, const SizeExpr& size);
 
 struct ValuesAndIndices {
   Tensor values;
-  Tensor indices;  // i64; for topk with indices, their dtype
+  Tensor indices;  // i64; if topk is given indices, the dtype of those
 };
 /// Sorts any dtype along `axis`, stably: NaN is greatest, and -0 equals +0. `indices` are positions along the axis.
 ValuesAndIndices sort(Tensor x, std::int64_t axis = -1, bool descending = false);

@@ -22,10 +22,10 @@ enum class PartId : std::uint32_t {};
 
 /// Who owns the memory of a resource, and for how long. Source: IREE's Stream dialect.
 enum class Lifetime : std::uint8_t {
-  kExternal,   // the caller's: inputs and outputs
-  kConstant,   // the program's
-  kTransient,  // one run's
-  kVariable,   // a session's, from run to run
+  kExternal,   // memory of the caller: inputs and outputs
+  kConstant,   // memory of the program
+  kTransient,  // memory that one run needs
+  kVariable,   // memory of a session, which keeps its bytes from run to run
 };
 
 /// "external", "constant", "transient", "variable".
@@ -115,9 +115,9 @@ struct Schedule {
   IdVector<PartId, ResourcePart> parts;
   IdVector<StepId, Step> steps;
   IdVector<KernelIndex, PlannedKernel> kernels;          // equal kernels once
-  SizeExpr slab_bytes = 0;                               // by pack_transients
-  std::int64_t constant_bytes = 0, variable_bytes = 0;   // by pack_transients
-  ScheduleOrder order = ScheduleOrder::kMaxConcurrency;  // by arrange_steps
+  SizeExpr slab_bytes = 0;                               // set by pack_transients
+  std::int64_t constant_bytes = 0, variable_bytes = 0;   // set by pack_transients
+  ScheduleOrder order = ScheduleOrder::kMaxConcurrency;  // set by arrange_steps
   /// Whether this is the schedule of a body: the step around it then places the variables, which may have any size, and
   /// provides the slab.
   bool is_body = false;

@@ -80,8 +80,8 @@ class FailureExplainer {
 struct Submission {
   std::span<const BufferBinding> bindings = {};  // in the order of CommandList::bindings
   std::span<const std::int64_t> sizes = {};      // the values of CommandList::sizes
-  std::span<const Timepoint> wait = {};          // before anything runs; may wait for future submissions
-  std::span<const Timepoint> signal = {};        // when everything is done, or failed
+  std::span<const Timepoint> wait = {};          // waited for before anything runs; later submissions may reach these
+  std::span<const Timepoint> signal = {};        // signalled when everything is done, or failed
   FailureExplainer* explainer = nullptr;         // null: the device's message is used
   SubmissionTimes* times = nullptr;              // filled before the signals on success; null: not measured
   /// Ends the submission early, with kCancelled: at once while it waits; later, before the next workgroup on a cpu

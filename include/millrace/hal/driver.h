@@ -22,7 +22,7 @@ struct DeviceInfo {
   std::string name = {};                 // the spec that opens it: "cpu", "hip:1"
   std::string description = {};          // for people
   std::uint64_t memory_bytes = 0;        // available to buffers; 0: unknown
-  std::vector<TargetSpec> targets = {};  // whose code it runs, best first; empty only with a problem
+  std::vector<TargetSpec> targets = {};  // the targets whose code it runs, best first; empty only with a problem
   bool addresses_host_memory = true;     // otherwise caller memory is staged
   bool finishes_inline = true;           // submit() returns when the work is done, unless it has to wait
   /// Whether a failing dispatch stops the commands after the next barrier, and the submissions that wait for its own.

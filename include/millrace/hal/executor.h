@@ -55,7 +55,7 @@ struct ThreadPoolOptions {
   static constexpr std::uint32_t kMaxThreads = 1024;
 
   std::uint32_t num_threads = 1;  // 1 to kMaxThreads, including the calling thread: the pool starts one less
-  bool is_pinned = false;         // each pool thread to a CPU of its own, while CPUs last
+  bool is_pinned = false;         // whether each pool thread gets a CPU of its own, while CPUs last
   friend bool operator==(const ThreadPoolOptions&, const ThreadPoolOptions&) = default;
 };
 

@@ -33,7 +33,7 @@ struct MachineCodeKernel {
   std::uint32_t workgroup_size = 0;                       // threads
   std::uint32_t subgroup_size = 0;                        // threads of a wave
   std::uint32_t num_vector_registers = 0;                 // per thread, including accumulation registers
-  std::vector<std::string> hidden_arguments = {};         // which a driver would have to fill in
+  std::vector<std::string> hidden_arguments = {};         // arguments that a driver would have to fill in
   std::vector<MachineCodeInstruction> instructions = {};  // in the order of their addresses, without a gap
 };
 

@@ -15,7 +15,7 @@ namespace millrace {
 struct SimCounts {
   std::uint64_t num_groups = 0;
   std::uint64_t lane_instructions = 0;  // see MemoryObserver::end_group
-  std::uint64_t buffer_bytes_read = 0;  // an atomic reads and writes
+  std::uint64_t buffer_bytes_read = 0;  // an atomic counts as a read and a write
   std::uint64_t buffer_bytes_written = 0;
   std::uint64_t workgroup_bytes_read = 0;
   std::uint64_t workgroup_bytes_written = 0;

@@ -26,7 +26,7 @@ struct IsaCounts {
   std::uint64_t barriers = 0;             // once for each wave that reaches one
   std::uint64_t other_instructions = 0;   // S_NOP, S_DELAY_ALU, S_CLAUSE, S_ENDPGM and the like
   std::uint64_t lane_instructions = 0;    // vector instructions times their active lanes
-  std::uint64_t global_bytes_read = 0;    // an atomic reads and writes
+  std::uint64_t global_bytes_read = 0;    // an atomic counts as a read and a write
   std::uint64_t global_bytes_written = 0;
   std::uint64_t local_bytes_read = 0;
   std::uint64_t local_bytes_written = 0;

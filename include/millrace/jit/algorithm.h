@@ -63,7 +63,7 @@ struct SequenceScratch {
 /// of the schedule. If the sizes bound at run time decide among several algorithms, the kernels of those that do not
 /// apply have 0 groups, and their scratch has 0 bytes.
 struct KernelSequence {
-  std::string algorithm;  // or several: "gpu_tile_sort, gpu_radix_sort"
+  std::string algorithm;  // one name, or several: "gpu_tile_sort, gpu_radix_sort"
   std::vector<SequenceKernel> kernels;
   std::vector<SequenceScratch> scratch;
   std::vector<Refusal> refusals;  // algorithms that refused before one accepted

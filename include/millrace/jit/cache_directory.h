@@ -17,7 +17,7 @@ namespace millrace {
 struct CachedKernel {
   std::string key = {};  // its name
   std::uint64_t size_bytes = 0;
-  std::time_t used = 0;                                // last, to a day
+  std::time_t used = 0;                                // the time of the last use, to a day
   std::string name = {}, target = {}, generator = {};  // of the kernel; for a GPU program, of its first kernel
   std::string problem = {};
 };

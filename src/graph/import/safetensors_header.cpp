@@ -20,7 +20,7 @@ class HeaderReader final : public Json::json_sax_t {
 
   bool null() override { return other(); }
   bool boolean(bool) override { return other(); }
-  bool number_integer(number_integer_t) override { return other(); }  // a negative one
+  bool number_integer(number_integer_t) override { return other(); }  // a negative number
   bool number_float(number_float_t, const string_t&) override { return other(); }
   bool binary(binary_t&) override { return other(); }
 

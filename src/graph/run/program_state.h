@@ -25,7 +25,7 @@ struct Program::State : Signature::State {
   // On the device:
   std::shared_ptr<Device> device;
   const ProgramVariant* variant = nullptr;  // one of `variants`
-  const CommandList* commands = nullptr;    // the variant's
+  const CommandList* commands = nullptr;    // the variant's command list
   std::shared_ptr<Executable> executable;
   std::shared_ptr<Recording> recording;  // replayed by all sessions
   ContentId constants_id;                // equal on every device: all variants lay constants out alike

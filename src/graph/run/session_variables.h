@@ -25,7 +25,7 @@ class SessionVariables {
   Result<std::size_t> find(std::string_view who, std::string_view name, const TensorBinding&) const;
 
   std::shared_ptr<const Program::State> program_;
-  std::shared_ptr<Buffer> buffer_;  // null if there are none
+  std::shared_ptr<Buffer> buffer_;  // null if there are no variables
 };
 
 }  // namespace millrace

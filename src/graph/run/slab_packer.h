@@ -94,11 +94,11 @@ class SlabPacker {
 
   std::vector<PackedTransient> transients_;   // in the order in which they are placed
   std::vector<std::uint32_t> neighbours_;     // for each transient, those that live at the same time
-  std::vector<std::size_t> first_neighbour_;  // per transient, and the end
+  std::vector<std::size_t> first_neighbour_;  // where each transient's neighbours begin, then the end
   std::vector<std::int64_t> bytes_, offsets_, trial_;
   std::vector<bool> is_placed_;
   std::vector<Interval> taken_;
-  std::vector<std::int64_t> changes_;  // of the live bytes, per timepoint
+  std::vector<std::int64_t> changes_;  // changes of the live bytes, per timepoint
 };
 
 }  // namespace millrace

@@ -19,7 +19,7 @@ std::int64_t align_slab_bytes(std::int64_t bytes);
 struct SlabPlan {
   struct Transient {
     Lifespan life;
-    std::optional<std::uint32_t> slot = {};  // if its size is symbolic; absent: at `offset_bytes`
+    std::optional<std::uint32_t> slot = {};  // the slot, if the size is symbolic; absent: it is at `offset_bytes`
     std::int64_t offset_bytes = 0;
   };
   std::vector<Transient> transients;  // in the order of the command list's last bindings

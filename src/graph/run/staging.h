@@ -37,7 +37,7 @@ class Staging {
     Status submit(Device&, Submission when) const;
 
     std::shared_ptr<Recording> recording;
-    std::vector<std::shared_ptr<Buffer>> buffers;  // per argument: as large as the largest so far
+    std::vector<std::shared_ptr<Buffer>> buffers;  // one per argument, as large as its largest binding so far
     std::vector<BufferBinding> bindings;           // host, device, host, device, ...
     std::vector<std::int64_t> sizes;               // per argument, then a 0 for all offsets
     bool has_work = false;

@@ -29,7 +29,7 @@ struct OperationPlace {
 struct CallOperands {
   std::vector<Value> values;
   std::optional<Literal> number = {};
-  std::size_t number_position = 0;  // of the number, among all operands
+  std::size_t number_position = 0;  // the number's position among all operands
 
   std::size_t count() const { return values.size() + (number ? 1 : 0); }
 };

@@ -99,7 +99,7 @@ bool needs_function(const Graph& graph, Op op, const CallOperands& operands) {
 Result<std::vector<Value>> append_function(Graph& graph, Op op, const CallOperands& operands,
                                            const OperationPlace& place) {
   const std::size_t count = operands.count();
-  if (!operand_count(op).contains(count) || operands.values.empty()) {  // the op's own message
+  if (!operand_count(op).contains(count) || operands.values.empty()) {  // fail with the op's own message
     return place.refuse(unguarded(infer_types(op, std::vector<TensorType>(count), NoAttrs{})).status().message());
   }
   return append_built(graph, operands, place,

@@ -12,8 +12,8 @@ namespace millrace {
 /// these.
 struct RangeAccess {
   enum class Role : std::uint8_t { kSource, kDestination, kArgument, kCondition };
-  BufferRange range;     // that the command names
-  TouchedRange touched;  // that it touches within the range
+  BufferRange range;     // the range that the command names
+  TouchedRange touched;  // the bytes that the command touches within the range
   Role role = Role::kSource;
   std::uint32_t argument = 0;  // for a dispatch: the index of the buffer
   bool writes = false;

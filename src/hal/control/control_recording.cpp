@@ -73,7 +73,7 @@ class ControlRecording::Cutter {
   CommandList part_;  // the part that is being collected
   CommandList read_;
   BufferRange host_byte_;
-  CommandId id_{};  // the next command's
+  CommandId id_{};  // the id of the next command
 };
 
 Result<std::shared_ptr<Recording>> ControlRecording::create(Device& device, const CommandList& list,

@@ -15,7 +15,7 @@ using ControlSteps = std::vector<ControlStep>;
 
 /// Commands that the device runs without asking the host.
 struct StraightPart {
-  std::shared_ptr<Recording> recording;  // its commands keep their numbers in the whole list
+  std::shared_ptr<Recording> recording;  // its commands keep the ids that they have in the whole list
 };
 
 /// The byte that the host reads to decide what comes next.

@@ -39,7 +39,7 @@ class DispatchCost {
   static constexpr float kUnknown = -1;
 
   std::atomic<float> ns_per_group_ = kUnknown;
-  std::atomic<std::uint64_t> bytes_ = 0;  // the bytes for which it was measured
+  std::atomic<std::uint64_t> bytes_ = 0;  // the bytes for which the cost was measured
   std::atomic<std::uint32_t> num_runs_ = 0;
 };
 

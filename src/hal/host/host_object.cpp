@@ -16,7 +16,7 @@ namespace {
 
 enum Section : std::uint16_t { kNone, kText, kSymbols, kStrings, kSectionNames, kStackNote, kNumSections };
 constexpr std::string_view kSectionText("\0.text\0.symtab\0.strtab\0.shstrtab\0.note.GNU-stack\0", 49);
-constexpr std::uint32_t kNameOffsets[] = {0, 1, 7, 15, 23, 33};  // of the names, indexed by Section
+constexpr std::uint32_t kNameOffsets[] = {0, 1, 7, 15, 23, 33};  // where each name begins, by Section
 
 class Writer {
  public:

@@ -98,7 +98,7 @@ class InlineRecording : public Recording {
     std::uint32_t first_buffer;  // index in InlineRun::addresses
     std::uint32_t num_buffers;
     std::uint32_t first_size;                  // index in InlineRun::size_arguments
-    const std::vector<TouchedRange>* touched;  // the list's
+    const std::vector<TouchedRange>* touched;  // DispatchCommand::touched of the list
     std::string label;
   };
   using Step = std::variant<FillStep, CopyStep, DispatchStep>;

@@ -17,7 +17,7 @@ namespace millrace {
 /// The memory that one replay of an InlineRecording writes. Each replay has its own, so that several may run at the
 /// same time.
 struct InlineRun {
-  std::vector<std::uintptr_t> bases;  // per binding
+  std::vector<std::uintptr_t> bases;  // the address of each binding
   std::vector<void*> addresses;
   std::vector<std::int64_t> size_arguments;
   std::shared_ptr<Buffer> workgroup_memory;  // one block per worker, for all dispatches; null if no kernel needs any

@@ -33,7 +33,7 @@ std::uint32_t boundary(const StagePart& part, std::uint32_t units) {
 
 /// The lengths of units, in nanoseconds.
 struct UnitLength {
-  double usual;     // gives each worker's share about kUnitsPerShare units
+  double usual;     // with this length, a worker's share has about kUnitsPerShare units
   double shortest;  // in a long stage: short enough for the workers to finish at about the same time
 };
 
@@ -98,7 +98,7 @@ std::span<const std::uint32_t> StagePlan::cut(std::uint32_t num_workers) {
       ends_.push_back(num_units);
     } else {
       const double units = (target - before) / cost(*part) * part->num_units;
-      ends_.push_back(part->first_unit + static_cast<std::uint32_t>(units + 1e-6));  // 2.9999 is three
+      ends_.push_back(part->first_unit + static_cast<std::uint32_t>(units + 1e-6));  // 2.9999 counts as 3
     }
   }
   ends_.push_back(num_units);
@@ -110,7 +110,7 @@ std::uint32_t StagePlan::max_units() const {
   for (const StagePart& part : parts_) {
     if (part.num_units > 0) largest = std::max(largest, cost(part) / part.num_units);
   }
-  const double units = kMaxPieceNs / largest + 0.01;  // 9.999 are ten
+  const double units = kMaxPieceNs / largest + 0.01;  // 9.999 counts as 10
   return static_cast<std::uint32_t>(std::clamp<double>(units, 1, WorkShares::kUnlimited));
 }
 

@@ -46,7 +46,7 @@ class ThreadPlace {
   pthread_t thread_ = {};
   clockid_t clock_ = {};
   bool may_move_ = false;
-  cpu_set_t cpus_ = {};  // the CPUs that it had at first
+  cpu_set_t cpus_ = {};  // the CPUs that the thread could use at first
   std::atomic<int> cpu_ = -1;
   std::atomic<bool> is_moved_ = false;
 };

@@ -87,7 +87,7 @@ struct ThreadPool::Job {
   std::size_t chunk;
   RangeBody body;
   std::size_t num_chunks;
-  int cpu = sched_getcpu();                          // the caller's
+  int cpu = sched_getcpu();                          // the caller's CPU
   std::chrono::steady_clock::time_point begin = {};  // set if some workers slept
   std::atomic<std::size_t> next_chunk = 1;           // chunk 0 is the caller's
 
@@ -115,7 +115,7 @@ struct alignas(64) ThreadPool::Worker {
 
 struct ThreadPool::Claim {
   Worker* worker;
-  std::uint32_t ready;  // its state when it got the job
+  std::uint32_t ready;  // the worker's state when it got the job
   bool is_woken;
 };
 

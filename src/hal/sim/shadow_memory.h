@@ -49,7 +49,7 @@ class ShadowMemory final : public MemoryObserver {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
     std::uint64_t granule_bytes = 1;
-    bool is_written = false;  // otherwise nothing can race there, and there is no history
+    bool is_written = false;  // if false, nothing can race there, and no history is kept
     static constexpr std::size_t kChunk = 512;
     std::vector<std::unique_ptr<AccessHistory[]>> chunks = {};  // of kChunk granules, made when first touched
   };
@@ -57,7 +57,7 @@ class ShadowMemory final : public MemoryObserver {
   struct Slots {
     std::uint64_t granule_bytes = 8;
     std::uint64_t num_granules = 0;
-    std::vector<std::uint32_t> last_stored;  // per granule, for private memory per thread too: memory + 1, or 0
+    std::vector<std::uint32_t> last_stored;  // per granule (private memory: and thread): memory index + 1, or 0
   };
 
   void bind(const ObservedKernel&, const KernelArgs&);
@@ -81,7 +81,7 @@ class ShadowMemory final : public MemoryObserver {
   Slots workgroup_, private_;
   std::vector<AccessHistory> workgroup_histories_;  // per granule
   std::uint32_t group_ = 0;
-  std::uint32_t phase_ = 0;  // of workgroup memory, counted over all groups
+  std::uint32_t phase_ = 0;  // the phase of workgroup memory, counted over all groups
 };
 
 }  // namespace millrace

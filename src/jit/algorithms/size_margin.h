@@ -30,7 +30,7 @@ MachineValue i32_size(MachineBuilder& b, const SizeExpr& size);
 /// A power of two from 1 to `maximum`, inside a kernel.
 struct PowerOfTwo {
   std::uint32_t maximum = 1;
-  std::optional<MachineValue> bits = std::nullopt;  // its logarithm, i32; if absent, it is `maximum`
+  std::optional<MachineValue> bits = std::nullopt;  // the power's logarithm, i32; absent: the power is `maximum`
 };
 /// The logarithm and the power itself, as i32.
 MachineValue log2_of(MachineBuilder& b, const PowerOfTwo& power);
@@ -45,7 +45,7 @@ void for_my_share(MachineBuilder& b, const PowerOfTwo& count, std::uint32_t num_
 /// A power of two that depends on sizes.
 struct SizePower {
   SizeExpr value = 1;  // 0 for size 0
-  SizeExpr bits = 0;   // its logarithm; 0 for value 0
+  SizeExpr bits = 0;   // the logarithm of `value`; 0 for value 0
 
   std::uint32_t maximum() const { return 1u << bits.upper_bound(); }
   PowerOfTwo in_kernel(MachineBuilder& b) const;

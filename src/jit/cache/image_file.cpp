@@ -109,7 +109,7 @@ KernelInfo read_info(Reader& reader) {
 /// Checks the fields that a loader relies on.
 Status check_code(const ExecutableImage& image) {
   if (image.format == ImageFormat::kGpuObject) return {};  // the linker checks it
-  if (image.format == ImageFormat::kGpuCode) return {};    // the driver does
+  if (image.format == ImageFormat::kGpuCode) return {};    // the driver checks it
   const bool fits = image.format == ImageFormat::kHostCode && image.code_bytes > 0 &&
                     image.code_bytes <= image.bytes.size() &&
                     (image.code_bytes % kPage == 0 || image.code_bytes == image.bytes.size()) &&

@@ -161,7 +161,7 @@ class Verifier {
       for (const BlockId block : instruction.blocks) check_block(block);
     }
     for (const MachineValueId result : instruction.results) define(place, result);
-    if (!counts_are_right || !all_exist(instruction)) return;  // without them there are no types to compare
+    if (!counts_are_right || !all_exist(instruction)) return;  // some operands have no type to compare
     for (const std::string& error : check_machine_types(kernel_, instruction)) fail("{}: {}", place(), error);
   }
 

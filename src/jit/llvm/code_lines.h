@@ -22,7 +22,7 @@ class CodeLines {
   struct Row {
     std::uint64_t address = 0;
     std::uint32_t line = 0;    // of the code from here to the next row; 0 after the end of a sequence
-    std::uint32_t number = 0;  // in the section
+    std::uint32_t number = 0;  // the row's position in the section
   };
   class Reader;
   std::vector<Row> rows_;  // by address

@@ -128,7 +128,7 @@ Value* emit_float_to_integer(llvm::IRBuilder<>& ir, DType to, Value* x, llvm::Ty
   last.next(/*nextDown=*/true);  // the largest below `above`
   const llvm::APFloat lowest = has_sign ? -above : llvm::APFloat::getZero(semantics);
   auto constant = [&](const llvm::APFloat& value) { return llvm::ConstantFP::get(x->getType(), value); };
-  Value* clamped = ir.CreateSelect(ir.CreateFCmpOGT(x, constant(lowest)), x, constant(lowest));  // NaN: lowest
+  Value* clamped = ir.CreateSelect(ir.CreateFCmpOGT(x, constant(lowest)), x, constant(lowest));  // a NaN gives lowest
   clamped = ir.CreateSelect(ir.CreateFCmpOLT(clamped, constant(last)), clamped, constant(last));
   Value* result = has_sign ? ir.CreateFPToSI(clamped, type) : ir.CreateFPToUI(clamped, type);
   const llvm::APInt greatest = has_sign ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);

@@ -140,7 +140,7 @@ class Finder {
 
   const MachineKernel& kernel_;
   const NumberTable table_;
-  std::vector<std::uint64_t> value_numbers_;  // by value; from 1
+  std::vector<std::uint64_t> value_numbers_;  // by value, counted from 1
   std::uint64_t num_values_ = 0;
   KernelNumbers found_;
 };

@@ -8,7 +8,7 @@ namespace millrace {
 namespace {
 
 struct Shares {
-  std::uint64_t size = 0;  // of one share, before it is rounded up to the granule
+  std::uint64_t size = 0;  // the size of one share, before it is rounded up to the granule
   std::uint32_t total = 0;
   std::uint32_t granule = 1;
   std::uint32_t maximum = 0;

@@ -72,7 +72,7 @@ std::int64_t even_parts(std::int64_t extent, std::int64_t wanted) {
 struct Work {
   std::int64_t points = 1;           // an upper bound on the parallel points
   std::int64_t terms_per_index = 1;  // a lower bound, per point and per index of the longest dim
-  std::size_t longest = 0;           // reduction dim
+  std::size_t longest = 0;           // the longest reduction dim
 };
 
 Work work_of(const LoopKernel& collapsed) {

@@ -186,7 +186,7 @@ class ScanBuilder {
   SizeExpr n_, rows_;
   DType accumulator_;
   SizePower threads_;  // per row
-  PowerOfTwo width_;   // threads_, in the kernel
+  PowerOfTwo width_;   // the kernel's value of threads_
   std::uint32_t subgroup_size_;
   MachineValue identity_;
   MemoryHandle input_, result_, totals_;

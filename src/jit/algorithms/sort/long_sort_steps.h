@@ -11,7 +11,7 @@ namespace millrace {
 /// The buffers that a kernel of a long sort binds: the input, the results if it writes them, and the first entries of
 /// LongSortScratch.
 struct LongSortBuffers {
-  std::string_view suffix;  // of the kernel's name
+  std::string_view suffix;  // the end of the kernel's name
   bool has_results = false;
   std::uint32_t num_scratch = 0;
   std::uint32_t first_written_scratch = 0;  // this one and those after it are written

@@ -139,7 +139,7 @@ class RadixPassBuilder {
   std::vector<SequenceOperand> buffers_;
   MemoryHandle elements_, thresholds_;
   MachineValue row_, block_, first_, row_start_;  // all i64
-  MachineValue threshold_;                        // the row's
+  MachineValue threshold_;                        // the row's threshold
 
  private:
   MachineValue without_low_digits(MachineValue key, unsigned num_low) {

@@ -20,7 +20,7 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t kMaxElements = 15;  // of a row: from 2 to 15, sorting by lanes took longer (commit e40bb0ac)
-constexpr std::int64_t kIndexBits = 4;     // hold the index of an element
+constexpr std::int64_t kIndexBits = 4;     // the bits of a key that hold an element's index
 /// The maximum length of contiguous rows that AVX2 gathers if only values are wanted. AVX2 gathers slowly: longer rows
 /// sort faster one at a time.
 constexpr std::int64_t kMaxGatheredByAvx2 = 7;

@@ -16,12 +16,12 @@
 namespace millrace {
 namespace {
 
-constexpr std::uint32_t kThreads = 512;              // of a workgroup: half the code of 256 threads (commit 4c5bcf93)
+constexpr std::uint32_t kThreads = 512;              // of a workgroup; 256 need twice the code (commit 4c5bcf93)
 constexpr std::uint32_t kStep = 1024;                // elements between two barriers
 constexpr std::int64_t kMaxKept = 2048;              // records of a row or part
 constexpr std::int64_t kMaxPlaces = 4096;            // per workgroup: for kept records and one step
 constexpr std::int64_t kMinElementsPerGroup = 4096;  // elements per workgroup to make a part worthwhile
-constexpr std::int64_t kMaxGroups = 64;              // parts of all rows; more are not worth their merge
+constexpr std::int64_t kMaxGroups = 64;              // parts of all rows; merging more costs more than they save
 
 /// The input and output of a kernel.
 enum class TopKPart : std::uint8_t {
@@ -168,7 +168,7 @@ class TopKPartsBuilder {
   MemoryHandle input_, count_;
   RecordMemory parts_, memory_;
   MachineValue row_, first_, end_, start_;  // i64
-  PowerOfTwo places_;                       // num_places_, in the kernel
+  PowerOfTwo places_;                       // the kernel's value of num_places_
   MachineValue room_;                       // records that can be kept with room left for a step: i32
 };
 

@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMinElementsPerResult = 4;  // row length / k: above this, sorting the k costs less than it saves
+constexpr std::int64_t kMinElementsPerResult = 4;  // row length / k: from this on, selecting before sorting pays off
 
 /// Refuses if sorting everything moves fewer bytes.
 Status check_worth(const SortDescriptor& sort, unsigned num_digits) {
