@@ -130,7 +130,7 @@ Result<FileReader> FileReader::open_standard_input(std::string where) {
 }
 
 Status FileReader::cannot_read() const {
-  return data_loss(fmt::format("{}: the file cannot be read: {}; check what it is", where_, reason_of(errno)));
+  return data_loss(fmt::format("{}: the file cannot be read: {}; check the kind of file", where_, reason_of(errno)));
 }
 
 Result<std::vector<std::byte>> FileReader::read(std::size_t size) {

@@ -68,8 +68,8 @@ struct DivisorCheck {
   Status& status;
   void operator()(std::string_view name, const SizeExpr& size) const {
     if (!status.ok() || size.is_too_long() || !size.divides_by_zero()) return;
-    status =
-        invalid_argument(fmt::format("{} has {}, expected divisors of 1 or more; correct them", name, size.to_text()));
+    status = invalid_argument(
+        fmt::format("{} has {}, expected divisors of 1 or more; correct the divisor", name, size.to_text()));
   }
   void operator()(std::string_view name, const std::vector<SizeExpr>& sizes) const {
     for (const SizeExpr& size : sizes) (*this)(name, size);
@@ -118,9 +118,9 @@ std::string broken_limit(const TensorType& type) {
           type.to_text(), kMaxTerms);
     }
     if (dim.divides_by_zero())
-      return fmt::format("is {}, expected divisors of 1 or more; correct them", type.to_text());
+      return fmt::format("is {}, expected divisors of 1 or more; correct the divisor", type.to_text());
     if (dim.is_constant() && dim.constant() < 0) {
-      return fmt::format("is {}, expected extents of 0 or more; correct them", type.to_text());
+      return fmt::format("is {}, expected extents of 0 or more; correct the extent", type.to_text());
     }
     const std::int64_t min_extent = std::max<std::int64_t>(dim.lower_bound(), 1);
     if (min_extent >= kMaxElements || count >= (kMaxElements + min_extent - 1) / min_extent) {

@@ -40,7 +40,7 @@ Result<DotDims> resolve_dims(Types operands, std::size_t operand, const std::vec
 Status expect_paired(std::string_view role, std::size_t x, std::size_t y) {
   if (x == y) return {};
   return invalid_argument(
-      fmt::format("x_{} has {} dims and y_{} has {}, expected equal numbers; pair them in order", role, x, role, y));
+      fmt::format("x_{} has {} dims and y_{} has {}, expected equal counts; pair the dims in order", role, x, role, y));
 }
 
 Status expect_equal_extents(Types operands, const std::vector<std::size_t>& x, const std::vector<std::size_t>& y) {

@@ -15,7 +15,7 @@ constexpr Misuse kReshapes[] = {
     {"another number of elements", [](GraphBuilder& g) { reshape(f32(g, {4, 8}), {5, 6}); },
      "%1 = reshape: operand 0 is f32[4x8], with 32 elements, expected 30 for shape [5x6]; correct the shape"},
     {"extents that are negative together", [](GraphBuilder& g) { reshape(f32(g, {4, 8}), {-4, -8}); },
-     "%1 = reshape: result 0 is f32[-4x-8], expected extents of 0 or more; correct them"},
+     "%1 = reshape: result 0 is f32[-4x-8], expected extents of 0 or more; correct the extent"},
     {"an extent to be found that divides nothing", [](GraphBuilder& g) { reshape(f32(g, {4, 8}), {5, -1}); },
      "%1 = reshape: operand 0 is f32[4x8], with 32 elements, expected a multiple of 5 for shape [5x-1]; correct the "
      "shape"},
@@ -58,7 +58,7 @@ constexpr Misuse kBroadcasts[] = {
      "broadcast_to: operand 0 is f32[1], expected dims that are 1 or those of shape [], aligned at the last; reshape "
      "it"},
     {"to a negative extent", [](GraphBuilder& g) { broadcast_to(f32(g, {1}), {-2, 1}); },
-     "broadcast_to: the result is f32[-2x1], expected extents of 0 or more; correct them"},
+     "broadcast_to: the result is f32[-2x1], expected extents of 0 or more; correct the extent"},
 };
 
 constexpr Misuse kSlices[] = {
@@ -120,7 +120,7 @@ constexpr Misuse kMoves[] = {
     {"iota: along no axis", [](GraphBuilder& g) { iota(g, DType::kI64, {4}, 1); },
      "%0 = iota: axis is 1, which is not an axis of the result, i64[4]; choose one of its axes"},
     {"iota: of negative extent", [](GraphBuilder& g) { iota(g, DType::kI64, {-4}, 0); },
-     "%0 = iota: result 0 is i64[-4], expected extents of 0 or more; correct them"},
+     "%0 = iota: result 0 is i64[-4], expected extents of 0 or more; correct the extent"},
 };
 
 Tensor y(GraphBuilder& g, Shape shape, DType dtype = DType::kF32) { return g.input("y", dtype, std::move(shape)); }

@@ -60,8 +60,8 @@ constexpr Damage kSourceDamage[] = {
     {"an input with two results", [](Graph& g) { node(g, 0).results.push_back({}); },
      "%0 = input: has 2 results, expected 1; keep one type"},
     {"an input beyond the limits", [](Graph& g) { node(g, 0).results[0].shape = {-4}; },
-     "%0 = input: the type is f32[-4], expected extents of 0 or more; correct them\n"
-     "%2 = add: operand 0 is f32[-4], expected extents of 0 or more; correct them"},
+     "%0 = input: the type is f32[-4], expected extents of 0 or more; correct the extent\n"
+     "%2 = add: operand 0 is f32[-4], expected extents of 0 or more; correct the extent"},
     {"a constant without data", [](Graph& g) { node(g, 1).what = ConstantNode{}; },
      "%1 = constant: holds 0 bytes, expected 16 for f32[4]; give every element once"},
     {"a constant of another size", [](Graph& g) { node(g, 1).results[0].dtype = DType::kI8; },

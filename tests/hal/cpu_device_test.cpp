@@ -74,7 +74,7 @@ TEST_CASE("a target of another family has no cpu device") {
   REQUIRE(!device.ok());
   CHECK(device.status().code() == StatusCode::kInvalidArgument);
   CHECK(device.status().message() ==
-        "device 'cpu': target is amdgpu, expected a level of cpu; ask for a device of that family");
+        "device 'cpu': target is amdgpu, expected a level of cpu; open a device of the target's family");
 }
 
 TEST_CASE("groups cannot be distributed in runs of 0") {

@@ -127,7 +127,7 @@ TEST_CASE("isa device: a code object for another processor than its image says i
   ExecutableImage image = scale_on(TargetSpec::parse("amdgpu:gfx1151").value());
   image.target = kTarget.to_text();
   CHECK(load_error(image) ==
-        "code object of kernel 'scale': it is for gfx1151, expected gfx1100; compile for the device's target");
+        "code object of kernel 'scale': target is gfx1151, expected gfx1100; compile for the device's target");
 }
 
 TEST_CASE("isa device: a message of the decoder names the kernel") {

@@ -213,7 +213,7 @@ TEST_CASE("mistakes in a run's arguments are named, with what the graph has") {
         "another\n");
   CHECK(error("top.mr --input x=@") ==
         "millrace: --input x=@: found '@', expected @FILE.npy, zeros, ones, randn or arange\n");
-  CHECK(error(".") == "millrace: graph '.': the file cannot be read: Is a directory; check what it is\n");
+  CHECK(error(".") == "millrace: graph '.': the file cannot be read: Is a directory; check the kind of file\n");
   CHECK(error("top.mr --input x=@none.npy") ==
         "millrace: npy 'none.npy': the file cannot be opened: No such file or directory; check the path\n");
 }

@@ -49,8 +49,8 @@ Attributes default_attributes(Op op);
 
 /// Describes how a type breaks the limits that every value keeps: a known dtype, at most kMaxRank dims, extents of 0 or
 /// more, fewer than 2^48 elements, an element count of at most 4096 terms, no dim that is too long or divides by zero.
-/// The text follows the name of the value: "is f32[-1], expected extents of 0 or more; correct them". Empty if the type
-/// is within the limits.
+/// The text follows the name of the value: "is f32[-1], expected extents of 0 or more; correct the extent". Empty if
+/// the type is within the limits.
 std::string broken_limit(const TensorType&);
 
 /// Infers an op's types, and checks what the table and the limits imply: operand count, attribute type, broken_limit.

@@ -120,7 +120,7 @@ Result<ExecutableImage> CodeMaker::make_image(const PlannedKernel& kernel, const
   const KernelCompiler* generator = target.find_generator(kernel.generator);
   if (generator == nullptr) {
     return internal_error(
-        fmt::format("generator '{}' planned a kernel, but is not one of the target's", kernel.generator));
+        fmt::format("generator '{}' planned a kernel, but the target has no such generator", kernel.generator));
   }
   if (context_.cache == nullptr) {
     Result<ExecutableImage> image = generator->emit(kernel, target.spec());

@@ -102,7 +102,7 @@ Result<Extents> extents_of(const TensorBinding& given, const Argument& input) {
   const Shape& shape = input.type.shape;
   for (std::size_t d = 0; d < shape.rank(); ++d) {
     if (!shape[d].is_constant()) {
-      return invalid_argument(fmt::format("input '{}' came without extents, expected them for {}; say bind(x, {{...}})",
+      return invalid_argument(fmt::format("input '{}' has no extents, expected extents for {}; say bind(x, {{...}})",
                                           printable(input.name), input.type.to_text()));
     }
     extents[d] = shape[d].constant();

@@ -30,7 +30,7 @@ std::span<const ProgramVariant> Program::variants() const { return *state_->vari
 
 Result<Program> Program::on(std::shared_ptr<Device> device) const {
   return guard_allocations([&]() -> Result<Program> {
-    if (state_ == nullptr) return invalid_argument("program: it is empty; give what compile() returned");
+    if (state_ == nullptr) return invalid_argument("program: empty, expected a program that compile() returned");
     if (device == nullptr) return invalid_argument("program: the device is null; give one");
     auto state = std::make_shared<State>();
     static_cast<Signature::State&>(*state) = *state_;

@@ -83,7 +83,7 @@ class SlabCheck {
       for (std::size_t i = 1; i < users.size(); ++i) {
         if (users[i]->first_timepoint <= users[i - 1]->last_timepoint) overlap(*users[i - 1], *users[i]);
         if (users[i]->reserved_bytes != users[0]->reserved_bytes) {
-          problems_.add("{} and {} share a place and reserve {} and {} bytes; reserve equal numbers", users[0]->name,
+          problems_.add("{} and {} share a place and reserve {} and {} bytes, expected equal sizes", users[0]->name,
                         users[i]->name, users[0]->reserved_bytes.to_text(), users[i]->reserved_bytes.to_text());
         }
       }
@@ -96,7 +96,7 @@ class SlabCheck {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       const auto next = by_begin.find(end);
       if (next == by_begin.end()) {
-        problems_.add("no transient of symbolic size begins at {}; place them side by side", end.to_text());
+        problems_.add("no transient of symbolic size begins at {}; place these transients without gaps", end.to_text());
         return;
       }
       end = end + next->second->front()->reserved_bytes;

@@ -59,7 +59,7 @@ Status read_bytes(TextReader& text, std::vector<std::byte>& bytes) {
     bytes[i] = static_cast<std::byte>(high * 16 + low);
   }
   if (is_hex) return {};
-  return text.error(begin, "found other characters, expected two of 0-9 and a-f for each byte; correct them");
+  return text.error(begin, "found other characters, expected two hexadecimal digits per byte; correct the digits");
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ class GraphParser {
       text_.move_to(begin);
       return text_.unexpected(input >= graph_.inputs.size()
                                   ? "expected an input of the graph; remove the line"
-                                  : "expected its place once, and before it is read; move the line up or remove it");
+                                  : "expected one place per input, before its readers; move the line up or remove it");
     }
     is_fixed_[input] = true;
     has_placed_inputs_ = true;

@@ -134,7 +134,7 @@ Result<std::shared_ptr<Device>> open_cpu(const DeviceSpec& spec, SharedPools& po
 Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels, const CpuFeatures& features) {
   if (!spec.is_cpu()) {
     return invalid_argument(
-        fmt::format("device 'cpu': target is {}, expected a level of cpu; ask for a device of that "
+        fmt::format("device 'cpu': target is {}, expected a level of cpu; open a device of the target's "
                     "family",
                     spec.to_text()));
   }

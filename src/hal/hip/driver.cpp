@@ -97,7 +97,7 @@ Result<std::shared_ptr<HipDevice>> open_hip_device(const DeviceSpec& spec) {
     if (!architecture.empty()) {
       if (!spec.words.empty()) {
         return invalid_argument(fmt::format(
-            "device '{}': an ordinal and an architecture, expected one of them; leave one out", spec.to_text()));
+            "device '{}': names an ordinal and an architecture, expected one; leave one out", spec.to_text()));
       }
       const Result<std::uint32_t> ordinal = find_architecture(options.library, architecture);
       if (!ordinal.ok()) return about_device(spec.to_text(), ordinal.status());

@@ -50,7 +50,7 @@ Result<CodeObject> decode(const TargetSpec& device, MachineCodeDecoder decoder, 
   if (!code.ok()) return about_object(image, code.status());
   if (code->gfx != device.gfx) {
     return invalid_argument(
-        fmt::format("code object of kernel '{}': it is for {}, expected {}; compile for the "
+        fmt::format("code object of kernel '{}': target is {}, expected {}; compile for the "
                     "device's target",
                     image.info.name, code->gfx, device.gfx));
   }

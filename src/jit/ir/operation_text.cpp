@@ -201,7 +201,7 @@ Status expect_number(TextReader& text, std::size_t expected) {
   const std::size_t begin = text.position();
   MILLRACE_TRY_ASSIGN(const auto number, read_number<std::uint32_t>(text));
   if (number == expected) return {};
-  return text.error(begin, fmt::format("found number {}, expected {}; number them in order", number, expected));
+  return text.error(begin, fmt::format("found number {}, expected {}; number in order", number, expected));
 }
 
 std::string symbol_lines(const std::map<std::string, Dim>& symbols, std::string_view indentation) {

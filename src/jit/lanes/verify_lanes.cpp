@@ -135,7 +135,7 @@ class LaneVerifier {
   /// Checks that masks fit registers, because they do not spill. AVX2 has them in vectors.
   void check_masks() {
     if (has_256_bits() || LanePlaces(f_, LaneValueClass::kMask, kNumMaskRegisters).num_slots() == 0) return;
-    fail(fmt::format("more live masks than AVX-512's {} registers for them", kNumMaskRegisters));
+    fail(fmt::format("more live masks than AVX-512's {} mask registers", kNumMaskRegisters));
   }
   void check_range(std::int64_t imm, std::int64_t first, std::int64_t last) {
     if (imm < first || imm > last) fail(fmt::format("the immediate is {}, expected {} to {}", imm, first, last));

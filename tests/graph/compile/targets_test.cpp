@@ -132,7 +132,7 @@ TEST_CASE("a device that a program has no variant for is refused, with the targe
         "device to CompileOptions::targets, or use another device");
   CHECK(error(nullptr) == "program: the device is null; give one");
   CHECK(Program(nullptr).on(test::test_context()->device("cpu").value()).status().message() ==
-        "program: it is empty; give what compile() returned");
+        "program: empty, expected a program that compile() returned");
 }
 
 TEST_CASE("a target that cannot be compiled for is refused, whichever it is") {

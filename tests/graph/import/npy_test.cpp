@@ -107,7 +107,8 @@ TEST_CASE("a mistake in a file is reported with the values") {
         "npy 'f': has a bool that is neither 0 nor 1; save it as .astype(bool)");
   CHECK(read_npy("/nowhere/f").status().message() ==
         "npy '/nowhere/f': the file cannot be opened: No such file or directory; check the path");
-  CHECK(read_npy("/tmp").status().message() == "npy '/tmp': the file cannot be read: Is a directory; check what it is");
+  CHECK(read_npy("/tmp").status().message() ==
+        "npy '/tmp': the file cannot be read: Is a directory; check the kind of file");
 }
 
 TEST_CASE("a reader gives the type before it reads elements, and reports a size that differs from the header's") {

@@ -113,7 +113,7 @@ TEST_CASE("bytes and outputs are checked against the sizes that were bound") {
   std::vector<TensorBinding> inputs(4);
   std::vector<TensorBinding> outputs(3);
   CHECK(session.run(inputs, outputs).message() ==
-        "run: input 'x' came without extents, expected them for f32[rows, 4]; say bind(x, {...})");
+        "run: input 'x' has no extents, expected extents for f32[rows, 4]; say bind(x, {...})");
   std::vector<float> x(4), n, w(2);
   inputs = {bind(x, {1, 4}), bind(x, {1, 4}), bind(n, {1, 0}), bind(w, {2})};
   std::vector<float> sum(4), top, more(2);

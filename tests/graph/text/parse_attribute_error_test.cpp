@@ -194,7 +194,7 @@ constexpr Mistake kConstants[] = {
      "  %y = constant(4) : f32[-1]\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:22: the type is f32[-1], expected extents of 0 or more; correct them\n"
+     "g.mr:2:22: the type is f32[-1], expected extents of 0 or more; correct the extent\n"
      "  %y = constant(4) : f32[-1]\n"
      "                     ^"},
     {"graph g(%x: f32[4]) {\n"
@@ -279,14 +279,14 @@ constexpr Mistake kConstants[] = {
      "  %y = constant(bytes \"0000803\") : f32[]\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:23: found other characters, expected two of 0-9 and a-f for each byte; correct them\n"
+     "g.mr:2:23: found other characters, expected two hexadecimal digits per byte; correct the digits\n"
      "  %y = constant(bytes \"0000803\") : f32[]\n"
      "                      ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = constant(bytes \"0000803G\") : f32[]\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:23: found other characters, expected two of 0-9 and a-f for each byte; correct them\n"
+     "g.mr:2:23: found other characters, expected two hexadecimal digits per byte; correct the digits\n"
      "  %y = constant(bytes \"0000803G\") : f32[]\n"
      "                      ^"},
     {"graph g(%x: f32[4]) {\n"

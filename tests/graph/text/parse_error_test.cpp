@@ -82,7 +82,7 @@ constexpr Mistake kFrame[] = {
      "  input %x\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:3:9: found '%x', expected its place once, and before it is read; move the line up or remove it\n"
+     "g.mr:3:9: found '%x', expected one place per input, before its readers; move the line up or remove it\n"
      "  input %x\n"
      "        ^"},
     {"graph g(%x: f32[4]) {\n"
@@ -90,7 +90,7 @@ constexpr Mistake kFrame[] = {
      "  input %x\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:3:9: found '%x', expected its place once, and before it is read; move the line up or remove it\n"
+     "g.mr:3:9: found '%x', expected one place per input, before its readers; move the line up or remove it\n"
      "  input %x\n"
      "        ^"},
     {"graph g(%x: f32[4]) {\n"
@@ -181,7 +181,7 @@ constexpr Mistake kTypes[] = {
      "graph g(%x: f32[nx4 in 1..2x4]) {}\n"
      "                           ^"},
     {"graph g(%x: f32[-1]) {}",
-     "g.mr:1:13: the type is f32[-1], expected extents of 0 or more; correct them\n"
+     "g.mr:1:13: the type is f32[-1], expected extents of 0 or more; correct the extent\n"
      "graph g(%x: f32[-1]) {}\n"
      "            ^"},
     {"graph g(%x: f32[1,1,1,1,1,1,1,1,1]) {}",

@@ -72,7 +72,7 @@ TEST_CASE("a size that always divides by 0 is refused where it is given") {
   GraphBuilder builder;
   builder.input("x", DType::kF32, {floor_div(Dim("n"), 0)});
   CHECK(builder.status().message() ==
-        "%0 = input 'x': the type is f32[floor_div(n, 0)], expected divisors of 1 or more; correct them");
+        "%0 = input 'x': the type is f32[floor_div(n, 0)], expected divisors of 1 or more; correct the divisor");
 }
 
 TEST_CASE("symbols may have any name except those that text reads as numbers and bools") {

@@ -75,8 +75,8 @@ TEST_CASE("hip: pinned memory cannot be pinned again, in whole or in part") {
     CHECK(status.code() == StatusCode::kFailedPrecondition);
     CHECK(status.message() ==
           "pin: " + std::to_string(again.size()) +
-              " bytes of host memory: hipHostRegister failed with hipErrorHostMemoryAlreadyRegistered; part of it is "
-              "pinned already: keep that pin, or drop it and let the work that uses it end");
+              " bytes of host memory: hipHostRegister failed with hipErrorHostMemoryAlreadyRegistered; part of the "
+              "memory is already pinned: keep that pin, or let the work that uses it end and drop it");
   }
   pin.reset();
   CHECK(device->pin_host(bytes).ok());

@@ -80,7 +80,7 @@ TEST_CASE("hip: devices are listed with name, architecture, memory and the runti
     CHECK_FALSE(devices[0].finishes_inline);
     CHECK_FALSE(devices[0].stops_at_failures);
     expect(open(HipStandin::spec(",arch=gfx803")), StatusCode::kUnimplemented,
-           "device 'hip:2': it is a gfx803, but code is generated only for gfx90a, gfx942, gfx1030, gfx1100, gfx1151, "
+           "device 'hip:2': architecture is gfx803, expected one of gfx90a, gfx942, gfx1030, gfx1100, gfx1151, "
            "gfx1201; take another device");
   }
 }
@@ -130,7 +130,7 @@ TEST_CASE("hip: a spec names a device by its number or its architecture") {
                                "': word 'fast' is not known; hip takes the ordinal of a device, as in hip:0, or its "
                                "architecture, as in hip:arch=gfx1100");
   CHECK(opened("1,arch=gfx90a,") ==
-        "device 'hip:1,arch=gfx90a" + end + "': an ordinal and an architecture, expected one of them; leave one out");
+        "device 'hip:1,arch=gfx90a" + end + "': names an ordinal and an architecture, expected one; leave one out");
   CHECK(opened("seed=1,") == "device 'hip:seed=1" + end +
                                  "': option 'seed' is not known; hip takes arch, library, time_limit_ms, streams and "
                                  "staging_kib");

@@ -17,7 +17,7 @@ constexpr std::int64_t kMinElementsPerResult = 4;  // row length / k: from this 
 
 /// Refuses if sorting everything moves fewer bytes.
 Status check_worth(const SortDescriptor& sort, unsigned num_digits) {
-  if (num_digits == 1) return unimplemented("keys of 8 bits; one pass sorts them");
+  if (num_digits == 1) return unimplemented("keys have 8 bits, expected more; one pass of a sort is enough");
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t max_k = n.upper_bound() / kMinElementsPerResult;
   if (sort.k.upper_bound() <= max_k) return {};

@@ -135,7 +135,7 @@ TEST_CASE("a selection gives the reason if a full sort is faster") {
   CHECK(refused({.extents = {9999}, .k = 2500}) ==
         Refusal{kSelect, "the first 2500 of 9999 elements per row, expected at most a quarter of them to pay off"});
   CHECK(refused({.dtype = DType::kU8, .extents = {40000}, .k = 2500}) ==
-        Refusal{kSelect, "keys of 8 bits; one pass sorts them"});
+        Refusal{kSelect, "keys have 8 bits, expected more; one pass of a sort is enough"});
 }
 
 }  // namespace
