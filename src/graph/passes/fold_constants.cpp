@@ -33,7 +33,7 @@ class Folder {
  public:
   explicit Folder(const Graph& graph) : graph_(graph) {}
 
-  /// Computes the node's one result if all operands are constants and folding is worthwhile.
+  /// Computes the node's one result if all operands are constants and folding pays off.
   Result<std::optional<SharedBytes>> fold(const Node& node) const {
     if (!is_worth_folding(node)) return std::optional<SharedBytes>();
     if (const auto* op = std::get_if<OpNode>(&node.what); op != nullptr && has_trait(op->op, kStorageView)) {

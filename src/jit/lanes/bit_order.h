@@ -25,15 +25,15 @@ class BitOrder {
     }
   }
 
-  /// The vectors' bit goes to place `first`, the bits from there on go up by one, and the last one before `end` becomes
-  /// the vectors' bit.
+  /// Moves the vectors' bit to place `first`, the bits from `first` to end - 2 up by one place, and the bit at end - 1
+  /// to the vectors' place.
   static constexpr BitOrder rotated_up(int num_lanes, int first, int end) {
     Bits bits = same(num_lanes);
     std::rotate(bits.data() + first, bits.data() + end - 1, bits.data() + end);
     std::swap(bits[static_cast<std::size_t>(first)], bits[vectors_place(num_lanes)]);
     return BitOrder(std::span<const int>(bits.data(), vectors_place(num_lanes) + 1));
   }
-  /// The inverse rotation: bit `first` becomes the vectors' bit, which goes to the last place before `end`.
+  /// The inverse rotation: moves the bit at `first` to the vectors' place, and the vectors' bit to place end - 1.
   static constexpr BitOrder rotated_down(int num_lanes, int first, int end) {
     Bits bits = same(num_lanes);
     std::rotate(bits.data() + first, bits.data() + first + 1, bits.data() + end);

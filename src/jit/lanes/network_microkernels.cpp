@@ -119,7 +119,7 @@ MicrokernelCode<MergeFew> merge_few(IsaLevel isa, int lane_bits, const LaneKeys*
 MicrokernelCode<ChangeKeys> exchange_halves(IsaLevel isa, int lane_bits) {
   enum { kKeys };
   LaneBuilder b(isa, lane_bits);
-  // Handles pairs from both ends of both halves together, because each result is stored where another pair's key was.
+  // Handles pairs from both ends of both halves together, because each result is stored where another key was.
   for (int i = 0; i < kFirstRun; ++i) {
     const int places[] = {i, 2 * kFirstRun - 1 - i, 2 * kFirstRun + i, 4 * kFirstRun - 1 - i};
     std::array<LaneValue, 4> keys;

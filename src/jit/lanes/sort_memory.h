@@ -12,7 +12,8 @@ inline constexpr std::int64_t kMaxIndexedByLanes = (std::int64_t{1} << 32) - 1;
 
 /// Whether the routine topk_rows takes the sort: k is small, and rows are much longer than k but not too long.
 bool selects_first(const SortDescriptor&);
-/// The maximum k that topk_rows takes: for any rows, and for the rows of this sort, which may be too short for more.
+/// The maximum k that topk_rows takes: for rows that are long enough, and for the rows of this sort, which may be
+/// shorter.
 inline constexpr std::int64_t kMaxSelected = 8192;
 SizeExpr max_selected(const SortDescriptor&);
 

@@ -44,7 +44,7 @@ class RowReader {
     }
     return piece_;
   }
-  /// Copies the elements at these indices, which are unsigned in spite of their type.
+  /// Copies the elements at these indices, whose bits are unsigned integers although Key is signed.
   template <class Key>
   void copy(const Key* numbers, std::int64_t count, std::byte* to) const {
     using Number = std::make_unsigned_t<Key>;

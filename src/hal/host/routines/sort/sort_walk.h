@@ -165,8 +165,7 @@ class SortWalk {
     return at(p_.make_keys)(contiguous_row(elements, other), keys, elements.count, first) != 0;
   }
 
-  /// Writes the keys, split at a pivot, and sets the number of keys below the pivot. Returns whether there is a -0 or a
-  /// NaN.
+  /// Writes the keys, split at a pivot, and sets split.num_low. Returns whether there is a -0 or a NaN.
   bool split_elements(const StridedElements& elements, Key pivot, std::int64_t first, SplitKeys<Key>& split) {
     if (p_.partition_elements.offset == 0 || !is_contiguous(elements)) {
       const bool has_lost_bits = make_keys(elements, split.keys, split.other, first);
@@ -234,8 +233,7 @@ class SortWalk {
     if (p_.keys_are_halved != 0 || (has_lost_bits && p_.keys_have_index != 0)) write_lost_values(elements, keys);
   }
 
-  /// Restores the row's order of zeros and NaNs among the values. Overwrites `keys`, which must have room for two
-  /// pieces.
+  /// Restores the row's order of zeros and NaNs among the values. Overwrites `keys`, which has room for two pieces.
   void restore_runs(const StridedElements& elements, Key* keys) const {
     const RestoredRuns runs(p_, place(SortTensor::kValues), stride(SortTensor::kValues), n_, k_);
     const auto piece = [&](std::int64_t first, std::int64_t count) {
