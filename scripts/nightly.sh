@@ -51,6 +51,8 @@ part_fuzz() {
 part_tsan() {
   build tsan test_base test_hal test_graph
   ctest --test-dir build/tsan -R '^(base|hal|graph)$' --output-on-failure --no-tests=error
+  build stress stress
+  build/stress/tests/stress/stress --seconds 600
 }
 
 parts=("$@")
