@@ -216,8 +216,7 @@ Result<Graph> GraphBuilder::take_graph() {
   if (!status_.ok()) return status_;
   if (!open_.empty()) {
     return invalid_argument(
-        fmt::format("graph '{}': finish() is called inside a loop or a branch, expected it after; "
-                    "let the function return",
+        fmt::format("graph '{}': finish() is called inside a loop or a branch; call it after the loop or the branch",
                     printable(graph_.name)));
   }
   Graph graph = std::move(graph_);

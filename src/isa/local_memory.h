@@ -10,7 +10,7 @@
 
 namespace millrace::isa {
 
-/// The group segment (LDS) and the private segments of a workgroup. If mistakes are looked for, an equal number of
+/// The group segment (LDS) and the private segments of a workgroup. If mistakes are searched for, an equal number of
 /// bytes follows, which mark the undefined bits.
 class LocalMemory {
  public:

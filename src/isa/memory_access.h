@@ -31,15 +31,15 @@ struct Places {
 /// Finds the places, at the address operand + `offset`. If a lane may not access its place, calls Wave::fail and
 /// returns false.
 bool find_places(Wave&, const Instruction&, std::int64_t offset, std::uint32_t num_bytes, AccessKind, Places&);
-/// Adds the access to the memory's history. If it races, calls Wave::fail and returns false. Precondition: mistakes are
-/// looked for.
+/// Adds the access to the memory's history. If it races, calls Wave::fail and returns false. Precondition:
+/// Wave::finds_mistakes().
 bool check_order(Wave&, const Instruction&, std::uint32_t num_bytes, AccessKind, Places&);
 /// Fails if stored data are undefined and the memory must be defined. `bits`: the bits of each 32-bit word that are
 /// stored.
 bool check_stored_bits(Wave&, const Operand& data, std::uint32_t bits, const Places&);
 /// Fails for lanes that store other bytes than earlier lanes did in the same place.
 void fail_overlap(Wave&, const Instruction&, std::uint32_t num_bytes, const Places&, std::uint64_t lanes);
-/// Counts the accesses and, if mistakes are looked for, begins them; `second` is for two-address instructions.
+/// Counts the accesses and, if mistakes are searched for, begins them; `second` is for two-address instructions.
 void finish_access(Wave&, const Instruction&, std::uint32_t num_bytes, AccessKind, const Places&,
                    const Places* second = nullptr);
 
@@ -49,7 +49,7 @@ void begin_flight(Wave&, FlightKind, const RegisterRange& result = {});
 void count_bytes(IsaCounts&, bool is_local, AccessKind, std::uint64_t num_bytes);
 /// Adds a scalar access to the memory's history.
 bool check_scalar_order(Wave&, const Instruction&, std::uint64_t address, std::uint32_t num_bytes);
-/// Counts a scalar load and, if mistakes are looked for, begins it.
+/// Counts a scalar load and, if mistakes are searched for, begins it.
 void finish_scalar_load(Wave&, const Instruction&, std::uint64_t address, std::uint32_t num_bytes);
 /// Updates the memory when all waves of a workgroup pass a barrier.
 void pass_barrier(Workgroup&);

@@ -83,7 +83,7 @@ Tensor cumulative_argmax(Tensor x, std::int64_t axis) {
     const std::optional<std::size_t> dim = find_axis(composite, x, axis);
     if (!dim) return {};
     const auto along = static_cast<std::int64_t>(*dim);
-    // An element is a new maximum if it comes after all elements before it; the first one always is.
+    // An element is a new maximum if it is greater (NaN is greatest) than all elements before it; the first always is.
     Tensor before = cumulative_max(x, {.axis = along, .exclusive = true});
     Tensor place = positions(*x.builder(), x.shape(), *dim);
     if (!before.is_valid() || !place.is_valid()) return {};

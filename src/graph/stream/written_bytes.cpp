@@ -54,7 +54,7 @@ void WrittenBytes::add_rows(const ByteRange& range) {
 void WrittenBytes::Spans::add(const SizeExpr& first, const SizeExpr& last) {
   SizeExpr begin = first, end = last;
   if (const auto same = ends_.find(begin); same != ends_.end()) {
-    // If it is unknown which of the two ends last, other spans may still continue the new one.
+    // If it is unknown which of the two spans ends later, keep the old one apart: others may still extend the new one.
     if (are_ordered(end, same->second)) {
       end = last_of(end, same->second);
     } else {

@@ -49,7 +49,7 @@ void SubmissionCheck::note_symbolic_parts(CommandId id, const Command& command) 
 
 [[gnu::cold, gnu::noinline]] Status SubmissionCheck::wrong_size(const ConstantSize& constant, std::int64_t given) {
   return invalid_argument(
-      fmt::format("submit: size {} is {}, expected {} like the command list; give its sizes, evaluated",
+      fmt::format("submit: size {} is {}, expected {} as in the command list; pass the values of the list's sizes",
                   index_of(constant.index), given, constant.value));
 }
 

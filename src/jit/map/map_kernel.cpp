@@ -29,9 +29,9 @@ Status check_tiling(const LoopKernel& kernel, const Tiling& tiling) {
   if (tiling.transposes_loads && tiling.row_unroll != tiling.lanes)
     return refuse("transposed loads in a block that is not square");
   const bool has_vector_dim = tiling.vector_dim < kernel.domain.size();
-  if (!has_vector_dim && tiling.lanes * tiling.vector_unroll != 1) return refuse("more than one lane without a dim");
+  if (!has_vector_dim && tiling.lanes * tiling.vector_unroll != 1) return refuse("more than one lane, but no lane dim");
   if (tiling.row_dim == tiling.vector_dim || tiling.row_dim >= kernel.domain.size()) {
-    if (tiling.row_unroll != 1) return refuse("more than one row without a dim");
+    if (tiling.row_unroll != 1) return refuse("more than one row, but no separate row dim");
   } else if (kernel.domain[tiling.row_dim].is_reduction) {
     return refuse("rows along a reduction dim");
   }

@@ -176,8 +176,7 @@ TEST_CASE("a function that throws leaves the graph as it was; finish() inside on
         said = early.finish().status().message();
         return Tensors{s[0] + 1};
       });
-  CHECK(said ==
-        "graph 'early': finish() is called inside a loop or a branch, expected it after; let the function return");
+  CHECK(said == "graph 'early': finish() is called inside a loop or a branch; call it after the loop or the branch");
   early.output("z", last[0]);
   CHECK(early.finish().ok());
 }

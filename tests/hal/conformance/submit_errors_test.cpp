@@ -89,7 +89,8 @@ TEST_CASE("device: a size that is a constant of the list is given as that consta
     sizes[0] = 4;
     const Status status = device.submit(*f.recording, {.bindings = f.bindings, .sizes = sizes});
     CHECK(status.code() == StatusCode::kInvalidArgument);
-    CHECK(status.message() == "submit: size 0 is 4, expected 40 like the command list; give its sizes, evaluated");
+    CHECK(status.message() ==
+          "submit: size 0 is 4, expected 40 as in the command list; pass the values of the list's sizes");
   });
 }
 

@@ -207,12 +207,12 @@ TEST_CASE("a tiling that a nest cannot have is refused") {
   bad.row_dim = 1;
   CHECK(refusal(bad) ==
         "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d1 x 4, 1000 points per group }: more than one "
-        "row without a dim");
+        "row, but no separate row dim");
   bad = good;
   bad.vector_dim = 3;
   CHECK(refusal(bad) ==
         "map 'matmul' with tiling { d3 x 8 lanes x 2, rows d0 x 4, 1000 points per group }: more than one "
-        "lane without a dim");
+        "lane, but no lane dim");
   bad = good;
   bad.points_per_group = 0;
   CHECK(refusal(bad) ==

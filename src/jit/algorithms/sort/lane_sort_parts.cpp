@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts long rows by vectors of keys in a sequence of kernels, which divide a row into buckets by a sample
-// (src/hal/host/routines/sort/long_sort.h), so that several threads can share a row.
+// Sorts long rows with vector instructions. A sequence of kernels samples a row to divide it into buckets
+// (src/hal/host/routines/sort/long_sort.h), so that several threads can share the row.
 #include <fmt/format.h>
 
 #include "hal/host/routines/sort/long_sort.h"

@@ -32,8 +32,8 @@ class ShortSelector {
   static constexpr bool takes(std::int64_t n, std::int64_t k, std::int64_t num_lanes) {
     return n <= kMaxElements && few_of(k, num_lanes) < RowSorterCode::kNumFew;
   }
-  /// The index, among the functions for 1, 2, 4, ... vectors, of those that find and sort the minima. There are at
-  /// least two groups per result, so that only slightly more than k elements have keys up to the k-th smallest minimum.
+  /// The index of the functions that find and sort the groups' minima: 0 for 1 vector, 1 for 2, 2 for 4, and so on.
+  /// There are at least 2 * k groups, so only slightly more than k elements have keys up to the k-th smallest minimum.
   static constexpr std::size_t few_of(std::int64_t k, std::int64_t num_lanes) {
     return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>((2 * k - 1) / num_lanes)));
   }
