@@ -62,8 +62,7 @@ class SortWalk {
   /// Sorts a row.
   void run(std::int64_t row) {
     if (n_ == 0) return;  // empty memory may have no address
-    // Write the member itself, not a local array that is then copied: vector loads of what scalar stores just wrote
-    // stall, which keeps the CPU from working on several rows at once.
+    // Written in place: vector loads of a local copy, which scalar stores just wrote, would stall, and rows not overlap.
     find_place(row, offsets_);
     start_row();
     const std::int64_t num_keys = 2 * (n_ > CountingSort::kMaxElements ? n_ : std::min(n_, p_.max_keys));
