@@ -130,7 +130,7 @@ Definitions all_definitions() {
   Definitions definitions;
   for (const auto& [name, signature] : kSignatures) definitions.emplace(name, signature);
   const auto folder = std::filesystem::path(MILLRACE_SOURCE_DIR) / "src/hal/host/routines";
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (entry.path().extension() == ".h") add_definitions(read_text(entry.path()), definitions);
   }
   return definitions;
