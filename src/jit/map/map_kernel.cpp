@@ -229,6 +229,11 @@ std::string describe(const GpuMapping& mapping, const LoopKernel& collapsed) {
   return text;
 }
 
+Status check_has_tilings(const LoopKernel& kernel, const TargetSpec& target) {
+  if (target.is_cpu()) return {};
+  return unimplemented(fmt::format("map '{}': target {} has no tilings, expected cpu", kernel.name, target.to_text()));
+}
+
 }  // namespace
 
 std::string to_text(const Tiling& tiling) {
@@ -245,7 +250,10 @@ std::string to_text(const Tiling& tiling) {
 Result<DescribedKernel> map_and_describe(const LoopKernel& kernel, const TargetSpec& target) {
   return guard_allocations([&]() -> Result<DescribedKernel> {
     MILLRACE_TRY(verify_step(kernel));
-    if (!target.is_gpu()) return map_short_kernel(kernel, target);
+    if (!target.is_gpu()) {
+      MILLRACE_TRY(check_has_tilings(kernel, target));
+      return map_short_kernel(kernel, target);
+    }
     const LoopKernel collapsed = collapse_dims(kernel);
     const GpuMapping mapping = choose_gpu_mapping(collapsed, target);
     return DescribedKernel{map_gpu_kernel(collapsed, target, mapping), describe(mapping, collapsed)};
@@ -262,10 +270,7 @@ Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& tar
 
 Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target, const Tiling& tiling) {
   return guard_allocations([&]() -> Result<MachineKernel> {
-    if (!target.is_cpu()) {
-      return unimplemented(
-          fmt::format("map '{}': target {} has no tilings, expected cpu", kernel.name, target.to_text()));
-    }
+    MILLRACE_TRY(check_has_tilings(kernel, target));
     MILLRACE_TRY(verify(kernel));
     return map_tiled(kernel, tiling);
   });

@@ -62,7 +62,7 @@ class SortWalk {
   /// Sorts a row.
   void run(std::int64_t row) {
     if (n_ == 0) return;  // empty memory may have no address
-    // Written in place: vector loads of a local copy, which scalar stores just wrote, would stall, and rows not overlap.
+    // Written in place: vector loads of a copy that scalar stores just wrote would stall, and rows would not overlap.
     find_place(row, offsets_);
     start_row();
     const std::int64_t num_keys = 2 * (n_ > CountingSort::kMaxElements ? n_ : std::min(n_, p_.max_keys));
