@@ -239,12 +239,12 @@ TEST_CASE("the parser names the missing part of a loop or a condition") {
   CHECK(parse_problem("%y = while(%p, %x) { graph a() { %s = variable() : f32[4] return c = %s } }")
             .find("'a' has 1 outputs, expected one, a bool[]: whether to go on; return that") != std::string::npos);
   CHECK(parse_problem("%y = while(%p) { graph a() { %s = variable() : f32[4] return c = %s } }")
-            .find("while: 1 operands, expected 2: the condition, 1 of state, and 0 that 'a' reads; give each once") !=
+            .find("while: 1 operand, expected 2: the condition, 1 of state, and 0 that 'a' reads; give each once") !=
         std::string::npos);
   CHECK(parse_problem("%y = if(%p, %x) { graph a(%x: f32[4]) { return r = %x } graph b() { return r = %x } }")
             .find("expected a value that is defined above") != std::string::npos);
   CHECK(parse_problem("%y = if(%p) { graph a(%x: f32[4]) { return r = %x } graph b(%x: f32[4]) { return r = %x } }")
-            .find("if: 1 operands, expected 2: the condition, and 1 that 'a' reads; give each once") !=
+            .find("if: 1 operand, expected 2: the condition, and 1 that 'a' reads; give each once") !=
         std::string::npos);
   CHECK(
       parse_problem("%y = while(%p, %x) { graph a() { %s = variable() : f32[4] return } }").find("'a' has 0 outputs") !=
