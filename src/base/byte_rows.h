@@ -21,10 +21,12 @@ inline std::size_t num_same_pitches(const ByteRange& a, const ByteRange& b) {
   return level;
 }
 
-/// Whether the rows of both have the same pitch and never share a column, for every binding.
+/// Whether, on some level with equal pitches, the rows of `a` and `b` provably occupy disjoint columns, for every
+/// binding of the sizes.
 inline bool are_other_columns(const ByteRange& a, const ByteRange& b) {
   for (std::size_t level = num_same_pitches(a, b); level-- > 0;) {
-    // On every level, the right rows begin after the left ones and end before the next left ones begin.
+    // A right row begins after the left row of this level ends. On this and every outer level, it ends before the next
+    // left row begins.
     const auto is_left_of = [level](const ByteRange& left, const ByteRange& right) {
       const SizeExpr distance = right.offset_bytes - left.offset_bytes;
       if ((distance - left.rows[level].row_bytes).lower_bound() < 0) return false;
@@ -37,7 +39,7 @@ inline bool are_other_columns(const ByteRange& a, const ByteRange& b) {
   return false;
 }
 
-/// False only if the two are disjoint for every binding.
+/// False only if `a` and `b` are disjoint for every binding of the sizes.
 inline bool may_meet(const ByteRange& a, const ByteRange& b) {
   return ByteSpan{a.offset_bytes, a.end_bytes()}.may_meet({b.offset_bytes, b.end_bytes()}) && !are_other_columns(a, b);
 }
@@ -49,7 +51,8 @@ inline std::string to_text(const ByteRange& range) {
   return text;
 }
 
-/// Whether every byte of `inner` is provably in `outer`. Finds a proof only if `inner` has all pitches of `outer`.
+/// Whether every byte of `inner` is provably in `outer`. Finds a proof only if `outer` has rows and `inner` has the
+/// same pitch on each of their levels.
 inline bool are_inside(const ByteRange& inner, const ByteRange& outer) {
   const std::size_t num_levels = outer.rows.size();
   if (num_levels == 0 || num_same_pitches(inner, outer) < num_levels) return false;
@@ -64,7 +67,7 @@ inline bool are_inside(const ByteRange& inner, const ByteRange& outer) {
   return true;
 }
 
-/// One range with the bytes of both, if the innermost rows of the second continue those of the first.
+/// The union of `left` and `right` as one range, if each innermost row of `right` begins where one of `left` ends.
 inline std::optional<ByteRange> join_rows(const ByteRange& left, const ByteRange& right) {
   const std::size_t num_levels = left.rows.size();
   const bool have_same_pitches =
@@ -77,12 +80,12 @@ inline std::optional<ByteRange> join_rows(const ByteRange& left, const ByteRange
     if (left.around(level) - left_row != right.around(level) - right_row) return {};  // the row counts differ
     joined.rows.push_back({left.rows[level].pitch_bytes, left_row + added});
   }
-  // No gaps are left between rows that fill their pitch.
+  // Rows that fill their pitch leave no gaps, so their level is dropped.
   while (joined.has_rows() && joined.rows.back().row_bytes == joined.rows.back().pitch_bytes) joined.rows.pop_back();
   return joined;
 }
 
-/// Joins the range with all others that it continues or that continue it, and removes those from the list.
+/// Joins `range` with every adjacent range in `others`, and removes the joined ranges from `others`.
 template <class List, class RangeOf>
 ByteRange take_joined(ByteRange range, List& others, const RangeOf& range_of) {
   for (std::size_t i = 0; i < others.size() && range.has_rows();) {

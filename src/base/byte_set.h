@@ -17,7 +17,7 @@ namespace millrace {
 
 /// A set of bytes, made of ranges whose offsets may be expressions. It may report bytes that were never added, but
 /// never misses one. Each operation is O(log ranges) for constant ranges, and linear in the number of symbolic ranges
-/// and of rows with gaps.
+/// and of ranges with gaps between their rows.
 class ByteSet {
  public:
   bool may_overlap(const ByteRange& range) const {
@@ -86,8 +86,8 @@ class ByteSet {
   }
 
   IntervalSet constants_;
-  std::int64_t min_offset_ = std::numeric_limits<std::int64_t>::max();  // of `constants_`
-  std::int64_t max_offset_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t min_offset_ = std::numeric_limits<std::int64_t>::max();  // smallest begin in `constants_`
+  std::int64_t max_offset_ = std::numeric_limits<std::int64_t>::min();  // largest end in `constants_`
   std::vector<ByteSpan> symbolic_;
   std::vector<ByteRange> rows_;
   bool has_unbounded_ = false;

@@ -9,7 +9,7 @@ namespace millrace {
 struct ByteSpan {
   SizeExpr begin, end;
 
-  /// False only if the two are disjoint for every binding.
+  /// False only if the spans are disjoint for every binding of the sizes.
   bool may_meet(const ByteSpan& other) const {
     return (begin - other.end).lower_bound() < 0 && (other.begin - end).lower_bound() < 0;
   }

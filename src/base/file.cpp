@@ -22,7 +22,7 @@
 namespace millrace {
 namespace {
 
-/// "No such file or directory".
+/// The system's text for an errno, such as "No such file or directory".
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
 /// Overwrites the existing file. Returns 0 or an errno.
@@ -47,7 +47,7 @@ int write_or_replace(const std::string& path, std::span<const std::span<const st
   if (is_there) options = {.mode = old.st_mode & 0777, .sync = true};
   const int error = replace_file(path, parts, options);
   if (error != EACCES) return error;
-  // A file may be writable although its directory takes no new file. If the file does not exist, report the directory's
+  // An existing file may be writable even if its directory is not. If the file does not exist, report the directory's
   // error.
   const int error_in_place = write_in_place(path, parts, O_NOFOLLOW);
   return error_in_place == ENOENT ? error : error_in_place;
@@ -63,12 +63,12 @@ Status check_kind(std::string_view where, mode_t mode) {
 
 constexpr std::chrono::milliseconds kWaitForWriter{2000};
 
-/// Waits up to kWaitForWriter for a writer of the pipe, which was opened without waiting. Reading then blocks until
-/// data arrives.
+/// Waits up to kWaitForWriter for a writer to open the pipe, which was opened with O_NONBLOCK. Then clears that flag,
+/// so that reads block until data arrives.
 Status wait_for_writer(std::string_view where, std::FILE* pipe) {
   pollfd ready{.fd = fileno(pipe), .events = POLLIN, .revents = 0};
   if (poll(&ready, 1, static_cast<int>(kWaitForWriter.count())) == 0) {
-    // If a writer exists but has written nothing yet, there is nothing to read; without a writer, this is the end.
+    // A pipe whose writer has written nothing yet fails the read; a pipe without a writer is at its end.
     const int byte = std::fgetc(pipe);
     if (byte == EOF && std::feof(pipe) != 0) {
       return unavailable(fmt::format("{}: nobody wrote to this pipe within {} s; start the writer first", where,
@@ -135,7 +135,8 @@ Status FileReader::cannot_read() const {
 
 Result<std::vector<std::byte>> FileReader::read(std::size_t size) {
   constexpr std::size_t kMinReadBytes = std::size_t{1} << 16;
-  // Asking for one byte too many shows whether the file grew; /proc has files of size 0 that are not empty.
+  // Ask for one byte more than the reported size: the file may have grown, and files in /proc report size 0 without
+  // being empty.
   const std::uint64_t left = size_left().value_or(0);
   std::size_t num_read = 0, wanted = std::min<std::uint64_t>(size, std::max<std::uint64_t>(kMinReadBytes, left + 1));
   const auto where = [&] {
@@ -159,7 +160,7 @@ Result<SharedBytes> FileReader::map(std::size_t size) {
   const std::uint64_t left = size_left().value_or(0);
   const std::size_t length = std::min<std::uint64_t>(size, left);
   const auto begin = static_cast<std::size_t>(std::max<off_t>(ftello(file_.get()), 0));
-  const std::size_t before = begin % static_cast<std::size_t>(sysconf(_SC_PAGESIZE));  // maps begin at page boundaries
+  const std::size_t before = begin % static_cast<std::size_t>(sysconf(_SC_PAGESIZE));  // a mapping begins at a page
   void* address = MAP_FAILED;
   if (length > 0) {
     address =

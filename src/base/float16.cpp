@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts 16-bit floats with integers only: conversion instructions (bf16 ones flush subnormals) and library calls
-// differ between targets.
+// Converts 16-bit floats with integer arithmetic only, because the results of conversion instructions and library calls
+// differ between targets: instructions for bf16 flush subnormals, for example.
 #include "millrace/base/float16.h"
 
 #include <bit>
@@ -49,7 +49,7 @@ constexpr std::uint16_t narrow(std::uint64_t bits) {
     // A shift of 63 already gives less than half the smallest subnormal, so larger shifts change nothing.
     const int shift = kDropped + below_normal < 63 ? kDropped + below_normal : 63;
     magnitude = round_shift(hidden | fraction, shift);
-    // The hidden bit adds the last 1 to the exponent; a carry out of the fraction adds another, up to infinity.
+    // The hidden bit adds the missing 1 to the exponent. A carry out of the fraction adds another; cap it at infinity.
     if (target > 1) magnitude += static_cast<std::uint64_t>(target - 1) << kTo.fraction_bits;
     if (magnitude > kTo.infinity()) magnitude = kTo.infinity();
   }

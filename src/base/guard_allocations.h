@@ -45,8 +45,9 @@ Returned unguarded(Returned returned) {
   return returned;
 }
 
-/// Guards a body whose caller cannot tell what needed the memory, such as one of many files or kernels. `where`
-/// says it: text, or a function returning text that is called only on failure. The innermost `where` counts.
+/// Guards a body whose caller cannot tell what needed the memory, such as one of many files or kernels. The message
+/// begins with `where`: text, or a function that returns text and is called only on failure. If guards are nested, the
+/// message has the innermost `where`.
 template <class Where, class Body>
 std::invoke_result_t<Body> guard_allocations(const Where& where, Body&& body) {
   std::invoke_result_t<Body> returned = guard_allocations(body);

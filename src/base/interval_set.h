@@ -47,7 +47,7 @@ class IntervalSet {
   }
 
  private:
-  std::map<std::int64_t, std::int64_t> ends_;  // key: begin
+  std::map<std::int64_t, std::int64_t> ends_;  // begin -> end
 };
 
 }  // namespace millrace

@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view kPrefix = ".millrace-", kSuffix = ".tmp";
 constexpr std::size_t kNumDigits = 32;
 
-/// 128 random bits from the kernel. Empty, with errno set, on failure.
+/// A temporary file's name with 128 random bits from the system. Empty, with errno set, on failure.
 std::string random_name() {
   std::array<std::uint64_t, 2> bits{};
   std::size_t size = 0;

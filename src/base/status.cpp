@@ -70,8 +70,8 @@ Status::Status(StatusCode code, std::string message) noexcept {
 }
 
 Status Status::out_of_memory() noexcept {
-  // The text is short enough for the string's inline storage. The first reference is never released, so the Detail is
-  // never destroyed.
+  // The text fits the string's inline storage, so nothing is allocated. The first reference is never released, so the
+  // Detail is never destroyed.
   alignas(Detail) static std::byte storage[sizeof(Detail)];
   static Detail* const detail = new (storage) Detail{StatusCode::kResourceExhausted, "out of memory"};
   Status status;

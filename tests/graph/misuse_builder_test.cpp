@@ -66,14 +66,13 @@ constexpr Misuse kInputs[] = {
        f32(g, {Dim("n")});
        g.output("y", g.input("y", DType::kF32, {Dim("n").at_least(1)}));
      },
-     "%1 = input: dim 'n': promised n in 1.., expected n in 0.. as elsewhere; give one name one set of facts"},
+     "%1 = input: dim 'n': promised n in 1.., expected n in 0.. as elsewhere; state the same facts everywhere"},
     {"an attribute with other facts than the input",
      [](GraphBuilder& g) {
        f32(g, {Dim("k").at_most(4)});
        g.output("y", topk(g.input("z", DType::kF32, {8}), Dim("k").at_most(8)).values);
      },
-     "%2 = topk: dim 'k': promised k in 0..8, expected k in 0..4 as elsewhere; give one name "
-     "one set of facts"},
+     "%2 = topk: dim 'k': promised k in 0..8, expected k in 0..4 as elsewhere; state the same facts everywhere"},
 };
 
 constexpr Misuse kConstants[] = {

@@ -59,13 +59,13 @@ constexpr Misuse kArithmeticTypes[] = {
      "broadcast one"},
     {"a symbol with two sets of facts",
      [](GraphBuilder& g) { f32(g, {Dim("n")}) * g.input("y", DType::kF32, {Dim("n").at_most(4)}); },
-     "%2 = mul: dim 'n': promised n in 0..4, expected n in 0.. as elsewhere; give one name one set of facts"},
+     "%2 = mul: dim 'n': promised n in 0..4, expected n in 0.. as elsewhere; state the same facts everywhere"},
     {"a symbol with two sets of facts, in an op without broadcasting",
      [](GraphBuilder& g) {
        select(g.input("c", DType::kBool, {Dim("n")}), f32(g, {Dim("n").at_least(1)}),
               g.input("z", DType::kF32, {Dim("n").at_least(1)}));
      },
-     "%3 = select: dim 'n': promised n in 1.., expected n in 0.. as elsewhere; give one name one set of facts"},
+     "%3 = select: dim 'n': promised n in 1.., expected n in 0.. as elsewhere; state the same facts everywhere"},
     {"dtypes differ", [](GraphBuilder& g) { f32(g, {4}) * i32(g, {4}); },
      "%2 = mul: operand 1 is i32[4], expected f32[4] like operand 0; insert a cast"},
     {"both differ", [](GraphBuilder& g) { max(f32(g, {4, 8}), i32(g, {8})); },

@@ -32,7 +32,7 @@ SizeBounds symbol_bounds(const Dim& symbol) {
 }
 
 SizeBounds division_bounds(const SizeBounds& dividend, SizeBounds divisor) {
-  divisor.lower = std::max<std::int64_t>(divisor.lower, 1);  // smaller divisors do not evaluate
+  divisor.lower = std::max<std::int64_t>(divisor.lower, 1);  // evaluate() rejects smaller divisors
   divisor.upper = std::max(divisor.upper, divisor.lower);
   return {floor_divide(dividend.lower, dividend.lower >= 0 ? divisor.upper : divisor.lower),
           floor_divide(dividend.upper, dividend.upper >= 0 ? divisor.lower : divisor.upper)};
@@ -44,8 +44,8 @@ bool factors_less(const Factors& a, const Factors& b) { return compare_factors(T
 
 using Polynomial = std::map<Factors, std::int64_t, decltype(&factors_less)>;
 
-/// Adds the term with each factor x written as l + t, where l is the minimum of x. The result has products of the t,
-/// each represented by its x.
+/// Substitutes x = l + t for each factor x of the term, where l is the minimum of x, and adds the expanded products to
+/// `sum`. Its keys name each t by its x.
 void add_shifted(Polynomial& sum, const Term& term) {
   for (std::uint32_t kept = 0; kept < 1U << term.factors.size(); ++kept) {
     std::int64_t coefficient = term.coefficient;
@@ -62,8 +62,8 @@ void add_shifted(Polynomial& sum, const Term& term) {
   }
 }
 
-/// Bounds that see terms with common factors together: 8*m*m - 8*m is never below 0 for m >= 1, because with m = 1 + t
-/// it is 8*t*t + 8*t. Unknown for long sums.
+/// Finds tighter bounds if terms share factors: 8*m*m - 8*m is never below 0 for m >= 1, because with m = 1 + t it is
+/// 8*t*t + 8*t. Returns no bounds for long sums and for sums without a product.
 SizeBounds shifted_bounds(const Sum& sum) {
   constexpr std::size_t kMaxTerms = 16, kMaxFactors = 4;
   const auto is_short = [](const Term& term) {

@@ -26,9 +26,9 @@ Status collect(const Atom& atom, std::map<std::string, Dim>& symbols) {
   MILLRACE_TRY(atom.symbol.check());
   const auto [known, inserted] = symbols.emplace(atom.symbol.name(), atom.symbol);
   if (inserted || known->second == atom.symbol) return {};
-  return invalid_argument(fmt::format("dim '{}': promised {}, expected {} as elsewhere; give one name one set of facts",
-                                      printable(atom.symbol.name()), promise_text(atom.symbol),
-                                      promise_text(known->second)));
+  return invalid_argument(
+      fmt::format("dim '{}': promised {}, expected {} as elsewhere; state the same facts everywhere",
+                  printable(atom.symbol.name()), promise_text(atom.symbol), promise_text(known->second)));
 }
 
 Status collect(const SizeExpr& expr, std::map<std::string, Dim>& symbols) {
@@ -68,7 +68,7 @@ Status Dim::check() const {
           "dim '{}': found this name, expected a letter or '_', then letters, digits, '_' or '.'; rename it",
           printable(name_)));
     }
-    constexpr std::size_t kMaxBytes = 256;  // messages show sizes whole
+    constexpr std::size_t kMaxBytes = 256;  // messages print sizes in full, so names must be short
     if (name_.size() > kMaxBytes) {
       return invalid_argument(fmt::format("dim '{}': found a name of {} bytes, expected at most {}; shorten it",
                                           printable(name_), name_.size(), kMaxBytes));

@@ -14,8 +14,8 @@ SizeExpr division_atom(SizeExpr dividend, SizeExpr divisor) {
   return finish(Atom{AtomKind::kFloorDiv, Dim(""), {std::move(dividend), std::move(divisor)}, {}});
 }
 
-/// Removes the part of `sum` that `divisor` divides and returns its quotient. What stays has coefficients below the
-/// divisor and a constant in [0, divisor).
+/// Removes the part of `sum` that `divisor` divides and returns its quotient. The remainder in `sum` has coefficients
+/// smaller in magnitude than the divisor, and a constant in [0, divisor).
 Sum take_quotient(Sum& sum, std::int64_t divisor) {
   Sum quotient;
   quotient.constant = saturating::floor_divide(sum.constant, divisor);
@@ -83,7 +83,8 @@ std::optional<Term> divide_term(const Term& term, const Term& by) {
 
 /// Polynomial long division by the leading term; empty if it leaves a remainder.
 std::optional<SizeExpr> divide_exactly(SizeExpr dividend, const SizeExpr& divisor) {
-  // Dividing shapes takes one step per dim; without a limit, simplifying a product could undo a step forever.
+  // Dividing the sizes of two shapes takes one step per dim. The limit ends the loop if simplifying a product keeps
+  // undoing a step.
   constexpr int kMaxSteps = 16;
   const Term leading = to_sum(divisor).terms.front();
   SizeExpr quotient;

@@ -47,7 +47,7 @@ struct Evaluation {
       is_lost |= __builtin_mul_overflow(total, value, &total);
       is_zero |= value == 0;
     }
-    // Anything times 0 is 0, even if a symbol's multiple is huge.
+    // A factor of 0 makes the product 0, even if the coefficient or a partial product overflowed.
     if (is_zero) return Wide{0};
     return is_lost ? Result<Wide>(overflow()) : total;
   }

@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-/// True if a constant or a coefficient of the sum left the int64 range. A difference from another expression then
-/// proves nothing, because twice this expression has the same form.
+/// True if a constant or a coefficient of the sum was saturated at an end of int64. Subtracting such an expression
+/// proves nothing, because an expression and its double can then have the same form.
 bool has_lost_value(const SizeExpr&);
 
 }  // namespace millrace

@@ -18,7 +18,8 @@ bool is_whole_part(const Term& term) {
          term.coefficient % divisor.constant() == 0;
 }
 
-/// Writes divisor * floor_div(x, divisor) as x - r, with r from 0 to divisor - 1.
+/// A lower bound of the value. Improves on lower_bound() by writing divisor * floor_div(x, divisor) as x - r, with r
+/// from 0 to divisor - 1.
 std::int64_t min_value(const SizeExpr& expr) {
   const std::int64_t lower = expr.lower_bound();
   const Sum* sum = SizeExprAccess::node(expr);

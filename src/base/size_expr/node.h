@@ -27,7 +27,7 @@ struct Atom {
   AtomKind kind = AtomKind::kSymbol;
   Dim symbol{""};                  // kSymbol only
   std::vector<SizeExpr> operands;  // kFloorDiv: dividend, divisor; kMin, kMax: two or more, sorted by form
-  SizeBounds bounds;               // computed once, from the parts
+  SizeBounds bounds;               // derive_bounds() of the atom, computed once
 };
 
 /// `coefficient` times the product of `factors`. In a finished sum the factors are sorted and never empty.

@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// The facts in messages, for authors of both text and C++: "rows in 1..64 multiple_of 4", or "n in 0.." when nothing
-/// more is promised.
+/// A symbol and its facts as error messages show them: "rows in 1..64 multiple_of 4", or "n in 0.." when it has no
+/// other facts. Messages use this syntax for graphs built by C++ too.
 std::string promise_text(const Dim&);
 
 }  // namespace millrace

@@ -81,7 +81,7 @@ Sum add_sums(const Sum& a, const Sum& b) {
   return sum;
 }
 
-/// Keeps the order of the terms.
+/// Multiplies a canonical sum by a constant; the terms stay sorted.
 Sum scale(Sum sum, std::int64_t by) {
   if (by == 0) return {};
   sum.constant = saturating::multiply(sum.constant, by);

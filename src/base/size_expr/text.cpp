@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints sizes. Text shows symbols, not the atoms that stand for part of them: 128 * (rows / 128) prints as "rows".
-// Parsing the text gives back the same form.
+// Prints sizes. An atom holds a symbol divided by its known multiple, but text shows the whole symbol:
+// 128 * (rows / 128) prints as "rows". Parsing the text gives back the same form.
 #include <algorithm>
 #include <span>
 

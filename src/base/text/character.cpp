@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits text into UTF-8 characters, so that printable() can escape what a terminal must not see.
+// Splits text into UTF-8 characters, so that printable() can escape those that a terminal must not receive.
 #include "base/text/character.h"
 
 namespace millrace {

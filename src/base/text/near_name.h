@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// Finds the name that a mistyped one most likely meant: the one with the smallest edit distance, which may be at most
-/// a third of the letters.
+/// Finds the name that a mistyped name most likely meant: the candidate with the smallest edit distance, which must be
+/// at most a third of the mistyped name's length.
 class NearName {
  public:
   explicit NearName(std::string_view wanted);
@@ -20,7 +20,7 @@ class NearName {
 
  private:
   std::string wanted_;
-  std::size_t distance_;  // to nearest_; initially one more than allowed
+  std::size_t distance_;  // edit distance to nearest_; initially one more than allowed
   std::string nearest_;
 };
 

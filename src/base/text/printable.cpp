@@ -40,7 +40,7 @@ struct Ends {
   std::string_view front, back;
 };
 
-/// The beginning and the end of a text longer than both together, cut between characters.
+/// The first `front_bytes` and the last `back_bytes` of a longer text, shortened so that no UTF-8 character is split.
 Ends ends_of(std::string_view text, std::size_t front_bytes, std::size_t back_bytes) {
   const auto is_inside = [&](std::size_t place) { return (static_cast<unsigned char>(text[place]) & 0xc0) == 0x80; };
   std::size_t begin = text.size() - back_bytes;

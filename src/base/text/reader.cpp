@@ -42,7 +42,8 @@ std::pair<char, std::size_t> read_escape(std::string_view text) {
   return {static_cast<char>(hex_digit(text[2]) * 16 + hex_digit(text[3])), 4};
 }
 
-/// The part of a line around `column` that fits on a screen, with a caret under the column. Both count bytes.
+/// The part of a line around `column` that fits on a screen, with a caret under the column. `column` counts bytes, not
+/// characters, and so does the width.
 std::string excerpt(std::string_view line, std::size_t column) {
   constexpr std::size_t kBefore = 70, kAfter = 40;
   std::size_t begin = column > kBefore ? column - kBefore : 0;

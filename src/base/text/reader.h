@@ -26,7 +26,7 @@ int hex_digit(char);
 ///            ^
 class TextReader {
  public:
-  /// `name` stands for the text in errors, usually a path. Both must outlive the reader.
+  /// Errors call the text `name`, which is usually its path. `name` and `text` must outlive the reader.
   TextReader(std::string_view name, std::string_view text) : name_(name), text_(text) {}
 
   /// The byte offset of the next token.
@@ -37,15 +37,15 @@ class TextReader {
   std::string_view rest() { return text_.substr(position()); }
   void skip(std::size_t bytes) { position_ += bytes; }
 
-  // Each takes the next token if it matches, otherwise nothing.
+  // Each function takes the next token if it matches, and otherwise leaves it.
   bool take(std::string_view punctuation);
   bool take_word(std::string_view word);
-  /// Empty if there is none.
+  /// Takes a plain name. Returns an empty text if the next token is not one.
   std::string_view take_name();
   /// Takes letters, digits, '_' and '.', with no rule for the first character.
   std::string_view take_name_characters();
 
-  /// Reads a string in double quotes, with the escapes \" \\ \n \t and \x7f. Fails if there is none.
+  /// Reads a string in double quotes, with the escapes \" \\ \n \t and \x7f. Fails if the next token is not a string.
   Result<std::string> read_string();
   /// A plain name or a string.
   Result<std::string> read_name(std::string_view expected);

@@ -216,7 +216,7 @@ TEST_CASE("the symbols of a form are collected from everywhere in it") {
 TEST_CASE("a symbol with two sets of facts is refused, inside one form and between two") {
   const SizeExpr other = Dim("n").at_least(1).multiple_of(8);
   const char* const message =
-      "dim 'n': promised n in 1.. multiple_of 8, expected n in 0.. as elsewhere; give one name one set of facts";
+      "dim 'n': promised n in 1.. multiple_of 8, expected n in 0.. as elsewhere; state the same facts everywhere";
   std::map<std::string, Dim> symbols;
   REQUIRE(n.collect_symbols(symbols).ok());
   CHECK(n.collect_symbols(symbols).ok());

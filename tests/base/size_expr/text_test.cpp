@@ -131,8 +131,7 @@ TEST_CASE("a mistake in a symbol's facts is reported with its place") {
         "n multiple_of 0\n"
         "^");
   CHECK(reread("n + (n in 1..4)") ==
-        "size:1:6: dim 'n': promised n in 1..4, expected n in 0.. as elsewhere; give one name one set "
-        "of facts\n"
+        "size:1:6: dim 'n': promised n in 1..4, expected n in 0.. as elsewhere; state the same facts everywhere\n"
         "n + (n in 1..4)\n"
         "     ^");
 }

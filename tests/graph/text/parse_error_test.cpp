@@ -197,13 +197,11 @@ constexpr Mistake kTypes[] = {
      "graph g(%x: f32[99999999999999999999]) {}\n"
      "                ^"},
     {"graph g(%x: f32[n in 1..4], %y: f32[n in 1..5]) {}",
-     "g.mr:1:37: dim 'n': promised n in 1..5, expected n in 1..4 as elsewhere; give one name "
-     "one set of facts\n"
+     "g.mr:1:37: dim 'n': promised n in 1..5, expected n in 1..4 as elsewhere; state the same facts everywhere\n"
      "graph g(%x: f32[n in 1..4], %y: f32[n in 1..5]) {}\n"
      "                                    ^"},
     {"graph g(%x: f32[n], %y: f32[n in 1..5]) {}",
-     "g.mr:1:29: dim 'n': promised n in 1..5, expected n in 0.. as elsewhere; give one name one set of "
-     "facts\n"
+     "g.mr:1:29: dim 'n': promised n in 1..5, expected n in 0.. as elsewhere; state the same facts everywhere\n"
      "graph g(%x: f32[n], %y: f32[n in 1..5]) {}\n"
      "                            ^"},
     {"graph g(%x: f32[n in 5..4]) {}",

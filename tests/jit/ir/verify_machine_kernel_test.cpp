@@ -40,11 +40,11 @@ TEST_CASE("symbols agree, and every block belongs to one instruction") {
   draft.kernel.num_groups = Dim("n").at_most(4);
   draft.kernel.blocks[BlockId{}].parameters = {draft.declare(kI64)};
   draft.block({}, {});
-  CHECK(draft.complaint() ==
-        "size argument s0: dim 'n': promised n in 0.., expected n in 0..4 as elsewhere; give one name "
-        "one set of facts\n"
-        "the body has 1 parameters, expected none\n"
-        "block 1 belongs to no instruction");
+  CHECK(
+      draft.complaint() ==
+      "size argument s0: dim 'n': promised n in 0.., expected n in 0..4 as elsewhere; state the same facts everywhere\n"
+      "the body has 1 parameters, expected none\n"
+      "block 1 belongs to no instruction");
 }
 
 TEST_CASE("a kernel without a body is refused, and named") {
