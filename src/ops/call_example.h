@@ -26,7 +26,7 @@ struct CallExample {
 /// Splits the text, which must outlive the result.
 CallExample parse_call_example(std::string_view text);
 
-/// The op's example; an elementwise op without attributes has none in its row, and gets one here.
+/// The op's example call. The rows of elementwise ops without attributes have none, so this function makes one.
 std::string call_example_text(Op);
 
 /// How many operands a call takes.

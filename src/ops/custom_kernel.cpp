@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Type rule and kernel request of elementwise kernels that an application brings along.
+// The type rule and the kernel request of elementwise kernels that an application provides.
 #include "millrace/ops/custom_kernel.h"
 
 #include <fmt/format.h>

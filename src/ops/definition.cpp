@@ -94,7 +94,7 @@ Status check_operand_count(Op op, std::size_t found) {
 
 }  // namespace
 
-// Extents of 0 and unbound symbols count as their lower bound, but as at least 1, so that strides keep the limit too.
+// Each extent counts as its lower bound, and as at least 1, so that strides keep the limit even if an extent is 0.
 std::string broken_limit(const TensorType& type) {
   if (static_cast<std::size_t>(type.dtype) >= std::size(kAllDTypes)) {
     return fmt::format("has dtype number {}, expected less than {}; use a name of DType",

@@ -89,7 +89,7 @@ InferResult infer_dot_i32(Types operands, const Attributes& attributes) {
 /// C[b, m, n] = sum over k of X[b, m, k] * Y[b, k, n], for any order of the operands' dims, accumulated in f32 (f64 for
 /// f64; integers wrap). dot_i32 multiplies and adds in i32.
 /// Error: |error| <= K * eps * sum |x||y|; not bit-equal across targets.
-/// A dot without contracted dims multiplies without summing; a reduction dim of extent 1 keeps it a contraction.
+/// If no dims are contracted, adds a reduction dim of extent 1, so that the nest is still a contraction.
 Result<std::vector<KernelRequest>> build_dot(const OpInstance& node) {
   const auto& attrs = std::get<DotAttrs>(node.attributes);
   const DotDims x = *resolve_dims(node.operands, 0, attrs.x_batch, attrs.x_contract);

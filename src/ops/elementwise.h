@@ -17,8 +17,8 @@ auto call_body(B& b, X x, const Attributes& attributes) {
   }
 }
 
-/// x as f32: exact, or the adjacent float towards zero with its last bit set, so that rounding further to 16 bits is
-/// correct.
+/// Converts x to f32 by round-to-odd: a value that f32 cannot hold is rounded towards zero and gets its last bit set,
+/// so that rounding the result to 16 bits is correct.
 template <class B, class V>
 V round_to_odd(B& b, V x) {
   const V nearest = b.convert(DType::kF32, x);

@@ -45,7 +45,7 @@ std::size_t axis_of(const OpInstance& node) {
   return *resolve_axis(std::get<GatherAttrs>(node.attributes).axis, node.operands, 0, "axis");
 }
 
-/// How the result's dims map to those of the operands, which keep their order.
+/// How the result's dims map to the operands' dims. The dims of each operand keep their order in the result.
 struct ResultDims {
   std::size_t first_of_indices;  // the result dim that maps to dim 0 of the indices
   std::size_t count_for_axis;    // the number of result dims that replace x's axis

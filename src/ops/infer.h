@@ -11,8 +11,8 @@
 
 namespace millrace::ops {
 
-// Checks that the type rules share. Messages read "what: found, expected; what to do"; the caller puts the node's name
-// before them.
+// The checks that all type rules use. Messages read "what: found, expected; what to do"; the caller puts the node's
+// name before them.
 
 using Types = std::span<const TensorType>;
 using InferResult = Result<Inference>;
@@ -22,7 +22,7 @@ using InferFunction = InferResult (*)(Types, const Attributes&);
 struct DTypeSet {
   std::uint32_t bits = 0;
   std::string_view text;
-  /// Returns false for a number that is not a dtype, too.
+  /// Also returns false for a number that is not a dtype.
   constexpr bool contains(DType dtype) const {
     return static_cast<unsigned>(dtype) < 32 && (bits >> static_cast<unsigned>(dtype) & 1) != 0;
   }
@@ -54,7 +54,7 @@ Status expect_alike(Types operands, const DTypeSet& set);
 /// The axis, counted from the front; otherwise "axis is 3, expected -2 to 1 for operand 0, f32[4x8]; choose one of its
 /// axes".
 Result<std::size_t> resolve_axis(std::int64_t axis, Types operands, std::size_t operand, std::string_view attribute);
-/// The axes in the given order, which must be distinct.
+/// The axes, counted from the front, in the given order. They must be distinct.
 Result<std::vector<std::size_t>> resolve_axes(std::span<const std::int64_t> axes, Types operands, std::size_t operand,
                                               std::string_view attribute);
 
@@ -66,10 +66,11 @@ Status expect_entries(std::string_view attribute, std::size_t found, std::size_t
 /// Checks that each entry is at least `minimum`: "strides[1] is 0, expected 1 or more; correct it".
 Status expect_at_least(std::string_view attribute, std::span<const std::int64_t> entries, std::int64_t minimum);
 
-/// Returns false if no binding has small <= large. If the forms do not prove it for every binding, adds a check at run
-/// time.
+/// Returns false if no binding has small <= large. If the forms do not prove it for every binding, adds a requirement
+/// that each run checks.
 bool require_at_most(const SizeExpr& small, const SizeExpr& large, std::vector<SizeRequirement>& requirements);
-/// Adds a check 0 <= extent for every extent whose form does not prove it. Precondition: broken_limit is empty.
+/// Adds the requirement 0 <= extent for every extent whose form does not prove it. Precondition: broken_limit returns
+/// an empty text.
 void require_extents(const Shape& shape, std::vector<SizeRequirement>& requirements);
 
 }  // namespace millrace::ops

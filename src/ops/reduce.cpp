@@ -89,8 +89,8 @@ Result<std::vector<KernelRequest>> build_mean(const OpInstance& node) {
   return finish_request(reduce.nest);
 }
 
-/// Reductions cannot accumulate in bool. They use 0 and 1 in u8, whose lowest and highest values read back as false and
-/// true.
+/// Reductions cannot accumulate in bool, so they use 0 and 1 in u8. The initial values of max and min, 0 and 255,
+/// convert back to false and true.
 template <ReductionKind kKind>
 Result<std::vector<KernelRequest>> build_logical(const OpInstance& node) {
   const bool keep_dims = std::get<ReduceAttrs>(node.attributes).keep_dims;

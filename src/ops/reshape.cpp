@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definitions of views, which only rename elements. build() makes the copy that is needed where a view is not
-// possible.
+// The definitions of views, which give elements other indices and compute nothing. build() makes the copy that is
+// needed if a view is not possible.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -16,7 +16,7 @@ struct WindowDim {
   std::int64_t low = 0;
   std::int64_t high = 0;
   std::int64_t dilation = 1;
-  bool rounds_up = false;  // also counts windows that begin inside and end after the padding
+  bool rounds_up = false;  // also counts windows that begin before the high padding and end after it
 
   /// The distance from a window's first point to just past its last.
   SizeExpr span() const { return (window - 1) * dilation + 1; }
