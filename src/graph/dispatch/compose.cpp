@@ -28,7 +28,7 @@ BodyValue round_to(BodyBuilder& b, DType dtype, BodyValue value) {
   return value;
 }
 
-/// Whether another region stores the operand inside the pad's result.
+/// Whether another region stores the pad's operand directly in the pad's result, so that only the border is missing.
 bool is_pad_in_place(const DispatchGraph& dispatch, const Region& region, const Node& node) {
   const auto* op = std::get_if<OpNode>(&node.what);
   if (op == nullptr || op->op != Op::pad || region.nodes.size() != 1) return false;
@@ -71,7 +71,7 @@ class Composer {
     return finish(epilogue, point);
   }
 
-  /// The map from the region's inputs to the tensor through which a sort or scan reads `value`.
+  /// The map that computes `value` from the region's inputs, for a sort or scan that reads it as `input`.
   ComposedRequest compose_load(Value value, const KernelTensor& input) {
     BodyBuilder body;
     const Indices point = set_domain(input.type.shape);
@@ -94,7 +94,7 @@ class Composer {
     computed_.clear();
     BodyBuilder epilogue;
     const BodyValue stored = inline_root(epilogue, loop, loop.epilogue)[0];
-    const Value result{root, 0};  // nest-shaped ops have one result
+    const Value result{root, 0};  // an op that is a loop nest has one result
     const Indices& point = loop.stores[0].indices;
     computed_.push_back({result, point, round_to(epilogue, graph_.type(result).dtype, stored)});
     return finish(epilogue, point);
@@ -126,7 +126,7 @@ class Composer {
     return static_cast<std::uint32_t>(kernel_.loads.size() - 1);
   }
 
-  /// Inlines the root's own body. Plain loads pull their value; guarded and dynamic loads stay loads.
+  /// Inlines the root's own body. Pulls the values of plain loads; loads with a fill value or a dynamic dim stay loads.
   std::vector<BodyValue> inline_root(BodyBuilder& b, const LoopKernel& loop, const Body& body) {
     const Node& root = graph_.nodes[root_];
     return b.inline_body(body, [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {
@@ -204,7 +204,7 @@ class Composer {
   std::vector<Computed> computed_;
 };
 
-/// The request of a sort or scan that reads the region's elementwise nodes as its load.
+/// The request of a sort or scan whose load computes the region's elementwise nodes.
 ComposedRequest with_load(const DispatchGraph& dispatch, const Region& region, NodeId root, KernelRequest request) {
   const auto add = [&](auto& descriptor) {
     const Value operand = dispatch.graph.nodes[root].operands[0];
@@ -259,7 +259,7 @@ std::vector<ComposedRequest> copies(const Graph& graph, const Region& region, No
   return result;
 }
 
-/// The requests of a pad that store everything except its operand.
+/// The requests that fill a pad's border, if another region stores the operand inside the pad's result.
 std::vector<ComposedRequest> borders(const Region& region, std::vector<KernelRequest> requests) {
   std::vector<ComposedRequest> result;
   for (KernelRequest& request : requests) {
@@ -284,7 +284,7 @@ Result<std::vector<ComposedRequest>> compose_region(const DispatchGraph& dispatc
   if (!root || is_view_alone) return placed(dispatch, region, Composer(dispatch, region).compose_map());
   std::uint32_t used = 0;
   for (const Value& output : region.outputs) used |= output.node == *root ? 1u << output.result : 0;
-  if (used == 0) used = 1;  // only the epilogue reads it
+  if (used == 0) used = 1;  // no result of the root is stored; the epilogue reads result 0
   const bool is_border = is_pad_in_place(dispatch, region, graph.nodes[*root]);
   MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_node(graph, *root, used, is_border));
   if (is_border) return borders(region, std::move(requests));

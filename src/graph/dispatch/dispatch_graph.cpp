@@ -76,7 +76,7 @@ void check_update(const DispatchGraph& dispatch, const StoredValues& ready, cons
 
 namespace {
 
-/// Whether another value has overwritten this one, or the value that it is a part of.
+/// Whether another value has overwritten `value`, or a value that contains it as a part.
 bool is_replaced(const DispatchGraph& dispatch, const std::set<Value>& replaced, Value value) {
   value = dispatch.storage_of(value);
   while (!replaced.contains(value)) {
@@ -170,7 +170,7 @@ std::string label_of(const Graph& graph, std::span<const NodeId> nodes) {
     }
     if (scope.empty()) scope = graph.scopes.prefix_text(node.scope);
   }
-  if (!scope.empty()) scope.pop_back();  // the '/'
+  if (!scope.empty()) scope.pop_back();  // drop the final '/'
   return scope;
 }
 

@@ -121,8 +121,8 @@ std::uint32_t NodeGroups::group_of(std::uint32_t i) {
   return groups_[g].empty() ? kNone : g;
 }
 
-/// The obstacle that a view forms: `reader` needs points other than its own, or elements of several rows in one, so the
-/// view's operand must be in memory.
+/// The obstacle of a view: through it, `reader` reads at points other than its own, or (a reshape) several rows as one
+/// row, so the view's operand must be in memory.
 Separation NodeGroups::obstacle_after(std::uint32_t view, std::uint32_t reader) const {
   return obstacle(is_storage_view(node(view)) ? JoinRule::kAfterReshape : JoinRule::kAfterView, view, reader);
 }
@@ -133,7 +133,8 @@ std::uint32_t NodeGroups::reader_in(std::uint32_t group, std::uint32_t view) {
   return reader == users_[view].end() ? view : *reader;
 }
 
-/// The reason why `to` needs `from` through a third group or a view; joining the two would then create a cycle.
+/// Why `to` and `from` cannot be joined: `to` needs `from` through a third group or a view, so joining them would
+/// create a cycle. Empty if there is no such path.
 std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::uint32_t to) {
   std::set<std::uint32_t> seen;
   std::vector<std::uint32_t> open = {to};
@@ -156,7 +157,8 @@ std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::u
           }
           continue;
         }
-        // Members are in graph order and no group reads later nodes, so groups before `from` cannot need it.
+        // Members are in graph order and no group reads later nodes, so a group that ends before `from` begins cannot
+        // need it.
         if (groups_[producer].back() < first) continue;
         if (seen.insert(producer).second) open.push_back(producer);
       }

@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// Whether adjacent elements of the view's last dim are apart in memory.
+/// Whether adjacent elements along the view's last dim are not adjacent in memory.
 bool stands_apart(const Graph& graph, const Node& node) {
   const std::size_t rank = node.results[0].shape.rank();
   if (!is_index_view(node) || rank == 0) return false;
@@ -24,10 +24,10 @@ bool stands_apart(const Graph& graph, const Node& node) {
   return false;
 }
 
-/// The cost of loading an operand that no node accounts for: widening it, and one address per SIMD lane if the elements
-/// of a view are not adjacent.
+/// The cost of loading an operand, which is counted with no other node: widening it, and one address per SIMD lane if
+/// the elements of a view are not adjacent.
 std::int64_t load_instructions(const Graph& graph, Value operand) {
-  constexpr std::int64_t kApart = 26;  // instructions for the addresses of lanes that are apart
+  constexpr std::int64_t kApart = 26;  // instructions for addresses, if lanes are not adjacent
   const Node& node = graph.nodes[operand.node];
   if (!is_source(node) && !is_index_view(node)) return 0;
   const Node* source = &node;

@@ -33,7 +33,7 @@ SizeExpr product(const Shape& shape, std::size_t first, std::size_t end) {
 struct Place {
   Value whole;
   std::vector<SizeExpr> begins;  // its offset along each axis
-  bool has_border = false;       // whether it is a pad's, whose border other kernels store
+  bool has_border = false;       // whether `whole` is the result of a pad, whose border other kernels store
 };
 
 class PartPlacer {
@@ -66,10 +66,10 @@ class PartPlacer {
   }
 
  private:
-  /// The loop nest that stores a value in any layout.
+  /// A loop nest, which can store its value in any layout.
   struct Nest {
     bool is_product = false, is_map = true;
-    std::int64_t instructions = 0;  // in its elementwise nodes
+    std::int64_t instructions = 0;  // of its elementwise nodes
   };
 
   const Node& node_of(Value value) const { return graph_.nodes[value.node]; }
@@ -165,11 +165,11 @@ class PartPlacer {
     return reason;
   }
 
-  /// Whether the sizes show that the operand's rows, and what is before and after them, are no longer than the pitch.
-  /// If they do not, it is unknown which kernels write the same bytes.
+  /// Whether the sizes show that the operand's rows, and the parts before and after them, are no longer than the pitch.
+  /// Otherwise it is unknown whether two kernels write the same bytes.
   static bool are_known_to_fit(const Shape& shape, const Place& place, const Shape& whole,
                                const std::vector<SizeExpr>& strides) {
-    SizeExpr row = 1;  // the span from its first element to its last
+    SizeExpr row = 1;  // the span from a row's first element to its last
     for (std::size_t d = shape.rank(); d-- > 0;) {
       const SizeExpr &begin = place.begins[d], behind = whole[d] - shape[d] - begin;
       row = (shape[d] - 1) * strides[d] + row;
@@ -221,8 +221,8 @@ class PartPlacer {
     constexpr std::int64_t kVector = 16;     // elements of f32 in the widest vector of x86
     constexpr std::int64_t kLong = 1024;     // elements; in a longer row, the rest is a small part of the work
     constexpr std::int64_t kLineBytes = 64;  // of a cache line
-    // A map of up to this many instructions, such as relu, gains in ragged rows too (commit 36ab5188). For 16-bit
-    // floats the count includes widening and rounding.
+    // A map of up to this many instructions, such as relu, is faster in place for rows of any length (commit 36ab5188).
+    // For 16-bit floats the count includes widening and rounding.
     constexpr std::int64_t kCheap = 8, kCheapF16 = 70, kCheapBF16 = 30;
     if (has_border && row.upper_bound() < kLineBytes / static_cast<std::int64_t>(size_bytes(dtype))) return true;
     if (nest.is_product) return row.lower_bound() < kVector;
@@ -232,8 +232,8 @@ class PartPlacer {
     return !is_cheap && !is_one && row.known_multiple() % kVector != 0 && row.lower_bound() < kLong;
   }
 
-  /// The least d, from `min_dims` on, for which the stored value's first d dims have `num_rows` elements and its other
-  /// dims have `row`, the elements of one row. The first `min_dims` dims index the rows that contain these rows.
+  /// The smallest d >= `min_dims` for which the stored value's first d dims have `num_rows` elements, and its remaining
+  /// dims have `row` elements, one row. The first `min_dims` dims index the outer rows, which contain these rows.
   std::optional<std::size_t> find_outer_dims(Value storage, std::size_t min_dims, const SizeExpr& num_rows,
                                              const SizeExpr& row) const {
     const Shape& shape = graph_.type(storage).shape;
@@ -245,7 +245,7 @@ class PartPlacer {
 
   DispatchGraph& dispatch_;
   const Graph& graph_;
-  std::set<Value> outputs_;                // the values that own their storage
+  std::set<Value> outputs_;                // keyed by storage
   std::map<Value, std::size_t> num_uses_;  // keyed by storage
   std::map<Value, Nest> nests_;            // keyed by the value that they store
   std::set<Value> wholes_;                 // results whose memory holds operands

@@ -93,7 +93,7 @@ class UpdatePlacer {
     return dispatch_.storage_of(first) == variable && reads_once(region, variable);
   }
 
-  /// Why no other result may be stored in the memory of `old`, an operand of this region; empty if it may.
+  /// Why the region may not store a result, `stored` if given, in the memory of its operand `old`; empty if it may.
   std::string find_obstacle(RegionId id, Value old, std::optional<Value> stored) const {
     const Node& node = graph_.nodes[old.node];
     if (std::holds_alternative<InputNode>(node.what)) return name(old) + " is an input";
@@ -113,7 +113,7 @@ class UpdatePlacer {
     return reads_once(dispatch_.regions[id], old) ? "" : fmt::format("{} is another operand, too", name(old));
   }
 
-  /// Values that are stored in this value's memory.
+  /// The values that are stored in the memory of `whole` as parts, or as parts of parts.
   std::vector<Value> parts_of(Value whole) const {
     std::vector<Value> all, open = {whole};
     while (!open.empty()) {
@@ -199,8 +199,8 @@ class UpdatePlacer {
     return std::ranges::count_if(region.inputs, is_old) == 1;
   }
 
-  /// Whether the region reads `old` only at the point that it stores: elementwise ops and an iota, without views. An
-  /// application's own kernel may be split into several kernels, and each of them reads.
+  /// Whether the region reads `old` only at the point that it stores: elementwise ops and an iota, without views. A
+  /// custom kernel does not qualify, because it may be split into several kernels, each of which reads `old`.
   bool is_pointwise(const Region& region, Value old) const {
     return region.outputs.size() == 1 && std::ranges::all_of(region.nodes, [&](NodeId id) {
              const Node& node = graph_.nodes[id];
@@ -216,7 +216,7 @@ class UpdatePlacer {
     const Node& node = graph_.nodes[stored.node];
     if (std::holds_alternative<InputNode>(node.what)) return name(update.value) + " is an input";
     if (std::holds_alternative<ConstantNode>(node.what)) return name(update.value) + " is a constant";
-    // The first value in the memory of the new one, before scatters changed it.
+    // The value that is stored in this memory first, and that in-place regions then change into the new value.
     const Value first = dispatch_.memory_of(stored);
     if (is_variable(first)) {
       return first == stored ? name(update.value) + " is a variable"
@@ -245,7 +245,7 @@ class UpdatePlacer {
     return "";
   }
 
-  /// If the scatter of a variable is a copy, notes why.
+  /// If a scatter changes a copy of a variable, notes why it is a copy.
   void explain_copy(Region& region) const {
     const Node* scatter = scattered(region);
     if (scatter == nullptr || !region.copy_reason.empty()) return;

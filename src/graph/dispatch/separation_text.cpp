@@ -38,8 +38,8 @@ std::string rule_text(const Graph& graph, const Separation& edge) {
     case JoinRule::kControl:
       return fmt::format("the host decides what {} runs, so nothing is joined with it", node());
     case JoinRule::kReadsMemory:
-      return fmt::format(
-          "{} computes nothing while it reads this operand; do that work after it, if the result is the same", node());
+      return fmt::format("{} can only load this operand from memory; do that work after it, if the result is the same",
+                         node());
     case JoinRule::kAfterView:
       return view_text(graph, edge);
     case JoinRule::kAfterReshape:
@@ -54,7 +54,7 @@ std::string rule_text(const Graph& graph, const Separation& edge) {
       return fmt::format("a kernel holds only one of {} and {}; only one op for both would help", node(), other());
     case JoinRule::kNoEpilogue:
       return fmt::format(
-          "the kernel of {} computes nothing after it; do that work before it, if the result is the same", node());
+          "the kernel of {} can fuse nothing after it; do that work before it, if the result is the same", node());
     case JoinRule::kOtherPoints:
       return fmt::format("its dispatch stores at the points of {}, {}; give both one shape", node(),
                          graph.type({edge.node, 0}).shape.to_text());

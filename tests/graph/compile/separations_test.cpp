@@ -52,9 +52,9 @@ TEST_CASE("nodes that only read memory, and nodes without an epilogue, are named
   graph.output("y", matmul(exp(x), w));
   graph.output("z", -sort(x).values);
   CHECK(separations_of(graph) ==
-        "%2 -> %3: %3 = dot computes nothing while it reads this operand; do that work after it, if the result is the "
+        "%2 -> %3: %3 = dot can only load this operand from memory; do that work after it, if the result is the "
         "same\n"
-        "%4.0 -> %5: the kernel of %4 = sort computes nothing after it; do that work before it, if the result is the "
+        "%4.0 -> %5: the kernel of %4 = sort can fuse nothing after it; do that work before it, if the result is the "
         "same\n");
 }
 
@@ -111,11 +111,11 @@ TEST_CASE("a value that a third dispatch needs first is named") {
   graph.output("both", abs(e) + transpose(abs(e), {1, 0}));
   CHECK(separations_of(graph) ==
         "%1 -> %2.0: %5 = add reads it too, so it is in memory anyway; nothing helps while it does\n"
-        "%2.0 -> %3: the kernel of %2 = sort computes nothing after it; do that work before it, if the result is the "
+        "%2.0 -> %3: the kernel of %2 = sort can fuse nothing after it; do that work before it, if the result is the "
         "same\n"
         "%1 -> %5: %2 = sort is between the two: it reads one, and the other needs it; only a different formula would "
         "help\n"
-        "%4.0 -> %5: the kernel of %4 = sort computes nothing after it; do that work before it, if the result is the "
+        "%4.0 -> %5: the kernel of %4 = sort can fuse nothing after it; do that work before it, if the result is the "
         "same\n"
         "%6 -> %8: %8 = add reads it through %7 = transpose at other points; move the view before %6 or after %8\n");
 }
@@ -134,11 +134,10 @@ TEST_CASE("a view that is stored between two nodes is named") {
   const Tensor sum = reduce_sum(graph.input("x", DType::kF32, {8, 8, 8}), {2}), transposed = transpose(sum, {1, 0});
   graph.output("transposed", transposed);
   graph.output("y", transposed + sum);
-  CHECK(
-      separations_of(graph) ==
-      "%1 -> %2: %2 = transpose computes nothing while it reads this operand; do that work after it, if the result is "
-      "the same\n"
-      "%1 -> %3: %3 = add reads it through %2 = transpose at other points; move the view before %1 or after %3\n");
+  CHECK(separations_of(graph) ==
+        "%1 -> %2: %2 = transpose can only load this operand from memory; do that work after it, if the result is "
+        "the same\n"
+        "%1 -> %3: %3 = add reads it through %2 = transpose at other points; move the view before %1 or after %3\n");
 }
 
 TEST_CASE("operands that a convolution reads at its own points are named") {
@@ -147,7 +146,7 @@ TEST_CASE("operands that a convolution reads at its own points are named") {
   const Tensor e = exp(x);
   graph.output("y", conv2d(e, w, {.padding = {1, 1, 1, 1}}) + e);
   CHECK(separations_of(graph) ==
-        "%2 -> %3: %3 = conv2d computes nothing while it reads this operand; do that work after it, if the result is "
+        "%2 -> %3: %3 = conv2d can only load this operand from memory; do that work after it, if the result is "
         "the same\n"
         "%2 -> %4: %3 = conv2d reads it at other points, from memory; nothing helps while it does\n");
 }
