@@ -35,7 +35,7 @@ Status require_known_generator(const Context& context, const std::string& forced
                                printable(forced), known.empty() ? "none" : known));
 }
 
-/// Puts the device in front of the message, which names only the target: the caller asked for the device.
+/// Adds the device to a message that names only the target, because the caller asked for the device.
 Status about_device(const Device& device, const Status& status) {
   return {status.code(), fmt::format("compile for device '{}': {}", device.name(), status.message())};
 }
@@ -112,8 +112,8 @@ void add_parts(XXH3_state_t& state, std::span<const UploadPart> parts) {
   }
 }
 
-/// Identifies the constants by the place and the bytes of each, without the gaps between them. Prepared constants
-/// depend on the setup, its kernels and the target's rounding, so these are part of the id too.
+/// Identifies the constants by the offset and the bytes of each constant; gaps between constants do not count. Prepared
+/// constants depend on the setup graph, its kernels and the target's rounding, so these are part of the id too.
 ContentId identify(const ProgramVariant& variant, std::size_t size_bytes) {
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
@@ -132,7 +132,7 @@ ContentId identify(const ProgramVariant& variant, std::size_t size_bytes) {
   return {hash.high64, hash.low64, size_bytes};
 }
 
-/// Shortens the graph's large constants, which the device has by now. What is left is only printed.
+/// Shortens the graph's large constants, whose bytes are on the device by now. The graph is only printed after this.
 void release_constants(LoweredGraph& lowered) {
   shorten_constants(lowered.dispatch.graph);
   for (Resource& resource : lowered.schedule.resources) resource.constant = {};
@@ -142,8 +142,8 @@ void release_constants(LoweredGraph& lowered) {
   if (lowered.setup != nullptr) release_constants(*lowered.setup);
 }
 
-/// If the constants have at least this many bytes, compiling releases the generators' memory: mapping it again then
-/// takes little time by comparison.
+/// If the constants have at least this many bytes, compile() releases the generators' memory at the end. The next
+/// compile maps it again, which takes little time compared with the upload of the constants.
 constexpr std::uint64_t kManyConstantBytes = std::uint64_t{64} << 20;
 
 Status compile_into(Program::State& state, Graph graph, const CompileOptions& options) {

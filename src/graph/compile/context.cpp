@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the driver and the generators for a device or target that the caller names, or says what is built in.
+// Finds the driver and the generators for a device or target that the caller names. If the name is unknown, the message
+// lists what is built in.
 #include "millrace/graph/context.h"
 
 #include <algorithm>
@@ -64,8 +65,8 @@ Result<std::shared_ptr<Device>> open_device(const Context& context, const Device
   MILLRACE_TRY(driver.status());
   Result<std::shared_ptr<Device>> device = (*driver)->open(spec);
   if (device.ok() && *device != nullptr) return device;
-  // A spec may supply what the system lacks, such as a library's path, so the driver is asked why only after opening
-  // failed.
+  // Call available(), which gives the reason, only after opening failed: a spec may supply what the system lacks, such
+  // as a library's path.
   if (device.status().code() == StatusCode::kUnavailable) return with_device(text, device.status());
   if (!device.ok()) return device.status();
   if (const Status available = (*driver)->available(); !available.ok()) return with_device(text, available);

@@ -15,7 +15,7 @@ namespace {
 using Place = IndexCheck::Place;
 
 /// The binding and offset that hold the value, if a later message can read it there: a session binds inputs, then
-/// outputs, then one buffer of all constants. Absent for a variable, which may have changed since.
+/// outputs, then one buffer of all constants. Empty for a variable, whose value may have changed by then.
 std::optional<Place> place_of(const LoweredGraph& lowered, Value storage) {
   const Graph& graph = lowered.dispatch.graph;
   if (const auto* constant = std::get_if<ConstantNode>(&graph.nodes[storage.node].what)) {
@@ -45,7 +45,7 @@ IndexCheck make_check(const LoweredGraph& lowered, NodeId id, const GatherAttrs&
   return {caller_text(graph, id), std::move(explanation), value_text(graph, indices), value_text(graph, from),
           graph.type(indices), from_type,
           static_cast<std::size_t>(attributes.axis < 0 ? attributes.axis + rank : attributes.axis),
-          // A body's operand is elsewhere in each iteration, or was overwritten since.
+          // A body's operand can be at another place in each iteration, or be overwritten before a message reads it.
           graph.is_body ? std::nullopt : place_of(lowered, lowered.dispatch.storage_of(indices))};
 }
 

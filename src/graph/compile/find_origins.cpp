@@ -7,7 +7,7 @@ namespace {
 
 using Origins = IdVector<CommandId, CommandOrigin>;
 
-/// Commands are the steps of their schedule, in order, with barriers between them (record_commands).
+/// A command list has one command per step of its schedule, in order, and barriers between them (record_commands).
 void add_origins(const LoweredGraph& graph, const std::vector<Command>& commands, std::optional<CommandId> around,
                  Origins& origins) {
   auto step = graph.schedule.steps.begin();

@@ -62,8 +62,8 @@ Status lower_to_kernels(LoweredGraph& lowered, const Target& target, const Lower
   return verify_kernels(lowered, target);
 }
 
-/// Schedules one graph for all targets, bodies first. Each schedule has the constants of all targets, so that all lay
-/// them out alike.
+/// Schedules one graph for all targets, bodies first. Each schedule has the constants of all targets, so that the
+/// layout of the constants is the same for every target.
 Status schedule_sequences(std::span<LoweredGraph* const> all, ScheduleOrder order) {
   for (const auto& [region, bodies] : all.front()->bodies) {
     for (std::size_t k = 0; k < bodies.size(); ++k) {
@@ -182,7 +182,7 @@ Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Targe
     PreparedConstants prepared;
     MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> all, lower_alone(std::move(graph), how, passes, &prepared));
     if (!prepared.setup) return all;
-    // The passes run on the setup too: work from two bodies may be equal, and merge.
+    // The passes run on the setup too, because it may contain equal work from two bodies, which they merge.
     const PassOptions of_setup{.verify_each = passes.verify_each};
     MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> setups,
                         lower_alone(*std::move(prepared.setup), how, of_setup, nullptr));

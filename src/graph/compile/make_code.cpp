@@ -16,7 +16,7 @@
 namespace millrace {
 namespace {
 
-/// If no generator here can make a kernel, the message also names the node that it computes.
+/// Adds the node that a kernel computes to the message that no available generator can make the kernel.
 Status about_node(const LoweredGraph& lowered, std::size_t kernel, Status status) {
   if (status.code() != StatusCode::kUnavailable) return status;
   const auto index = static_cast<KernelIndex>(kernel);
@@ -79,7 +79,7 @@ Result<std::vector<ExecutableImage>> CodeMaker::make_images(LoweredGraph& lowere
   return images;
 }
 
-/// A GPU's driver loads one linked object, which all kernels share.
+/// Links all kernels into one object, because a GPU's driver loads one object per program. All images share its bytes.
 Result<std::vector<ExecutableImage>> CodeMaker::make_code_object(LoweredGraph& lowered, const Target& target) {
   const std::span<const PlannedKernel> kernels = lowered.schedule.kernels;
   std::vector<ExecutableImage> images;

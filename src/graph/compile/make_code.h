@@ -12,8 +12,8 @@
 
 namespace millrace {
 
-/// Generates the code of variants, kernel by kernel, on the threads of `executor`, or on the calling thread if that is
-/// null.
+/// Generates the code of variants, kernel by kernel, on the threads of `executor`. If `executor` is null, generates it
+/// on the calling thread.
 class CodeMaker {
  public:
   CodeMaker(const Context& context, const CompileOptions& options, std::shared_ptr<Executor> executor,
@@ -36,9 +36,9 @@ class CodeMaker {
   const CompileOptions& options_;
   std::shared_ptr<Executor> executor_;
   std::size_t num_kernels_;
-  std::chrono::steady_clock::time_point begin_ = {};  // when the variant's code began
+  std::chrono::steady_clock::time_point begin_ = {};  // when code generation for the variant began
   std::mutex mutex_;
-  std::size_t num_begun_ = 0;  // guarded by the lock
+  std::size_t num_begun_ = 0;  // guarded by mutex_
 };
 
 }  // namespace millrace

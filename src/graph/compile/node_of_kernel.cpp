@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the node that a kernel computes, so that messages about code generation speak of the graph.
+// Finds the node that a kernel computes, so that messages about code generation can name it.
 #include "graph/compile/node_of_kernel.h"
 
 #include "millrace/graph/text.h"

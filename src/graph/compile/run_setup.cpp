@@ -32,7 +32,7 @@ Status run_setup(Device& device, const LoweredGraph& setup, std::span<const Exec
     }
     bindings.push_back(own.back() == nullptr ? BufferBinding() : own.back()->binding());
   }
-  for (const Resource& resource : program.resources) {  // the outputs are the first bindings
+  for (const Resource& resource : program.resources) {  // the setup's outputs are its first bindings
     if (!resource.prepared) continue;
     bindings[*resource.prepared] = {.size_bytes = static_cast<std::size_t>(resource.size_bytes.constant()),
                                     .buffer = &constants,

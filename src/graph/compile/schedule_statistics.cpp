@@ -59,7 +59,8 @@ std::string number_text(const std::optional<std::int64_t>& number) { return numb
 }  // namespace
 
 namespace {
-/// Adds the commands of a body, each once. Its memory is already counted as a transient of the step around it.
+/// Adds a body's commands, once however often the body runs. Its memory is already counted as a transient of the step
+/// that runs it.
 void add_body(ScheduleStatistics& found, const ScheduleStatistics& body) {
   found.num_dispatches += body.num_dispatches;
   found.num_copies += body.num_copies;
