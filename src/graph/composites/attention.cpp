@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// Sets scores to -inf where a bool mask is false, and adds a numeric mask.
+/// Applies the mask: a bool mask sets scores to -inf where it is false, a numeric mask is added to the scores.
 Tensor masked(Tensor scores, Tensor mask) {
   if (!scores.is_valid()) return {};
   Tensor spread = broadcast_to(mask, scores.shape());
@@ -27,7 +27,8 @@ Tensor causal_mask(GraphBuilder& graph, const SizeExpr& m, const SizeExpr& n) {
   return less_equal(positions(graph, {m, n}, 1), newest);
 }
 
-/// Repeats each head of dim -3 until there are `num_heads`, for groups of adjacent query heads.
+/// Repeats each head in dim -3 so that there are `num_heads`: one key or value head serves a group of adjacent query
+/// heads.
 Tensor serve_groups(Tensor x, const SizeExpr& num_heads) {
   const Shape shape = x.shape();
   const std::size_t dim = shape.rank() - 3;
@@ -39,7 +40,8 @@ Tensor serve_groups(Tensor x, const SizeExpr& num_heads) {
   return reshape(broadcast(x, Shape(std::move(dims)), std::move(kept)), Shape(std::move(joined)));
 }
 
-/// Checks key or value against the query: equal ranks, and equal batch dims, except for heads that serve groups.
+/// Checks key or value against the query: the ranks and batch dims must be equal, but the query may have a multiple of
+/// the heads.
 Status check_matches_query(std::string_view what, const TensorType& x, const TensorType& query) {
   const std::size_t rank = query.shape.rank();
   if (x.dtype != query.dtype && x.dtype != wide_dtype(query.dtype)) {
@@ -162,12 +164,13 @@ Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved) 
                       x.type().to_text(), angle.type().to_text(), TensorType{x.dtype(), Shape(pairs)}.to_text()));
     }
     const DType dtype = x.dtype();
-    // Halves are [..., 2, d / 2], adjacent pairs [..., d / 2, 2].
+    // Reshaped to pairs, halves are [..., 2, d / 2] and adjacent elements [..., d / 2, 2].
     const std::int64_t pair_axis = interleaved ? -1 : -2;
     std::vector<SizeExpr> dims(shape.dims().begin(), shape.dims().end() - 1);
     dims.push_back(floor_div(shape[rank - 1], 2));
     dims.insert(interleaved ? dims.end() : dims.end() - 1, 2);
-    // a * cosine - b * sine, then b * cosine + a * sine: each number is read with the other of its pair, in one pass.
+    // A pair (a, b) becomes (a * cosine - b * sine, b * cosine + a * sine). The gather swaps a and b, so that one pass
+    // computes the whole result.
     GraphBuilder& graph = *x.builder();
     x = reshape(x, Shape(std::move(dims)));
     const Tensor other = gather(x, graph.constant({2}, std::array<std::int64_t, 2>{1, 0}), pair_axis);

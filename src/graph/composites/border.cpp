@@ -6,18 +6,18 @@
 namespace millrace {
 namespace {
 
-/// Maps each position of a padded axis to the element that it shows; below 0 if there is none.
+/// Maps each position of a padded axis to the index of the element to copy there; below 0 if there is none.
 using IndexMap = Tensor (*)(Tensor position, Tensor last);
 
 Tensor clamp_index(Tensor position, Tensor last) { return max(min(position, last), 0); }
 Tensor mirror_index(Tensor position, Tensor last) {
   Tensor mirrored = last - abs(last - abs(position));
-  // Still before the first element after mirroring.
+  // Would need a second reflection. The position itself is below 0, which means "no element".
   Tensor is_too_low = less(position, -last);
   return select(is_too_low, position, mirrored);
 }
 
-/// A padded dim, of the operand as the caller gave it.
+/// A padded dim of the operand that the caller gave.
 struct PaddedDim {
   const TensorType& type;
   std::size_t dim;
@@ -27,7 +27,7 @@ struct PaddedDim {
     return fmt::format("dim {} of {} is padded by {} and {}, expected", dim, type.to_text(), low.to_text(),
                        high.to_text());
   }
-  /// The message for a dim that is too short. If that depends on symbols, it is reported at run time.
+  /// The message for a dim that is too short to be padded. If that depends on symbols, a run reports it.
   std::string too_short(IndexMap map_index) const {
     return text() + (map_index == mirror_index ? " less than its extent on each side; pad in steps"
                                                : " an extent of 1 or more; pad it with a number before");

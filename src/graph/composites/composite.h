@@ -75,11 +75,11 @@ std::invoke_result_t<Body, Composite&> build_composite(
   return build_composite(std::span(operands.begin(), operands.size()), body, name);
 }
 
-/// A tensor of the type of `x` with every element equal to the number: the other operand of the function.
+/// A tensor of the type of `x` with every element equal to the number, for a call of `function` with `x` and a number.
 Tensor like(std::string_view function, Tensor x, const Literal&);
 
-/// The shape to which NumPy would broadcast these shapes: dims are aligned at the last one, and each is equal in all
-/// shapes, or 1 or missing. Empty if the shapes do not fit.
+/// The shape to which NumPy would broadcast these shapes: they are aligned at their last dims, and the extents of a dim
+/// must be equal, 1 or missing. Empty if the shapes do not fit.
 std::optional<Shape> joint_shape(std::span<const Shape> shapes);
 
 /// The dtype in which a composite of several steps computes. f16 can overflow, and 16-bit floats would lose precision
@@ -96,7 +96,7 @@ inline Tensor widen(Tensor x, DType dtype) {
 /// Casts the result back to `dtype`, rounding once.
 inline Tensor narrow(Tensor x, DType dtype) { return x.is_valid() && wide_dtype(dtype) != dtype ? cast(x, dtype) : x; }
 
-// Checks of arguments. A parameter must have the dtype of operand 0, or the one in which the composite computes.
+// Checks of arguments. A parameter must have the dtype of operand 0 or the dtype in which the composite computes.
 
 /// "scale is f32[7], expected f32 that broadcasts to operand 0, f32[4x8]; reshape or cast it"
 Status expect_broadcast(std::string_view what, const TensorType& parameter, const TensorType& x);

@@ -77,7 +77,7 @@ LabelledTensor drop_ones(const LabelledTensor& term) {
   return {reshape(term.tensor, Shape(std::move(dims))), std::move(labels)};
 }
 
-/// Sums over the labels that are no longer needed.
+/// Sums over the labels that are not in `needed`.
 LabelledTensor sum_out(const LabelledTensor& term, const EinsumLabels& needed) {
   std::vector<std::int64_t> axes;
   EinsumLabels kept;
@@ -91,7 +91,8 @@ LabelledTensor sum_out(const LabelledTensor& term, const EinsumLabels& needed) {
   return axes.empty() ? term : LabelledTensor{reduce_sum(term.tensor, std::move(axes)), std::move(kept)};
 }
 
-/// A label in both becomes a batch dim if it is still needed; otherwise it is contracted.
+/// Multiplies two terms by a dot. A label that both terms have becomes a batch dim if it is in `needed`; otherwise it
+/// is contracted.
 LabelledTensor multiply(const LabelledTensor& x, const LabelledTensor& y, const EinsumLabels& needed) {
   DotAttrs attributes;
   EinsumLabels batch, free;

@@ -83,7 +83,7 @@ class EquationReader {
 
   std::string_view text_;
   std::string without_spaces_;
-  std::string_view rest_;  // the part of text_ that is not read yet
+  std::string_view rest_;  // the part of without_spaces_ that is not read yet
 };
 
 /// The term as messages show it, with "..." for '.'.

@@ -18,7 +18,7 @@ using EinsumLabel = int;
 inline constexpr EinsumLabel kEllipsis = 256;
 using EinsumLabels = std::vector<EinsumLabel>;
 
-/// An equation in which "..." is replaced by the dims of certain operands.
+/// A parsed equation in which "..." is expanded to the dims that the given operands have there.
 struct EinsumEquation {
   std::vector<EinsumLabels> operands;  // one label per dim
   EinsumLabels result;
@@ -27,7 +27,7 @@ struct EinsumEquation {
 /// Reads "ij,jk->ik" as NumPy does. "..." in a term stands for all dims without a letter, which are broadcast; an
 /// explicit result must contain it too. A letter may be repeated in an operand, and then names its diagonal. Without
 /// "->", the result has the dims of "..." and the letters that occur once, in alphabetical order (capitals first).
-/// Fails if the equation is wrong, or wrong for these types.
+/// Fails if the equation is malformed or does not fit the types.
 Result<EinsumEquation> read_einsum(std::string_view equation, std::span<const TensorType> types);
 
 }  // namespace millrace

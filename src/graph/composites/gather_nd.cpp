@@ -21,7 +21,7 @@ FlatIndex add_axis(FlatIndex flat, Tensor part, const SizeExpr& extent) {
   Tensor not_below = less_equal(zero, wrapped);
   Tensor inside = logical_and(not_below, less(wrapped, size));
   if (!flat.index.is_valid()) return {wrapped, inside};
-  return {flat.index * size + wrapped, logical_and(flat.inside, inside)};  // braces: evaluated in this order
+  return {flat.index * size + wrapped, logical_and(flat.inside, inside)};  // braces fix the order of evaluation
 }
 
 /// Component `i` of every index: one column of the last dim.
@@ -37,7 +37,7 @@ Tensor part_of(Tensor indices, std::int64_t i) {
 /// x with the indexed axes joined into one, and the indices along that axis.
 struct FlatAccess {
   Tensor x, index;
-  SizeExpr count = 0;        // the extent of that axis
+  SizeExpr count = 0;        // the extent of the joined axis
   std::size_t num_axes = 0;  // the number of joined axes
 };
 

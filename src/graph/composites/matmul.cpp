@@ -40,7 +40,7 @@ Tensor matmul(Tensor x, Tensor y) {
     DotAttrs attributes;
     attributes.x_contract = {x_rank - 1};
     attributes.y_contract = {std::max<std::int64_t>(y_rank - 2, 0)};
-    // Without batch dims on the right, or rows on the left, a single product of matrices suffices.
+    // If y has no batch dims, or x is a vector, a dot without batch dims suffices.
     if (y_rank <= 2 || x_rank == 1) return builder->op1(Op::dot, {x, y}, std::move(attributes));
     const Shape batches[] = {batch_of(x.shape()), batch_of(y.shape())};
     const std::optional<Shape> batch = joint_shape(batches);

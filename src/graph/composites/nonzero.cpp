@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-/// [bound, rank]: each row-major place as one index per axis; -1 where there is no place.
+/// [bound, rank]: each row-major index in `found`, split into one index per axis; -1 after the last of them.
 Tensor split_places(const TruePlaces& found, const Shape& shape, const SizeExpr& bound) {
   GraphBuilder& graph = *found.count.builder();
   const std::size_t rank = shape.rank();

@@ -13,7 +13,7 @@ Tensor spread(Tensor reduced, Tensor x) { return x.is_valid() ? broadcast_to(red
 /// The median of the first, the middle and the last element along the axis, whose extent becomes 1.
 Tensor median_of_three(Tensor x, std::size_t axis) {
   const SizeExpr extent = x.shape()[axis];
-  const SizeExpr one = min(extent, 1);  // an empty row has no element
+  const SizeExpr one = min(extent, 1);  // 0 for an empty row
   const auto element = [&](const SizeExpr& at) {
     std::vector<SizeExpr> start(x.shape().rank(), 0), stop = x.shape().dims();
     start[axis] = at;
@@ -27,15 +27,16 @@ Tensor median_of_three(Tensor x, std::size_t axis) {
 }
 
 struct Centred {
-  Tensor x;         // minus its mean
-  Tensor variance;  // of extent 1 along the axis
+  Tensor x;         // x minus its mean
+  Tensor variance;  // has extent 1 along the axis
 };
 
-/// Subtracts an element of the row before taking the mean. The mean of x itself is rounded: in a constant row, the
-/// result would not be 0 but an error that the division by the row's own deviation makes as large as 1; in rows far
-/// from 0, it would be off by half an ulp of the mean. Differences from a near element are exact or almost so, and all
-/// 0 in a constant row. The element is the median of three, because the differences from an outlier would lose digits;
-/// it costs no pass over x. A row with an infinity or a NaN is NaN, and so is one whose differences overflow.
+/// Subtracts the mean of each row, and before that one element of the row. Without the element, the rounding error of
+/// the mean would stay: a constant row would not become 0, and dividing by its deviation would enlarge the error up to
+/// 1; a row far from 0 would be off by half an ulp of the mean. Differences from a near element are exact or almost
+/// exact, and all 0 in a constant row. The element is the median of three, because differences from an outlier would
+/// lose digits; finding it costs no pass over x. A row with an infinity or a NaN becomes NaN, and so does a row whose
+/// differences overflow.
 Centred centre(Tensor x, std::size_t axis) {
   const auto along = static_cast<std::int64_t>(axis);
   Tensor near = median_of_three(x, axis);
@@ -162,7 +163,7 @@ Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims) {
     const DType dtype = x.dtype();
     x = widen(x, dtype);
     Tensor largest = reduce_max(x, axes, true);
-    // If the maximum is infinite, x - max would be NaN: subtract 0 instead, and the log of the sum is the infinity.
+    // If the maximum is infinite, x - max would be NaN. Subtract 0 instead; the log of the sum is then that infinity.
     if (!largest.is_valid()) return {};
     Tensor zero = largest.builder()->fill(largest.dtype(), largest.shape(), 0);
     largest = select(is_inf(largest), zero, largest);

@@ -142,7 +142,8 @@ Tensor flip(Tensor x, std::vector<std::int64_t> axes) {
   });
 }
 
-/// Repeats one axis after another, with the dims before it and those after it joined: the rank stays below the limit.
+/// Repeats one axis at a time. Joins the dims before the axis, and the axis with the dims after it, so that the rank
+/// stays below the limit.
 Tensor tile(Tensor x, std::vector<SizeExpr> repeats) {
   return build_composite({x}, [&](Composite& composite) -> Tensor {
     if (repeats.size() != x.shape().rank()) {

@@ -73,7 +73,7 @@ Tensor multinomial(Tensor logits, Tensor seed, std::int64_t num_samples) {
     dims.insert(dims.end() - 1, num_samples);
     if (!composite.passes(expect_within_limits({DType::kI64, Shape(dims)}))) return {};
     // -log(-log(u)) has Gumbel's distribution for u in (0, 1). u = (i + 1/2) * 2^-23 is exact in f32, and never 0 or 1:
-    // the noise of 1 would be infinite, and draw an index of probability 0.
+    // u = 1 would make the noise infinite, and could draw an index of probability 0.
     Tensor upper = random_bits(seed, Shape(dims)) / std::uint32_t{1 << 9};
     Tensor uniform = cast(upper, DType::kF32) * 0x1p-23 + 0x1p-24;
     Tensor noise = -log(-log(uniform));

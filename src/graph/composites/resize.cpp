@@ -45,8 +45,8 @@ struct Neighbours {
   Tensor share;  // f64, from 0 to below 1
 };
 
-/// The share is a fraction of integers. Computed from an f64 position, it would lose digits as the position grows, so
-/// it comes from the remainder of the division. Intermediate integers may wrap, but the remainder is small.
+/// Computes the share from the remainder of an integer division, because a share computed from an f64 position would
+/// lose digits as the position grows. Intermediate integers may wrap, but the remainder is small and therefore right.
 Neighbours neighbours_of(const ResizedAxis& resized, ResizeCoordinates mode) {
   GraphBuilder& graph = resized.graph;
   const bool is_half_pixel = mode == ResizeCoordinates::kHalfPixel;
@@ -58,7 +58,7 @@ Neighbours neighbours_of(const ResizedAxis& resized, ResizeCoordinates mode) {
   Tensor i = iota(graph, DType::kI64, {resized.to}, 0);
   Tensor dividend = is_half_pixel ? (i * 2 + 1) * whole(scaled) - whole(divisor) : i * whole(scaled);
   Tensor by = is_half_pixel ? whole(divisor) * 2 : whole(divisor);
-  // The position is rounded, so `below` may be one too low or too high where the position is close to an integer.
+  // The position is rounded, so if it is close to an integer, `below` may be too low or too high by 1.
   Tensor below = cast(floor(resized.coordinates(mode)), DType::kI64);
   Tensor rest = dividend - below * by;
   const auto all = [&](std::int64_t value) { return graph.fill(DType::kI64, {resized.to}, value); };
@@ -80,7 +80,7 @@ Tensor resize_linear(Tensor x, std::int64_t axis, const ResizedAxis& resized, Re
   Tensor share = broadcast(cast(at.share, x.dtype()), below.shape(), {axis});
   Tensor low_part = below * (1.0 - share);
   Tensor between = low_part + above * share;
-  // At an exact point, take only that point: 0 times the other's inf or NaN would be NaN.
+  // If a result point lies on an operand point, take only that point: 0 times an inf or NaN of the other would be NaN.
   const auto all = [&](double value) { return resized.graph.fill(share.dtype(), share.shape(), value); };
   Tensor is_above = equal(share, all(1));
   Tensor not_below = select(is_above, above, between);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scatter_elements, as a scatter along one axis of x as a vector.
+// scatter_elements, as a scatter into x reshaped to a vector.
 #include "graph/composites/axes.h"
 #include "graph/composites/composite.h"
 #include "graph/composites/index.h"

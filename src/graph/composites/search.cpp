@@ -17,10 +17,10 @@ Tensor comes_before(Tensor x, Tensor y) {
   return logical_or(is_less, only_y_is_nan);
 }
 
-/// The maximum number of elements for which comparing with each is faster than a loop of halving steps.
+/// The maximum row length for which comparing a value with every element is faster than the loop of a binary search.
 constexpr std::int64_t kMaxCounted = 32;
 
-/// Whether an element comes before the place of a value.
+/// Whether the element comes before the place at which the value would be inserted.
 Tensor is_before_place(Tensor element, Tensor value, bool right) {
   return right ? logical_not(comes_before(value, element)) : comes_before(element, value);
 }
@@ -38,15 +38,15 @@ Tensor count_before(Tensor sorted, Tensor values, bool right) {
   return reduce_sum(cast(is_before_place(element, value, right), DType::kI64), {last});
 }
 
-/// Branch-free binary search: the place of each value is among the `length` elements from its base on, or after them.
-/// Each iteration compares with the middle one and halves the length, rounded down. That is the same for every value,
-/// so the number of iterations does not depend on data.
+/// Branch-free binary search. The place of each value is at one of the `length` elements from its base on, or right
+/// after them. Each iteration compares the value with the middle element and halves the length, rounded down. All
+/// values have the same length, so the number of iterations does not depend on data.
 Tensor search_before(Tensor sorted, Tensor values, bool right) {
   GraphBuilder& graph = *sorted.builder();
   const auto to_values = [&](Tensor scalar) { return broadcast_to(scalar, values.shape()); };
   const auto half_of = [](Tensor length) { return (length + 1) / 2; };
   const Tensor length = size_of(graph, sorted.shape().dims().back());
-  // The state holds the middle: base + half - 1.
+  // The state holds the middle index of each value, base + half - 1, and the length.
   const std::vector<Tensor> last = graph.while_loop(
       {to_values(half_of(length) - 1), length}, [&](std::span<const Tensor> state) { return greater(state[1], 0); },
       [&](std::span<const Tensor> state) {

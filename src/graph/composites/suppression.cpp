@@ -13,7 +13,7 @@ constexpr double kLowest = -std::numeric_limits<double>::infinity();
 /// Rows of corners and areas of boxes: x low, y low, x high, y high, area.
 enum Row : std::int64_t { kXLow, kYLow, kXHigh, kYHigh, kArea, kNumRows };
 
-/// [5, n] from boxes[n, 4], whose corners may be any two opposite ones.
+/// [5, n] from boxes[n, 4], where any two opposite corners give a box.
 Tensor rows_of(Tensor boxes) {
   const SizeExpr n = boxes.shape()[0];
   const auto column = [&](std::int64_t i) { return reshape(slice(boxes, {0, i}, {n, i + 1}), {n}); };

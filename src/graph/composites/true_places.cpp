@@ -7,8 +7,8 @@
 namespace millrace {
 
 /// Scatters each element's index to place p, where p is the number of true elements before it. A false element goes to
-/// the place of the next true one, which overwrites it, or past the last. So no element needs a test; only a bound
-/// below n needs an extra place, for everything beyond the bound.
+/// the place of the next true element, which overwrites it, or after the last true element. So no element needs a test.
+/// If the bound can be below n, one extra place takes the elements beyond the bound.
 TruePlaces find_true(Tensor is_true, const SizeExpr& bound) {
   if (!is_true.is_valid()) return {};
   GraphBuilder& graph = *is_true.builder();

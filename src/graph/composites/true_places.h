@@ -5,15 +5,15 @@
 
 namespace millrace {
 
-/// Where a vector of bools is true. All tensors except the count and is_place have `dtype`: i32 if that holds every
-/// number.
+/// Where a vector of bools is true. All tensors except `count` and `is_place` have `dtype`, which is i32 if i32 holds
+/// every index.
 struct TruePlaces {
   DType dtype = DType::kI64;
   Tensor count;     // i64 scalar: the number of true elements
-  Tensor places;    // [bound]: the indices of the first `bound` true elements, then any valid ones (0 if n is 0)
+  Tensor places;    // [bound]: the indices of the first `bound` true elements, then any valid indices (0 if n is 0)
   Tensor is_place;  // bool [bound]: which of these are indices of true elements
-  Tensor ones;      // [n]: 1 where it is true, otherwise 0
-  Tensor before;    // [n]: the number of true elements before each
+  Tensor ones;      // [n]: 1 for each true element, otherwise 0
+  Tensor before;    // [n]: the number of true elements before each element
 };
 
 /// is_true: bool [n]. O(n + bound).

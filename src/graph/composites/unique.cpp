@@ -34,7 +34,7 @@ UniqueResults unique(Tensor x, SizeExpr bound) {
     const SizeExpr n = x.shape()[0];
     const auto [sorted, order] = sort(x, 0);
     if (!sorted.is_valid()) return {};
-    // One more than the bound, so that each value's run of equals has an end.
+    // Find one place more than the bound: each run of equal elements ends where the next one begins.
     const TruePlaces found = find_true(is_first_of_equals(sorted), bound + 1);
     if (!found.count.is_valid()) return {};
     Tensor end_of_all = broadcast_to(cast(size_of(graph, n), found.dtype), {bound + 1});
@@ -42,7 +42,7 @@ UniqueResults unique(Tensor x, SizeExpr bound) {
     Tensor begin = slice(places, {0}, {bound}), end = slice(places, {1}, {bound + 1});
     Tensor last = cast(size_of(graph, max(n, 1) - 1), found.dtype);
     Tensor place = min(begin, last);
-    const bool is_never_beyond = (bound - n).upper_bound() <= 0;  // if x is empty, nothing is looked up then
+    const bool is_never_beyond = (bound - n).upper_bound() <= 0;  // if so, an empty x is never indexed
     const auto at_place = [&](Tensor of) { return gather(is_never_beyond ? of : with_some(of), place, 0); };
     Tensor is_value = slice(found.is_place, {0}, {bound});
     Tensor first = select(is_value, at_place(order), graph.fill(DType::kI64, {bound}, -1));

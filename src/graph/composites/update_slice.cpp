@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a slice into a tensor, as a scatter by consecutive indices; the schedule stores the result in x where it can.
+// Writes a slice into a tensor, as a scatter by consecutive indices; the schedule stores the result in x if it can.
 #include "graph/composites/axes.h"
 #include "graph/composites/composite.h"
 

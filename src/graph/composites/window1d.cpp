@@ -20,7 +20,7 @@ Status expect_window1d(const TensorType& x, const Window1d& window) {
     return invalid_argument(fmt::format("{} is {}, expected {} or more; correct it", name, value, minimum));
   }
   const SizeExpr span = (window.extent - 1) * window.dilation + 1;
-  std::vector<SizeRequirement> left_to_runs;  // the op adds the same ones
+  std::vector<SizeRequirement> left_to_runs;  // ignored: the 2-d op adds the same ones
   if (ops::require_at_most(span, x.shape[2] + window.padding_low + window.padding_high, left_to_runs)) return {};
   return invalid_argument(fmt::format(
       "operand 0 is {}, with {} + {} columns of padding, expected at least {} for the window; pad it or shrink the "
