@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps a NumPy file's elements instead of copying them, where their order in the file allows it.
+// Maps a NumPy file's elements instead of copying them, if they are in row-major order.
 #include <cstdint>
 #include <optional>
 
@@ -18,7 +18,7 @@ Result<NpyView> NpyReader::map() {
       MILLRACE_TRY_ASSIGN(NpyArray array, read());
       return NpyView{std::move(array.type), std::move(array.bytes)};
     }
-    MILLRACE_TRY(check_file_size(where_, type_, *left));  // it may have changed since open()
+    MILLRACE_TRY(check_file_size(where_, type_, *left));  // the file may have changed since open()
     MILLRACE_TRY_ASSIGN(SharedBytes elements, file_.map(static_cast<std::size_t>(size_bytes(type_).constant())));
     if (type_.dtype == DType::kBool && !are_bools(elements)) {
       return data_loss(fmt::format("{}: has a bool that is neither 0 nor 1; save it as .astype(bool)", where_));

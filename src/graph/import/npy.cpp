@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and writes NumPy files. A file is "\x93NUMPY", two bytes of version, the header's length (2 bytes in version 1,
-// otherwise 4), the header, and the elements. The header is a Python dict: "{'descr': '<f4', 'fortran_order': False,
-// 'shape': (2, 3), }
-// ".
+// otherwise 4), the header, and the elements. The header is a Python dict and a line end:
+// {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 #include "millrace/graph/npy.h"
 
 #include <algorithm>
@@ -22,7 +21,7 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::uint32_t kMaxHeaderBytes = 1 << 16;  // the maximum of version 1; a dict of our dtypes takes 200
+constexpr std::uint32_t kMaxHeaderBytes = 1 << 16;  // the maximum of version 1; valid headers take about 200
 
 struct DTypeName {
   std::string_view descr;
@@ -237,7 +236,7 @@ Result<NpyArray> NpyReader::read() {
 }
 
 Result<NpyArray> NpyReader::read_elements() {
-  // Ask for one byte too many: only that shows whether a pipe has more.
+  // Ask for one byte more than expected, because the size of a pipe is unknown: it may hold too many bytes.
   const auto size = static_cast<std::size_t>(size_bytes(type_).constant());
   MILLRACE_TRY_ASSIGN(std::vector<std::byte> elements, file_.read(size + 1));
   if (elements.size() > size) return wrong_file_size(where_, type_, fmt::format("{} bytes or more", size + 1));

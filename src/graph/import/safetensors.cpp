@@ -177,7 +177,7 @@ Result<Safetensors> Safetensors::read(const std::string& path) {
     MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open(where, path));
     const auto take = [&](std::size_t size) { return file.read(size); };
     MILLRACE_TRY_ASSIGN(Front front, read_front(where, take, [&] { return file.size_left(); }));
-    // Ask for one byte too many: only that shows whether a pipe has more.
+    // Ask for one byte more than expected, because the size of a pipe is unknown: it may hold too many bytes.
     MILLRACE_TRY_ASSIGN(const SharedBytes data, file.map(front.data_bytes + 1));
     Safetensors result;
     result.name_ = path;
@@ -224,8 +224,8 @@ static std::string quoted(const std::string& name) {
   return Json(name).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Writes "\"w\":{...}" directly: destroying a tree of JSON values allocates, and aborts the process when out of
-/// memory.
+/// Formats an entry, "w":{...}, without a tree of JSON values: destroying such a tree allocates, and aborts the process
+/// when out of memory.
 static std::string stated_text(const std::string& name, const TensorType& type, std::size_t begin, std::size_t end) {
   std::string shape;
   for (const SizeExpr& dim : type.shape.dims()) shape += (shape.empty() ? "" : ",") + dim.to_text();
@@ -251,7 +251,7 @@ static Status write_file_of(const std::string& path, const std::map<std::string,
     offset += entry.bytes.size();
   }
   text += text.empty() ? "{}" : "}";
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns the data
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns the data to 8 bytes
   const std::uint64_t length = text.size();
   text.insert(0, reinterpret_cast<const char*>(&length), sizeof length);
   parts[0] = std::as_bytes(std::span<const char>(text));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that readers of tensor files share: shapes, sizes and bools that come from outside.
+// The checks of shapes, sizes and bools that all readers of tensor files use.
 #include "graph/import/tensor_file.h"
 
 #include <algorithm>

@@ -16,7 +16,7 @@ namespace millrace {
 /// The shape that a file gives. Fails above kMaxRank dims, or at 2^48 elements. `where` begins the message.
 Result<Shape> shape_of(const std::string& where, std::span<const std::uint64_t> dims);
 
-/// The error for a file that holds `found`, such as "3 bytes", in place of the elements of that type.
+/// The error for a file that holds `found`, such as "3 bytes", instead of the bytes that the type needs.
 Status wrong_file_size(const std::string& where, const TensorType&, std::string_view found);
 /// Checks that a file holds exactly the bytes of the type.
 Status check_file_size(const std::string& where, const TensorType&, std::uint64_t found);
