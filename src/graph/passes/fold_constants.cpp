@@ -61,7 +61,7 @@ class Folder {
   bool is_worth_folding(const Node& node) const {
     const auto* op = std::get_if<OpNode>(&node.what);
     if (!op && !std::holds_alternative<KernelNode>(node.what)) return false;
-    // Folding a broadcast would only enlarge it: kernels read through it.
+    // Folding a broadcast would only enlarge the constant: kernels read through a broadcast.
     if (op && (!has_trait(op->op, kElementwise) && !has_trait(op->op, kView))) return false;
     if (op && op->op == Op::broadcast) return false;
     if (node.operands.empty() || !std::ranges::all_of(sizes_of(node), &SizeExpr::is_constant)) return false;

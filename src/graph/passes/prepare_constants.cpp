@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits off the part of a graph that depends on constants alone and is costly, for the setup that loading runs once.
+// Moves costly work that depends on constants alone into a setup graph, which runs once when a program is loaded.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -115,7 +115,7 @@ class ConstantTaker {
   }
 
   /// Notes that a node which does not depend on constants alone reads the value. Views of the value stay in the graph.
-  /// So does a value that its reader can compute while it loads, from fewer bytes than the value has: that is cheaper.
+  /// So does a value that its reader can compute from fewer bytes than the value has: that is cheaper than loading it.
   void note_read(Value value, const Node* reader) {
     while (kinds_[value.node].is_work && is_view(graph_.nodes[value.node]))
       value = graph_.nodes[value.node].operands[0];
@@ -194,8 +194,8 @@ class ConstantTaker {
 Result<std::optional<Graph>> take_setup(Graph& graph, std::uint64_t max_bytes,
                                         std::vector<UnpreparedConstant>& unprepared);
 
-/// Moves what a body computes from constants into the graph around it; the value becomes an operand of the loop or
-/// condition.
+/// Moves work on constants out of bodies: the graph around a body does it and passes the results as operands of the
+/// loop or condition.
 class BodyHoister {
  public:
   BodyHoister(Graph& graph, std::uint64_t max_bytes, std::vector<UnpreparedConstant>& unprepared)

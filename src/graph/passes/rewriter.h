@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-/// Rebuilds a graph node by node. The pass visits each old node, whose operands are already new, and decides what
-/// replaces its results. Nodes that it does not copy are dropped.
+/// Rebuilds a graph node by node. The pass visits each old node, whose operands already have new values, and decides
+/// what replaces the node's results. Old nodes that the pass does not copy are dropped.
 class GraphRewriter {
  public:
   explicit GraphRewriter(const Graph& old) : old_(old) {
@@ -32,19 +32,20 @@ class GraphRewriter {
   }
   /// The new graph's scopes: the old graph's, and any that the pass adds.
   ScopeTable& scopes() { return new_.scopes; }
-  /// Appends the node without names. When the new node replaces an old one, it gets the old node's names, and the old
-  /// node's scope if it has none.
+  /// Appends the node without names. When it replaces an old node, it gets the old node's names and, if it has no
+  /// scope, the old node's scope.
   NodeId append(Node node) {
     node.names.clear();
     return new_.nodes.push_back(std::move(node));
   }
-  /// Replaces the results of old node `id` with those of `as`.
+  /// Replaces the results of old node `id` with the results of new node `as`.
   void keep(NodeId id, NodeId as) {
     for (std::uint32_t i = 0; i < old_.nodes[id].results.size(); ++i) values_[id].push_back({as, i});
     hand_names(id, as);
   }
   void copy(NodeId id) { keep(id, append(mapped(id))); }
-  /// Replaces one result of old node `id`, which was kept, with the value, and gives the value that result's name.
+  /// Replaces one result of old node `id`, for which keep() was called, with the value, and gives the value that
+  /// result's name.
   void replace_result(NodeId id, std::uint32_t result, Value value) {
     give_scope(old_.nodes[id]);
     const Value kept = std::exchange(values_[id][result], value);

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// Runs on bodies first: what a body no longer needs, the graph around it may not need either.
+/// Runs on bodies first: a value that a body no longer reads may become unused in the graph around it.
 Status run_on_all(GraphPass::Rewrite rewrite, Graph& graph) {
   for (Node& node : graph.nodes) {
     for (std::shared_ptr<const Graph>* body : bodies_of(node)) {

@@ -44,7 +44,7 @@ Rewrite join_reshapes(const Graph& graph, NodeId id) {
   if (!op_at(graph, id, Op::reshape) || !op_at(graph, node.operands[0].node, Op::reshape)) return std::nullopt;
   Node joined = node;
   joined.operands = graph.nodes[node.operands[0].node].operands;
-  // The inner reshape may prove sizes equal whose equality cannot be proven without it.
+  // Without the inner reshape, it may be impossible to prove that the numbers of elements are equal.
   if (!unguarded(infer_types(Op::reshape, std::array{graph.type(joined.operands[0])},
                              op_at(graph, id, Op::reshape)->attributes))
            .ok()) {
