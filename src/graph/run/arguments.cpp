@@ -155,7 +155,7 @@ Status check_output_extents(const TensorBinding& given, const Argument& output, 
     agrees = given.extents[d] == extent;
   }
   if (agrees) return {};
-  return invalid_argument(fmt::format("run: output '{}' was bound with other extents, expected {}; ask output_types()",
+  return invalid_argument(fmt::format("run: output '{}' has wrong extents, expected {}; output_types() returns them",
                                       printable(output.name), bound_text(output.type, values)));
 }
 

@@ -20,7 +20,7 @@ struct IndexCheck {
   };
 
   std::string node;           // "%y = gather"
-  std::string explanation;    // for a node that a function built: replaces the rest
+  std::string explanation;    // if a composite built the node: the message after the node
   std::string indices, from;  // the operands: "%i", "%x"
   TensorType indices_type, from_type;
   std::size_t axis = 0;             // the axis of `from`

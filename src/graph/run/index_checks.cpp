@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// After a failed run, finds the index that was out of range, and says where it came from.
+// After a failed run, finds the index that was out of range, and names the node and the operand that it belongs to.
 #include "graph/run/index_checks.h"
 
 #include <algorithm>
@@ -68,7 +68,8 @@ class BoundCheck {
  private:
   std::int64_t extent() const { return from_type_.shape[check_.axis].constant(); }
 
-  /// The explanation, with the values of the symbols that it may mention before its remedy.
+  /// The explanation. Inserts the values of the symbols that it may mention before its remedy, which follows the last
+  /// semicolon.
   std::string explanation() const {
     std::vector<SizeExpr> sizes = check_.from_type.shape.dims();
     sizes.insert(sizes.end(), check_.indices_type.shape.dims().begin(), check_.indices_type.shape.dims().end());
@@ -99,7 +100,7 @@ std::optional<std::span<const std::byte>> bytes_at(const IndexCheck::Place& plac
 
 std::string describe_wrong_index(const std::vector<IndexCheck>& checks, const SymbolValues& values,
                                  std::span<const BufferBinding> bindings, Device& device) {
-  std::string unknown;  // the checks whose indices are no longer in memory
+  std::string unknown;  // the messages of checks whose indices cannot be read
   for (const IndexCheck& check : checks) {
     const BoundCheck bound(check, values);
     std::vector<std::byte> copy;

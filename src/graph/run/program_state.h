@@ -40,7 +40,7 @@ struct Program::State : Signature::State {
   Status copy_constants(const State& from);
 };
 
-/// The index of the best target that the device runs. Fails if it runs none of these.
+/// The index of the best target that the device runs. Fails if the device runs none of the targets.
 Result<std::size_t> find_target(const Device&, std::span<const TargetSpec>);
 
 /// The error for memory that the device does not have; it names the largest of `parts`. `what` is a word such as

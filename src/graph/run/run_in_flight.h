@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-/// Names the node for a dispatch that the device reports as failed, because users do not know dispatches.
+/// Replaces the device's message for a failed dispatch by one that names the node, because users do not see dispatches.
 class NodeNamer final : public FailureExplainer {
  public:
   NodeNamer(const Program::State& program, const SymbolValues& values, std::span<const BufferBinding> bindings)
@@ -43,7 +43,7 @@ struct RunInFlight {
   }
 
   SymbolValues values;
-  /// The bindings with the caller's memory. The namer reads these, because the next run may overwrite what was staged.
+  /// The bindings with the caller's memory. The namer reads these, because the next run may overwrite staging buffers.
   std::vector<BufferBinding> given;
   std::vector<BufferBinding> bindings;
   NodeNamer namer;
@@ -54,7 +54,7 @@ struct RunInFlight {
   void wait() const {
     for (const Timepoint& part : parts) (void)part.wait();
   }
-  /// The last part of a stopped run may settle before the others, which then end at once. So this waits for all parts.
+  /// In a stopped run, the last part may end before the others, which then end soon. So this waits for all parts.
   bool has_ended() const {
     const Result<std::uint64_t> value = parts.back().semaphore->query();
     if (value.ok() && *value < parts.back().value) return false;

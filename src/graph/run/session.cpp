@@ -29,14 +29,14 @@ struct Session::State {
   std::shared_ptr<const Program::State> program;
   SubmissionTimes* times = nullptr;   // null: nothing is measured
   std::atomic<bool> is_busy = false;  // a thread is in run() or submit()
-  std::shared_ptr<Buffer> slab;       // as large as the largest binding so far needs
+  std::shared_ptr<Buffer> slab;       // as large as any run so far needed
   std::unique_ptr<SessionVariables> variables;
   std::vector<BufferBinding> bindings;  // in the order of record_commands()
   std::vector<std::int64_t> sizes;      // the values of CommandList::sizes
   OverlapCheck overlaps;
   ArgumentOrder input_order, output_order;
-  std::unique_ptr<Staging> staging;          // null where the device addresses caller memory
-  std::unique_ptr<SlabPlacement> placement;  // null where the slab is one binding
+  std::unique_ptr<Staging> staging;          // null if the device addresses caller memory
+  std::unique_ptr<SlabPlacement> placement;  // null if the slab is one binding
   std::vector<std::int64_t> transient_bytes;
   // The arguments with which `sizes` was last evaluated, if `is_bound`:
   bool is_bound = false;
@@ -64,7 +64,8 @@ struct Session::State {
   std::size_t first_transient() const { return num_arguments() + (program->variables.empty() ? 1 : 2); }
 };
 
-/// If true, the run replays with the sizes of the last run and evaluates nothing.
+/// Whether the arguments have the extents and dims of the last run. This run then reuses the sizes without evaluating
+/// them.
 bool Session::State::is_bound_to(std::span<const TensorBinding> inputs, std::span<const DimBinding> given) const {
   if (!is_bound || given.size() != program->named_dims.size()) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -179,14 +180,15 @@ Result<Timepoint> Session::State::submit(std::span<const Timepoint> wait, const 
   }
   std::vector<Timepoint> first(wait.begin(), wait.end());
   if (!in_flight.empty()) first.push_back(in_flight.back()->parts.back());
-  // The run is stored before any part is submitted: if memory ran out later, the device might use what was freed.
+  // Store the run before submitting any part: if storing it failed later, memory that the device still uses would be
+  // freed.
   in_flight.push_back(std::make_unique<RunInFlight>(*program, values, std::move(given), bindings));
   RunInFlight& run = *in_flight.back();
   std::swap(run.retired, retired);
   const Status status = submit_parts(run, std::move(first), stop);
   if (status.ok()) return run.parts.back();
   run.wait();
-  std::swap(run.retired, retired);  // runs before this one may still use it
+  std::swap(run.retired, retired);  // earlier runs may still use these buffers
   in_flight.pop_back();
   return status;
 }
@@ -256,7 +258,7 @@ Result<Session> Session::create(const Program& program) {
 
 namespace {
 
-/// While it lives, no other thread uses the session.
+/// Marks the session as used by this thread while it lives. check() fails if another thread uses the session.
 class OneThread {
  public:
   explicit OneThread(std::atomic<bool>& is_busy) : is_busy_(is_busy), is_mine_(!is_busy.exchange(true)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What callers of a program see of it: its arguments, and the types of its outputs for given inputs.
+// The interface of a program: its arguments, and the types of its outputs for given inputs.
 #include "millrace/graph/signature.h"
 
 #include <fmt/format.h>
@@ -12,8 +12,8 @@ namespace millrace {
 Result<std::vector<TensorType>> Signature::State::output_types(std::span<const Extents> extents,
                                                                std::span<const DimBinding> dims) const {
   if (extents.size() != inputs.size()) {
-    return invalid_argument(
-        fmt::format("extents of {} inputs given, expected {}; give each input's", extents.size(), inputs.size()));
+    return invalid_argument(fmt::format("extents of {} inputs given, expected {}; give those of each input",
+                                        extents.size(), inputs.size()));
   }
   SymbolValues values;
   MILLRACE_TRY(bind_symbols(symbols, inputs, extents, dims, values));

@@ -30,7 +30,7 @@ std::int64_t weight_of(PackOrder order, const PackedTransient& transient) {
   return transient.bytes;
 }
 
-/// `changes` has an entry per timepoint and one for the end, which receive the changes of the live bytes there.
+/// `changes` is scratch memory: the change of the live bytes at each timepoint, and at the end.
 std::int64_t max_live(std::span<const PackedTransient> transients, std::span<std::int64_t> changes) {
   std::ranges::fill(changes, 0);
   for (const auto& [bytes, life, number] : transients) {
@@ -68,7 +68,8 @@ std::optional<SlabPacker> SlabPacker::create(std::span<const Lifespan> lives) {
     packer.transients_.push_back({0, lives[i], i});
     num_timepoints = std::max(num_timepoints, lives[i].last + 1);
   }
-  // Two transients are neighbours if one begins while the other lives; a sweep by beginnings finds each pair once.
+  // Two transients are neighbours if one begins while the other lives. A sweep in the order of their beginnings finds
+  // each pair once.
   std::ranges::sort(packer.transients_, {}, [](const PackedTransient& t) { return t.life.first; });
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
   std::vector<std::uint32_t> living;

@@ -36,8 +36,8 @@ inline constexpr int kMaxRepairs = 24;
 inline constexpr std::size_t kMaxRepaired = 2000;
 
 /// Tries several orders of `transients`. `place()` packs them in their present order and returns the highest end;
-/// `end_of(transient)` returns where that transient ends; `keep()` keeps the packing, the best so far. Stops at
-/// `min_bytes` bytes. Returns the best end.
+/// `end_of(transient)` returns where that transient ends; `keep()` saves the present packing as the best so far. Stops
+/// when a packing ends at `min_bytes` or before. Returns the end of the best packing.
 template <class Place, class EndOf, class Keep>
 std::int64_t find_best_packing(std::vector<PackedTransient>& transients, std::int64_t min_bytes, const Place& place,
                                const EndOf& end_of, const Keep& keep) {
@@ -75,7 +75,8 @@ std::int64_t max_live_bytes(std::span<const PackedTransient>);
 /// Packs the same transients repeatedly, for sizes that differ between runs.
 class SlabPacker {
  public:
-  /// Empty if more than a million pairs live together: their memory would cost more than it saves.
+  /// Empty if more than a million pairs of transients live together: the list of pairs would take more memory than the
+  /// packing saves.
   static std::optional<SlabPacker> create(std::span<const Lifespan>);
 
   /// `bytes` has one size per life, a multiple of Buffer::kAlignment. Returns the bytes that the slab needs; stops
@@ -94,7 +95,7 @@ class SlabPacker {
 
   std::vector<PackedTransient> transients_;   // in the order in which they are placed
   std::vector<std::uint32_t> neighbours_;     // for each transient, those that live at the same time
-  std::vector<std::size_t> first_neighbour_;  // where each transient's neighbours begin, then the end
+  std::vector<std::size_t> first_neighbour_;  // each transient's first index in neighbours_, then the end
   std::vector<std::int64_t> bytes_, offsets_, trial_;
   std::vector<bool> is_placed_;
   std::vector<Interval> taken_;

@@ -120,7 +120,7 @@ TEST_CASE("bytes and outputs are checked against the sizes that were bound") {
   outputs = {bind(sum, {2, 2}), bind(top), bind(more)};
   const DimBinding k[] = {{"k", 0}};
   CHECK(session.run(inputs, outputs, k).message() ==
-        "run: output 'sum' was bound with other extents, expected f32[1x4]; ask output_types()");
+        "run: output 'sum' has wrong extents, expected f32[1x4]; output_types() returns them");
   outputs[0] = bind(sum, {1, 4});
   CHECK(session.run(inputs, outputs, k).message() == "");
 }
@@ -136,7 +136,7 @@ TEST_CASE("a program gives the types of its outputs, and refuses as a run does")
   REQUIRE(program.named_dims().size() == 1);
   CHECK(program.named_dims()[0] == Dim("k").at_most(6).multiple_of(2));
   CHECK(program.output_types(std::span(inputs, 2)).status().message() ==
-        "output types: extents of 2 inputs given, expected 4; give each input's");
+        "output types: extents of 2 inputs given, expected 4; give those of each input");
   CHECK(program.output_types(inputs).status().message() ==
         "output types: dim 'k' has no value, expected k in 0..6 multiple_of 2; bind it by name");
 }
