@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembers who touched which bytes when, so that place_barriers finds each step's earliest timepoint.
+// Records at which timepoint each byte was read and written, so that place_barriers can find each step's earliest
+// timepoint.
 #include "graph/stream/access_times.h"
 
 #include <algorithm>
@@ -87,9 +88,9 @@ void AccessTimes::split(std::int64_t at) {
   around->second.end = at;
 }
 
-/// Merges the intervals that the range covers into one, with the last of their times, so that there are few. After a
-/// write, this loses nothing: a step that waits for the write also waits for the others. After a read, later readers of
-/// one interval also wait for the writes of the others.
+/// Merges the intervals that the range covers into one with the latest of their times, which keeps their number small.
+/// After a write, this loses nothing: a step that waits for the write also waits for the earlier accesses. After a
+/// read, later readers of one interval also wait for writes to the others, which is safe but may delay them.
 void AccessTimes::add_constant(std::int64_t begin, std::int64_t end, const Times& times, bool writes) {
   const bool is_first = constant_.empty();
   auto& [around, all_times] = around_constant_;

@@ -46,7 +46,7 @@ class AccessTimes {
   void add_symbolic(TimedSpan);
 
   std::map<std::int64_t, Interval> constant_;  // keyed by begin; disjoint
-  TimedSpan around_constant_;                  // from the first of these intervals to the last
+  TimedSpan around_constant_;                  // covers all intervals of `constant_`
   std::vector<TimedSpan> symbolic_;
   std::vector<TimedRows> rows_;
   Times anywhere_;  // for ranges that are no longer kept apart

@@ -10,8 +10,8 @@
 namespace millrace {
 namespace {
 
-/// Whether the first schedule needs less memory: compares the slabs if both are numbers, otherwise the live bytes in
-/// the samples.
+/// Whether `a` needs less memory than `b`: compares the sizes of the slabs if both are constant, otherwise the live
+/// bytes in the samples.
 bool needs_less(const Schedule& a, const Schedule& b, const SampleSizes& sizes) {
   if (a.slab_bytes.is_constant() && b.slab_bytes.is_constant())
     return a.slab_bytes.constant() < b.slab_bytes.constant();

@@ -27,9 +27,9 @@ struct ControlUses {
 std::uint32_t add_use(Step&, ResourceUse, bool is_written);
 
 using Bodies = std::span<const std::shared_ptr<const Schedule>>;
-/// The sizes of the memory for the bodies' slabs; only one body runs at a time. The first is for the transients of
-/// constant size; then there is one per slot of symbolic size. Each size is for separate memory, so the slots are
-/// disjoint without a proof.
+/// The sizes of the buffers that hold the bodies' transients. Bodies share the buffers, because only one body runs at a
+/// time. The first buffer is for the transients of constant size; then there is one per slot of symbolic size. Separate
+/// buffers need no proof that the slots are disjoint.
 std::vector<SizeExpr> slot_bytes(Bodies);
 
 /// The constants of the outer schedule, keyed by the address and size of their bytes.

@@ -13,12 +13,12 @@ namespace {
 
 /// The steps that are worth moving.
 enum class Gain {
-  kAnyBytes,      // steps that write more bytes than they keep alive
-  kNothingTaken,  // steps that keep nothing alive
+  kAnyBytes,      // steps whose results have more bytes than the operands that the delay keeps alive
+  kNothingTaken,  // steps whose delay keeps no operand alive longer
 };
 
-/// Visits the steps from the last to the first. Times are counted backwards, so that a step's latest timepoint is found
-/// as place_barriers() finds its earliest one.
+/// Visits the steps from the last to the first and counts times backwards. So it finds a step's latest timepoint in the
+/// way in which place_barriers() finds the earliest.
 class Delayer {
  public:
   Delayer(const Schedule& schedule, const SampleSizes& sizes)
@@ -84,14 +84,14 @@ class Delayer {
   const SampleSizes& sizes_;
   std::uint32_t end_;
   IdVector<ResourceId, std::optional<std::uint32_t>> first_users_;
-  IdVector<ResourceId, std::uint32_t> last_timepoints_;  // of the later steps
+  IdVector<ResourceId, std::uint32_t> last_timepoints_;  // over the later steps
   IdVector<ResourceId, AccessTimes> times_;
 };
 
 }  // namespace
 
 void order_by_timepoint(Schedule& schedule) {
-  std::vector<std::size_t> place;  // where the next step of each timepoint goes
+  std::vector<std::size_t> place;  // the index for the next step of each timepoint
   for (const Step& step : schedule.steps) {
     if (place.size() < step.timepoint + std::size_t{2}) place.resize(step.timepoint + std::size_t{2});
     ++place[step.timepoint + std::size_t{1}];

@@ -126,7 +126,7 @@ UnitOrder order_depth_first(std::vector<WorkUnit> units, const UnitBytes& bytes)
 
 /// Always takes the unit that makes the live set grow least, among the units that became ready last.
 UnitOrder order_by_growth(const std::vector<WorkUnit>& units, UnitBytes bytes) {
-  constexpr std::size_t kMaxCompared = 64;  // ready units, which bounds the time of a step
+  constexpr std::size_t kMaxCompared = 64;  // ready units; limits the time of each choice
   std::vector<std::size_t> missing;
   UnitOrder order, ready;
   for (std::uint32_t i = 0; i < units.size(); ++i) missing.push_back(units[i].needs.size());

@@ -49,7 +49,7 @@ class FreeSlots {
   }
 
  private:
-  static constexpr std::size_t kMaxSizes = 64;  // the maximum number compared with one resource
+  static constexpr std::size_t kMaxSizes = 64;  // the maximum number to compare with one resource
   std::map<SizeExpr, std::vector<Slot*>, decltype(&form_less)> slots_{&form_less};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the bytes of parts of values: where an operand of a concat, say, is in the whole.
+// Computes which bytes of a value belong to a part of it, such as an operand that is stored in a concat's result.
 #include "graph/stream/part_bytes.h"
 
 #include "base/size_expr/lost_value.h"

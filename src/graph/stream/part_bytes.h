@@ -6,10 +6,10 @@
 
 namespace millrace {
 
-/// Whether the range is less than the whole, and inside it for every binding.
+/// Whether the range differs from the whole value of `size` bytes, and is inside it for every binding.
 bool is_part_of(const SizeExpr& size, const ByteRange& range);
 
-/// The bytes of the whole that belong to the part, which is a value of this type.
+/// The bytes that the part, a value of `type`, has in its whole.
 ByteRange bytes_of(const StoragePart& part, const TensorType& type);
 
 }  // namespace millrace

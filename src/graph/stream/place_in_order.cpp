@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies a given order of steps, with as few barriers as its memory allows.
+// Applies a given order of steps, with as few barriers as the memory limit allows.
 #include <algorithm>
 
 #include "graph/stream/access_times.h"
@@ -80,7 +80,7 @@ class Placer {
       times_[use.resource].add(schedule_.touched_bytes(use), use.is_written, timepoint_);
     }
     if (last_users_[resource] != number) return;
-    last_users_[resource] = ~0u;  // a step may use it twice
+    last_users_[resource] = ~0u;  // the step may use the resource again
     ended_.push_back(use.resource);
   }
 
@@ -90,7 +90,7 @@ class Placer {
   IdVector<ResourceId, AccessTimes> times_;
   std::vector<std::uint32_t> last_users_;
   std::vector<bool> is_begun_;
-  std::vector<ResourceId> ended_;  // whose lives end at this timepoint
+  std::vector<ResourceId> ended_;  // the resources whose lives end at timepoint_
   SampleBytes live_{};
   std::uint32_t timepoint_ = 0;
 };

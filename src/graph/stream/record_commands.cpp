@@ -42,7 +42,7 @@ class Recorder {
   }
 
  private:
-  /// A schedule: the outermost one, or the schedule of a body in a step of another.
+  /// The outermost schedule, or the schedule of a body, which belongs to a step of an outer schedule.
   struct Scope {
     const Schedule& schedule;
     IdVector<ResourceId, Place> places;
@@ -123,7 +123,7 @@ class Recorder {
     if (step.control != nullptr) return control_of(scope, step);
     const BufferRange to = range(scope, step.uses[1]);
     BufferRange from = range(scope, step.uses[0]);
-    from.length_bytes = to.length_bytes;  // a reshaped value may write the size of its storage differently
+    from.length_bytes = to.length_bytes;  // after a reshape, the same size may be another expression
     return CopyCommand{from, to};
   }
 

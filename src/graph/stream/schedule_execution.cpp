@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns kernel sequences into steps and resources. Nothing here knows what a kernel computes.
+// Turns kernel sequences into steps and resources. Nothing here depends on what a kernel computes.
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -319,8 +319,8 @@ class Scheduler {
     schedule_.steps.push_back(std::move(step));
   }
 
-  /// Copies new values to their variables, each as soon as nothing needs the old one. If variables exchange their
-  /// values, one of them is first set aside.
+  /// Copies new values to their variables, each as soon as nothing needs the variable's old value. If variables
+  /// exchange their values, first copies one old value to temporary memory.
   void add_updates() {
     std::vector<Move> moves;
     for (const auto& [update, reason] : dispatch_.copied_updates) {

@@ -23,9 +23,10 @@ class SlabSpace {
  private:
   struct Node {
     IntervalSet always;     // taken in all of the node's timepoints
-    IntervalSet sometimes;  // taken in at least one of them
+    IntervalSet sometimes;  // taken in at least one timepoint of the node
   };
-  /// Timepoints [begin, end) and their node. The node is followed by its first half, then by its second.
+  /// Timepoints [begin, end) and their node. In `nodes_`, a node is followed by the subtree of its first half, then by
+  /// that of its second half.
   struct Part {
     std::size_t node = 0;
     std::uint32_t begin = 0, end = 0;

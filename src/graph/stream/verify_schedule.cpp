@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify(Schedule): runs the checks, and checks that all indices and byte ranges are valid.
+// verify(Schedule): checks that all indices and byte ranges are valid, then runs the checks of order and memory.
 #include "graph/stream/verify_schedule.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// Checks that the parts of each step exist and are consistent.
+/// Checks that everything to which a step refers exists, and that its byte ranges are valid.
 class PartsCheck {
  public:
   PartsCheck(const Schedule& schedule, ScheduleBodies bodies, ScheduleProblems& problems)
@@ -164,13 +164,13 @@ class PartsCheck {
 
 }  // namespace
 
-// A broken schedule is a bug in Millrace, never a mistake of its user.
+// Fails with kInternal: a broken schedule is a bug in Millrace, never a mistake of its user.
 Status verify(const Schedule& schedule, ScheduleBodies bodies) {
   return guard_allocations([&]() -> Status {
     VerificationCount::note(IrLevel::kSchedule);
     ScheduleProblems problems;
     PartsCheck(schedule, bodies, problems).run();
-    if (problems.text().empty()) {  // the other checks follow the indices that this one has checked
+    if (problems.text().empty()) {  // the other checks need valid indices
       check_step_order(schedule, problems);
       check_slab(schedule, problems);
     }

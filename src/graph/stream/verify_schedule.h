@@ -26,11 +26,11 @@ class ScheduleProblems {
 enum class ScheduleBodies : std::uint8_t { kVerify, kAreVerified };
 Status verify(const Schedule&, ScheduleBodies);
 
-// Parts of verify(Schedule), which lists the rules. No check relies on the passes that made the schedule. Precondition:
-// the parts of each step exist and are consistent.
+// Parts of verify(Schedule), whose declaration lists the rules. No check relies on the passes that made the schedule.
+// Precondition: all indices and byte ranges in the steps are valid.
 
-/// Checks that every step sees what it reads, that steps keep the graph's order where it matters, and that transients
-/// live as long as they are used.
+/// Checks that every step reads only bytes that earlier steps have written, that steps keep the graph's order where it
+/// matters, and that transients live as long as they are used.
 void check_step_order(const Schedule&, ScheduleProblems&);
 /// Checks that transients which live at the same time share no bytes.
 void check_slab(const Schedule&, ScheduleProblems&);

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// Checks that every step can see what it reads, and that transients live as long as they are used.
+/// Checks that steps read what earlier steps have written, and that transients live as long as they are used.
 class OrderCheck {
  public:
   OrderCheck(const Schedule& schedule, ScheduleProblems& problems)
@@ -113,7 +113,7 @@ class OrderCheck {
     }
   }
 
-  /// Whether both may touch the same bytes, and at least one writes.
+  /// Whether `a` and `b` may touch the same bytes, and at least one of them writes.
   bool do_meet(const ResourceUse& a, const ResourceUse& b) const {
     if (!a.is_written && !b.is_written) return false;
     ByteSet bytes;

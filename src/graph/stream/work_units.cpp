@@ -30,7 +30,7 @@ class UnitAccesses {
       return;
     }
     const std::int64_t begin = bytes.offset_bytes.constant(), end = begin + bytes.length_bytes.constant();
-    // Earlier entries end before `begin`.
+    // Writes that begin before this lower bound end before `begin`.
     for (auto at = writes_.lower_bound(begin - longest_write_); at != writes_.end() && at->first < end; ++at) {
       if (at->second.end > begin) writers.push_back(at->second.unit);
     }
@@ -63,7 +63,7 @@ class UnitAccesses {
     ByteRange bytes;
     bool is_written;
   };
-  /// Begins a unit: adds the accesses of the previous one. Accesses within a unit need no edges, as its steps keep
+  /// Begins a unit: adds the accesses of the previous one. Accesses within a unit need no edges, because its steps keep
   /// their order.
   void enter(std::uint32_t unit) {
     if (unit_ != unit) {
@@ -100,8 +100,8 @@ class VariableAccesses {
   }
 
  private:
-  std::optional<std::uint32_t> writer_;  // the last one
-  std::vector<std::uint32_t> readers_;   // since then
+  std::optional<std::uint32_t> writer_;  // the last unit that wrote it
+  std::vector<std::uint32_t> readers_;   // the units that have read it since then
 };
 
 std::vector<WorkUnit> cut_units(const Schedule& schedule) {

@@ -11,7 +11,7 @@ namespace millrace {
 /// Steps that stay together when a schedule is reordered: a region's kernels, or a copy.
 struct WorkUnit {
   std::uint32_t first_step = 0, num_steps = 0;
-  std::vector<std::uint32_t> needs, readers;  // units that come before it and after it; each once
+  std::vector<std::uint32_t> needs, readers;  // units that must run before it, and after it
 };
 
 /// The units in the schedule's order. Units that touch the same bytes keep their order if one of them writes; all bytes

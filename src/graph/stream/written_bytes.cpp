@@ -81,10 +81,10 @@ void WrittenBytes::Spans::add(const SizeExpr& first, const SizeExpr& last) {
 }
 
 /// Extends the range by each span that it certainly meets, and removes that span. If it is unknown which of the two
-/// begins first, or ends last, they stay two spans, and the one whose end is known to be smaller gets the end of the
-/// other.
+/// begins first, or which ends last, they stay two spans. If only the order of the begins is unknown, both get the
+/// later end.
 void WrittenBytes::Spans::join_overlapping(SizeExpr& begin, SizeExpr& end) {
-  constexpr std::size_t kMaxCompared = 64;  // spans, which bounds the time of a call
+  constexpr std::size_t kMaxCompared = 64;  // spans; limits the time of a call
   std::size_t compared = 0;
   for (auto span = ends_.begin(); span != ends_.end() && compared < kMaxCompared; ++compared) {
     const auto& [other_begin, other_end] = *span;

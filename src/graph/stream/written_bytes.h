@@ -42,7 +42,8 @@ class WrittenBytes {
 
   bool is_empty_ = true;
   IntervalSet constant_;
-  MapByForm<std::vector<SizeExpr>> added_{&form_less};  // as added: a joined span may not provably contain them
+  /// Begin -> ends, as added. After joining, it may be impossible to prove that a span contains one of them.
+  MapByForm<std::vector<SizeExpr>> added_{&form_less};
   Spans spans_;
   /// `spans_`, and the first and the last row of each range with gaps. These rows close the gap to a neighbour if only
   /// its begin and end are known. They are not in `spans_`, where they would collide with spans that begin or end at
