@@ -25,7 +25,7 @@ struct OperationPlace {
   Status refuse(std::string_view problem) const;
 };
 
-/// The operands of an operation: values, and a number among them where the operation takes one.
+/// The operands of an operation: values and, if the operation takes one, a number among them.
 struct CallOperands {
   std::vector<Value> values;
   std::optional<Literal> number = {};
@@ -55,8 +55,8 @@ Tensor call_beside_number(const Function& function, const Operands&... operands)
 /// is reported at the operation's place.
 using BuildResults = std::function<Result<std::vector<Tensor>>(std::span<const TensorOrNumber> operands)>;
 
-/// Appends the nodes that C++ functions build from the operands, at least one of them a value. Returns the results,
-/// which may be operands.
+/// Appends the nodes that C++ functions build from the operands. At least one operand must be a value. Returns the
+/// results, which may be operands.
 Result<std::vector<Value>> append_built(Graph&, const CallOperands&, const OperationPlace&, const BuildResults&);
 
 }  // namespace millrace

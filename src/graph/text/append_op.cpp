@@ -14,9 +14,9 @@
 namespace millrace {
 namespace {
 
-/// The C++ function of an op, where an overload of it takes a number in place of one tensor.
+/// The C++ function of an op, if it has an overload that takes a number in place of a tensor. Otherwise `call` is null.
 struct OpFunction {
-  std::vector<bool> takes_number;  // per operand
+  std::vector<bool> takes_number;  // per operand: whether it may be a number
   Tensor (*call)(std::span<const TensorOrNumber> operands) = nullptr;
 };
 

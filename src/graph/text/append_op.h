@@ -20,9 +20,10 @@ Result<Literal> read_literal(TextReader&);
 /// Sets the attributes that were left out and are derived from the operands: the steps of a slice, a dim of a reshape.
 void complete_attributes(Attributes&, const Graph&, std::span<const Value> operands);
 
-/// Whether append_function must append the op: it has a number, or two operands of one dtype and several shapes.
+/// Whether append_function must append the op: an operand is a number, or two operands have one dtype and different
+/// shapes.
 bool needs_function(const Graph&, Op, const CallOperands&);
-/// Appends what the op's C++ function makes of the operands. Precondition: needs_function.
+/// Appends the nodes that the op's C++ function builds from the operands. Precondition: needs_function.
 Result<std::vector<Value>> append_function(Graph&, Op, const CallOperands&, const OperationPlace&);
 
 }  // namespace millrace

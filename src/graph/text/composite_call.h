@@ -21,7 +21,7 @@
 // attributes. An attribute that the text leaves out has the default value in the composite's row.
 namespace millrace {
 
-/// A parameter that is a struct stands for its fields.
+/// A parameter that is a struct: each of its fields is an attribute.
 template <class P>
 concept HasFields = requires(P fields) { fields.visit([](std::string_view, const auto&) {}); };
 
@@ -36,7 +36,7 @@ inline constexpr bool kIsOperandList = std::same_as<P, std::span<const Tensor>>;
 template <class P>
 inline constexpr bool kIsOperand = std::same_as<P, Tensor> || std::same_as<P, TensorOrNumber> ||
                                    std::same_as<P, std::optional<Tensor>> || kIsOperandList<P>;
-/// Whether the parameter is an attribute of its own.
+/// Whether the parameter is a setting: one attribute of its own.
 template <class P>
 inline constexpr bool kIsSetting = !kIsOperand<P> && !HasFields<P>;
 

@@ -29,10 +29,9 @@ std::string shortened_text(const TensorType&, std::span<const std::byte> data);
 /// verify() refuses such a graph.
 void shorten_constants(Graph&);
 
-/// Skips a constant's elements up to, but not including, the closing ')'.
+/// Skips a constant's elements. Stops before the closing ')'.
 Status skip_elements(TextReader&);
-/// Reads the output of listed_text and bytes_text, or one element that stands for all, up to, but not including, the
-/// closing ')'.
+/// Reads the output of listed_text or bytes_text, or one element that stands for all. Stops before the closing ')'.
 Result<std::vector<std::byte>> read_elements(TextReader&, const TensorType&);
 
 /// The files that hold constants of one text. Each is read once.

@@ -38,7 +38,7 @@ struct FieldSource {
   std::map<std::string, Dim>& symbols;
 };
 
-/// Reads the setting of the field called `name`. For an enum, `names_of` lists its words.
+/// Reads the value of the field called `name`. For an enum, `names_of` lists the words for its values.
 struct FieldReader {
   const FieldSource& source;
   std::string_view name;
@@ -101,8 +101,8 @@ struct FieldReader {
   }
 };
 
-/// Reads "{name = setting, ...}", or nothing, into fields that a `visit` walks. Fields that are not named keep their
-/// values.
+/// Reads "{name = value, ...}", or nothing, into the fields that Fields::visit() visits. Fields that the text does not
+/// name keep their values.
 template <class Fields>
 class FieldsReader {
  public:

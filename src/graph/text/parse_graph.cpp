@@ -347,14 +347,14 @@ class GraphParser {
 
   ParsedText& parsed_;
   TextReader& text_;
-  std::size_t begin_ = 0;  // after the word "graph"
+  std::size_t begin_ = 0;  // the position after the word "graph", for errors
   ConstantFiles& files_;
   std::map<std::string, Dim>& symbols_;
   std::size_t depth_;
   Graph graph_;
   ValueNames values_;
   std::vector<NodeId> order_;   // the nodes in braces, in order
-  std::vector<bool> is_fixed_;  // per input: it has been read, or has its own line
+  std::vector<bool> is_fixed_;  // per input: whether a node has read it, or it has its own line
   bool has_placed_inputs_ = false;
 };
 

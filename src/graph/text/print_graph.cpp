@@ -104,7 +104,8 @@ class GraphPrinter {
   std::string bodies_text(const Node& node) {
     std::string text;
     TextOptions options = options_;
-    if (options.large == LargeConstants::kFile) options.large = LargeConstants::kBytes;  // outer nodes name entries
+    // The file's entries are named by the indices of outer nodes, so a body's constants cannot be in it.
+    if (options.large == LargeConstants::kFile) options.large = LargeConstants::kBytes;
     for (const Graph* body : bodies_of(node)) {
       text += indented(GraphPrinter(*body, options, stated_).print(), "    ");
     }

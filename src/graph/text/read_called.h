@@ -20,7 +20,7 @@ struct Called {
   bool is_composite(std::size_t num_operands) const {
     return !op || (composite != nullptr && composite->operands.contains(num_operands));
   }
-  /// Whether the operand may be a number. Asked before the number of operands is known.
+  /// Whether the operand may be a number. The parser calls this before it knows the number of operands.
   bool takes_number(std::size_t operand) const;
 };
 /// Reads the name of an op or a composite. The error suggests the nearest name of either.
