@@ -19,8 +19,8 @@ namespace millrace {
 std::string_view plain_name(const std::source_location&);
 
 /// Returns what `body` builds. If memory runs out, records that as a mistake of the graph, under the caller's name, and
-/// returns an empty result. Without a graph, the result is empty too. `size_bytes`: the bytes that the body copies, for
-/// the message.
+/// returns an empty result. If `graph` is null, the result is empty too. `size_bytes`: the bytes that the body copies,
+/// for the message.
 template <class Body>
 std::invoke_result_t<Body> build_or_fail(GraphBuilder* graph, Body&& body, std::size_t size_bytes = 0,
                                          std::string_view name = plain_name(std::source_location::current())) {
@@ -35,8 +35,8 @@ std::invoke_result_t<Body> build_or_fail(GraphBuilder* graph, Body&& body, std::
   return Built();
 }
 
-/// The tensors if there are `count`, as the caller expects; otherwise `count` invalid tensors, or none if memory for
-/// these runs out too.
+/// Returns `tensors` if there are `count` of them, as the caller expects. Otherwise returns `count` invalid tensors, or
+/// none if memory runs out again.
 std::vector<Tensor> or_invalid(std::vector<Tensor> tensors, std::size_t count);
 
 }  // namespace millrace

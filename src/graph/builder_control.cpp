@@ -28,7 +28,7 @@ bool GraphBuilder::is_taken(NodeId id) const {
 
 bool GraphBuilder::accept_outside(const std::string& who) {
   if (open_.empty()) return true;
-  fail(invalid_argument(fmt::format("{}: inside a loop or a branch, expected it outside; declare it before", who)));
+  fail(invalid_argument(fmt::format("{}: found inside a loop or a branch, expected outside; move it out", who)));
   return false;
 }
 
@@ -64,7 +64,7 @@ std::vector<Tensor> GraphBuilder::close_cond(Tensor condition, std::span<const T
   return make_or_fail(*this, "if", results.size(), [&] { return add_cond(condition, results); });
 }
 
-/// Adds one variable per tensor of the state. The loop's body takes them with its other nodes.
+/// Adds one variable per state tensor. take_body later moves the variables into the body with the body's other nodes.
 Result<std::vector<Tensor>> GraphBuilder::add_state(const char* what, std::span<const Tensor> initial) {
   std::vector<Tensor> state(initial.size());
   const std::string who = next_text(what);
@@ -94,7 +94,7 @@ class BodyTaker {
 
   void take(NodeId id) {
     Node node = std::move(from_.nodes[id]);
-    from_.nodes[id].results = node.results;  // the caller may still ask tensors for their types
+    from_.nodes[id].results = node.results;  // callers can still read their tensors' types
     for (Value& operand : node.operands) operand = map(operand);
     node.scope = body.scopes.find_or_add(from_.scopes, node.scope);
     moved_[id] = body.nodes.push_back(std::move(node));
@@ -132,8 +132,8 @@ class BodyTaker {
   std::set<std::string> names_;
 };
 
-/// Gives `graph` unused inputs for the values that only `other` captures, so that both have the same inputs in one
-/// order.
+/// Gives `graph` unused inputs for the values that only `other` captures, so that both graphs have an input for each
+/// captured value.
 void share_inputs(Graph& graph, std::vector<Value>& captured, const Graph& other, std::span<const Value> others) {
   std::set<std::string> names = value_names(graph);
   for (std::size_t i = 0; i < others.size(); ++i) {
@@ -170,7 +170,7 @@ GraphBuilder::Body GraphBuilder::take_body(std::string name, std::span<const Ten
 }
 
 void GraphBuilder::drop_bodies(std::size_t num_open, std::size_t num_branches) {
-  // A destructor calls this.
+  // Destructors call this function, so it must not throw.
   const Status dropped = guard_allocations([&]() -> Status {
     if (open_.size() > num_open) mark_taken(open_[num_open]);
     return {};
@@ -180,7 +180,7 @@ void GraphBuilder::drop_bodies(std::size_t num_open, std::size_t num_branches) {
   branches_.resize(std::min(branches_.size(), num_branches));
 }
 
-/// Marks the nodes from `begin` on as taken, which includes what inner bodies took there.
+/// Marks all nodes from `begin` on as taken. The new range replaces the ranges that inner bodies took within it.
 void GraphBuilder::mark_taken(std::uint32_t begin) {
   const auto end = static_cast<std::uint32_t>(graph_.nodes.size());
   std::erase_if(closed_, [&](const Range& inner) { return inner.begin >= begin; });
@@ -235,7 +235,7 @@ Result<std::vector<Tensor>> GraphBuilder::add_cond(Tensor condition, std::span<c
   Body if_true = std::move(*branches_.back());
   branches_.pop_back();
   Body if_false = take_body("if_false", results, {});
-  // The operands: first what the first branch reads, in its order, then what only the second reads.
+  // The operands are the values that the first branch reads, in its order, then those that only the second reads.
   share_inputs(if_true.graph, if_true.captured, if_false.graph, if_false.captured);
   share_inputs(if_false.graph, if_false.captured, if_true.graph, if_true.captured);
   std::vector<NodeId> ordered;

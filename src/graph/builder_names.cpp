@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names values, and opens scopes and functions, whose names messages about later nodes begin with.
+// Names values and opens scopes. A message about a later node begins with the names of its open scopes.
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"

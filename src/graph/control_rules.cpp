@@ -95,8 +95,9 @@ Result<Inference> infer_loop(const LoopNode& loop, std::span<const TensorType> o
   }
   MILLRACE_TRY(check_inputs(body, operands, 1 + states.size()));
   if (body.outputs.size() != 1 || body.type(body.outputs[0].value) != condition_type()) {
-    return invalid_argument(fmt::format("'{}' has {} outputs, expected one, a bool[]: whether to go on; return that",
-                                        printable(body.name), body.outputs.size()));
+    return invalid_argument(
+        fmt::format("'{}' has {} outputs, expected one bool[] that is true to continue; return that",
+                    printable(body.name), body.outputs.size()));
   }
   MILLRACE_TRY(add_requirements(body, inferred.requirements));
   return inferred;

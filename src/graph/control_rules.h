@@ -15,7 +15,7 @@ namespace millrace {
 /// The maximum number of results of a loop or a condition: used_results() has a bit for each.
 inline constexpr std::size_t kMaxControlResults = 32;
 
-/// The maximum depth of nested bodies: everything that looks at a graph recurses into them.
+/// The maximum depth of nested bodies. It limits recursion, because code that walks a graph recurses into its bodies.
 inline constexpr std::size_t kMaxControlDepth = 16;
 /// The message for a deeper nesting; `who` is the node.
 std::string too_deep(std::string_view who);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions on tensors in functions.h: each broadcasts its operands where the op does not, and adds the node.
+// The functions on tensors in functions.h: each broadcasts its operands if the op does not, and adds the node.
 #include <algorithm>
 
 #include "graph/build_or_fail.h"
@@ -39,7 +39,7 @@ Tensor spread_number(std::string_view function, Tensor x, const Literal& literal
   if (size_bytes(dtype) < sizeof(std::uint64_t) || is_float(dtype)) {
     return graph.fill(dtype, x.shape(), number.as_double());
   }
-  const std::uint64_t bits = number.as_u64();  // a double cannot represent them all
+  const std::uint64_t bits = number.as_u64();  // a double cannot hold every 64-bit integer
   Tensor scalar = graph.constant_bytes({dtype, {}}, std::as_bytes(std::span(&bits, 1)));
   return x.shape().rank() == 0 ? scalar : broadcast(scalar, x.shape(), {});
 }

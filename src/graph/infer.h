@@ -13,7 +13,8 @@ namespace millrace {
 /// operands' types. Messages do not name the node yet.
 Result<Inference> infer_node(const Node&, std::span<const TensorType> operands);
 
-/// Fails if one symbol has two sets of facts in the shapes. Messages show no facts, so such shapes would look equal.
+/// Fails if one symbol has two sets of facts in the shapes. Messages about shapes show no facts, so shapes that differ
+/// only in facts would look equal there.
 Status check_facts(std::span<const Shape> shapes);
 
 /// Replaces the one dim of -1 in `shape` so that the shape has as many elements as `from`.

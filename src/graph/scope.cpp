@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of scopes that name the parts of a model, and the prefixes that it gives names.
+// The tree of scopes that name the parts of a model, and the prefixes that scopes add to names.
 #include "millrace/graph/scope.h"
 
 #include <vector>

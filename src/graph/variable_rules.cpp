@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules for variables, a loop's state and their updates, with the messages for each breach.
+// The rules for variables, loop states and updates, with a message for each broken rule.
 #include "graph/variable_rules.h"
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 
 #include "millrace/graph/graph.h"
 
-// The rules for variables that the builder, the parser and verify(Graph) share. Each returns the problem, or an empty
-// text.
+// The rules for variables that the builder, the parser and verify(Graph) share. Each function returns the problem, or
+// an empty text.
 
 namespace millrace {
 

@@ -115,7 +115,7 @@ class Verifier {
     return are_valid;
   }
 
-  /// Names of results in the text. Inputs and variables have names of their own instead.
+  /// Checks the names of results. Inputs and variables have none, because their nodes hold a name themselves.
   void check_names(NodeId id) {
     const Node& node = graph_.nodes[id];
     if (node.names.empty() || source_name(node) != nullptr) return;
@@ -141,7 +141,7 @@ class Verifier {
                         node_text(graph_, id), index_of(first->second)));
   }
 
-  /// Inputs, constants and variables.
+  /// Checks an input, a constant or a variable.
   void check_source(NodeId id) {
     const Node& node = graph_.nodes[id];
     if (!node.operands.empty()) problem_at(id, "has {} operands, expected none; remove them", node.operands.size());

@@ -6,7 +6,7 @@
 namespace millrace {
 
 /// The rules of verify(Graph) that no single call of a builder can check: unique names, one body for each kernel's
-/// name, one set of facts for each symbol, an output. If the library has assertions, checks all rules.
+/// name, one set of facts for each symbol, an output. If the library is built with assertions, checks all rules.
 Status verify_built(const Graph&);
 
 }  // namespace millrace

@@ -123,11 +123,11 @@ TEST_CASE("mistakes in loops and conditions name the found and the expected valu
   CHECK(loop([](GraphBuilder&, Tensor x) { return x; }, [](GraphBuilder&, Tensor x) { return Tensors{x}; }) ==
         "%2 = while: operand 0 is f32[4], expected bool[], the condition; cast or reshape it");
   CHECK(loop(some, [](GraphBuilder& graph, Tensor x) { return Tensors{x + graph.input("z", DType::kF32, {4})}; }) ==
-        "%6 = input 'z': inside a loop or a branch, expected it outside; declare it before");
+        "%6 = input 'z': found inside a loop or a branch, expected outside; move it out");
   CHECK(loop(some, [](GraphBuilder& graph, Tensor x) {
           graph.output("z", x);
           return Tensors{x};
-        }) == "output 'z': inside a loop or a branch, expected it outside; declare it before");
+        }) == "output 'z': found inside a loop or a branch, expected outside; move it out");
   CHECK(loop(some, [](GraphBuilder&, Tensor) { return Tensors{Tensor()}; }) ==
         "%6 = while: the next state 0 is an empty tensor; use what a builder returned");
 }
@@ -237,7 +237,7 @@ TEST_CASE("the parser names the missing part of a loop or a condition") {
   CHECK(parse_problem("%y = while(%p, %x) { graph a() { %s = variable(1) : f32[4] return c = %s } }")
             .find("expected ')'; a state begins with the loop's operand") != std::string::npos);
   CHECK(parse_problem("%y = while(%p, %x) { graph a() { %s = variable() : f32[4] return c = %s } }")
-            .find("'a' has 1 outputs, expected one, a bool[]: whether to go on; return that") != std::string::npos);
+            .find("'a' has 1 outputs, expected one bool[] that is true to continue; return that") != std::string::npos);
   CHECK(parse_problem("%y = while(%p) { graph a() { %s = variable() : f32[4] return c = %s } }")
             .find("while: 1 operand, expected 2: the condition, 1 of state, and 0 that 'a' reads; give each once") !=
         std::string::npos);
