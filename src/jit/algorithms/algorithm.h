@@ -15,8 +15,8 @@ enum class RequestKind : std::uint8_t { kLoop, kSort, kScan, kScatter };
 /// The targets that an algorithm serves: workgroups of one thread (CPU), of many (GPU), or both.
 enum class AlgorithmTargets : std::uint8_t { kAll, kCpu, kGpu };
 
-/// The part of a request where `margin` is at least 1 (size_margin.h). `request` has its sizes bounded accordingly, and
-/// a name that differs from those of the other cases.
+/// One case of a request: the sizes for which `margin` is at least 1 (size_margin.h). The sizes in `request` are
+/// bounded accordingly, and its name differs from the names of the other cases.
 struct RequestCase {
   SizeExpr margin;
   KernelRequest request;
@@ -27,21 +27,21 @@ struct Algorithm {
   std::string_view name;
   RequestKind takes = RequestKind::kLoop;
   AlgorithmTargets targets = AlgorithmTargets::kAll;
-  /// `options.force_algorithm` is empty or this algorithm's name. If forced, it refuses only requests that it cannot
-  /// lower, not those that another algorithm lowers better.
+  /// `options.force_algorithm` is empty or this algorithm's name. A forced algorithm refuses only requests that it
+  /// cannot lower. Otherwise it can also refuse requests that another algorithm lowers better.
   Result<KernelSequence> (*lower)(const KernelRequest&, const Target&, const LowerOptions& options) = nullptr;
-  /// Returns the cases, of sizes bound at run time, that the algorithm takes; the first case that holds applies. If
-  /// null, the algorithm takes all sizes. If it returns no case, the algorithm is not asked, and does not appear among
-  /// the refusals.
+  /// Returns the cases of run-time sizes that the algorithm takes; the first case whose margin holds applies. If null,
+  /// the algorithm takes all sizes. If it returns no case, the algorithm is skipped without a refusal.
   std::vector<RequestCase> (*cases)(const KernelRequest&, const TargetSpec&) = nullptr;
-  /// Whether `lower` takes requests with a load. If not, the load's result is stored first (stored_load.h).
+  /// Whether `lower` takes requests whose input is computed by a load. If not, another kernel stores the load's result
+  /// first (stored_load.h).
   bool reads_loads = false;
 };
 
-/// All algorithms, in the order in which they are asked.
+/// All algorithms, in the order in which they are tried.
 std::span<const Algorithm> algorithms();
 
-/// lower_request() for a request whose nest or load is already verified; algorithms do not check it again.
+/// lower_request() for a request whose nest or load is already verified. The algorithms do not verify it again.
 Result<KernelSequence> lower_verified(const KernelRequest&, const Target&, const LowerOptions&);
 
 Result<KernelSequence> lower_lane_arg_parts(const KernelRequest&, const Target&, const LowerOptions&);
@@ -89,13 +89,13 @@ struct SortBounds {
   std::int64_t n = std::numeric_limits<std::int64_t>::max();
   std::int64_t k = std::numeric_limits<std::int64_t>::max();
 };
-/// The case of a sort in which the margin holds. Rows and results are bounded by `SortBounds`, and `name` is appended
-/// to the sort's name, unless the margin always holds.
+/// The case of a sort for which the margin holds. The row length and k are limited to `SortBounds`. `name` is appended
+/// to the sort's name unless the margin always holds.
 RequestCase sort_case(const SizeExpr& margin, SortDescriptor, const SortBounds&, std::string_view name);
 
 /// Checks that a request is valid. Every algorithm calls this.
 Status check_sort(const SortDescriptor&);
-/// check_sort for algorithms that also take rows in parts and elements with given indices.
+/// check_sort() for algorithms that also take rows cut into parts and input elements that come with indices.
 Status check_sort_of_parts(const SortDescriptor&);
 Status check_scan(const ScanDescriptor&);
 
@@ -109,7 +109,7 @@ std::size_t num_operands(const ScanDescriptor&);
 /// The number of requested results.
 std::size_t num_results(const SortDescriptor&);
 
-/// The operands, without one that shares the result's buffer, then the results.
+/// The operands, then the results. An operand that shares the result's buffer is left out.
 std::vector<SequenceOperand> buffers_of(const LoopKernel&);
 /// Operands 0, 1, ..., then results 0, 1, ...
 std::vector<SequenceOperand> operands_then_results(std::size_t num_operands, std::size_t num_results);

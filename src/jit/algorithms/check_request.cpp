@@ -74,7 +74,7 @@ Status check_scan(const ScanDescriptor& scan) {
     return refuse(fmt::format("the result is {}, expected {}", scan.result.type.to_text(), type.to_text()));
   }
   if (scan.step != ScanStep::kRows) return refuse("a step of a scan, expected a whole scan");
-  if (type.dtype == DType::kBool) return refuse("bool has no sum or maximum here");
+  if (type.dtype == DType::kBool) return refuse("bool elements, expected integers or floats");
   if (gives_index(scan.kind)) return refuse("an index, expected a reduction to a value");
   return {};
 }

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// The longest dim before the last one, as far as extents are known; among equals, the innermost.
+/// The dim before the last one with the largest upper bound; the innermost if several are equal.
 std::size_t longest_before_last(const Shape& shape) {
   std::size_t longest = shape.rank() - 2;
   for (std::size_t d = longest; d-- > 0;) {

@@ -17,9 +17,9 @@ namespace millrace {
 class LineWalk {
  public:
   struct Threads {
-    std::uint32_t lanes = 1;  // upper limit; fewer if the dim of the neighbours is shorter
+    std::uint32_t lanes = 1;  // at most; fewer if the lanes' dim is shorter
     std::uint32_t workgroup_size = 1;
-    bool gathers = false;  // whether rows along the last dim are taken together
+    bool gathers = false;  // whether a vector takes several rows along the last dim
   };
   /// `shape` is the common shape; its extent along the axis does not matter.
   LineWalk(MachineBuilder& b, const Shape& shape, std::uint32_t axis, const Threads& threads);
@@ -27,18 +27,18 @@ class LineWalk {
   std::uint32_t lanes() const { return lanes_; }
   SizeExpr num_groups() const;
 
-  /// Finds the thread's place in every dim except the axis, then emits `body` for whole vectors, and again, with masked
-  /// loads and stores, for the lanes left over at the end of the last dim.
+  /// Finds the thread's position in every dim except the axis, then emits `body`. With several lanes, it emits `body`
+  /// twice: for a whole vector, and, with masked loads and stores, for a partial one at the end of the lanes' dim.
   void run(const std::function<void()>& body);
 
-  /// The start of the row in a tensor. `dim_of(d)` is the tensor's dim for dim d of `shape`.
+  /// The offset where the row starts in a tensor. `dim_of(d)` is the tensor's dim for dim d of `shape`.
   LinearValue start(const KernelTensor& tensor, const std::function<std::size_t(std::size_t)>& dim_of) const;
   LinearValue start(const KernelTensor& tensor) const;
 
   /// The offset of element `position` (i64) of the row that begins at `start`.
   MachineValue element(const KernelTensor& tensor, const LinearValue& start, MachineValue position);
 
-  /// One element per lane, from `offset` on, with the stride of the lanes' dim.
+  /// Accesses one element per lane: lane 0 at `offset`, and the other lanes at the stride of the lanes' dim.
   MachineValue load(MemoryHandle memory, const Layout& layout, MachineValue offset);
   void store(MemoryHandle memory, const Layout& layout, MachineValue offset, MachineValue value);
   /// Loads element `positions[l]` of lane l's row. The rows begin at `start`.

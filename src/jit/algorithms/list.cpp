@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ordered list of algorithms, and lower_request(), which asks them in that order and collects their refusals.
+// The ordered list of algorithms, and lower_request(), which tries them in that order and collects their refusals.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -56,8 +56,8 @@ const std::string& name_of_request(const KernelRequest& request) {
   return std::visit([](const auto& kind) -> const std::string& { return kind.name; }, request);
 }
 
-/// Asks an algorithm for one case of a request. If the request has a load that the algorithm does not read, the load is
-/// stored first.
+/// Lowers one case of a request by one algorithm. If the algorithm cannot compute the request's load, another kernel
+/// stores the load's result first.
 Result<KernelSequence> lower_case(const Algorithm& algorithm, const KernelRequest& one, const KernelRequest& request,
                                   const Target& target, const LowerOptions& options, std::vector<Refusal>& refusals) {
   const LoopKernel* const load = load_of(request);

@@ -7,8 +7,9 @@
 
 namespace millrace {
 
-/// The algorithm's cases that may hold. If none may hold, or if the algorithm has no function for cases, returns the
-/// whole request as the only case. Empty if that function gives no case for the request.
+/// The algorithm's cases that some size can satisfy. If no size satisfies any, returns the whole request as the only
+/// case, so that the algorithm reports why it refuses. Also returns the whole request if Algorithm::cases is null, and
+/// nothing if that function returns no case.
 std::vector<RequestCase> cases_of(const Algorithm&, const KernelRequest&, const TargetSpec&);
 
 /// Combines the sequences for the cases of one request. At run time, kernels of cases that do not apply have 0 groups,
@@ -17,7 +18,7 @@ class CaseSequence {
  public:
   /// Whether an earlier case provably holds wherever `margin` holds.
   bool covers(const SizeExpr& margin) const;
-  /// Appends a sequence for the sizes that no earlier case takes.
+  /// Appends the sequence of one case. It runs for the sizes that satisfy `margin` and that no earlier case takes.
   void append(KernelSequence sequence, std::string_view algorithm, const SizeExpr& margin);
   KernelSequence finish() { return std::move(all_); }
 

@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-// The rows of a tensor: its elements along one axis. Rows are numbered in the order of the other dims.
+// A row of a tensor is the elements along one axis. Rows are numbered in row-major order of the other dims.
 
 SizeExpr num_rows(const Shape& shape, std::uint32_t axis);
 

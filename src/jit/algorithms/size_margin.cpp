@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions on sizes bound at run time, as expressions by which algorithms divide those sizes among them.
+// Conditions on sizes bound at run time, as expressions. They select the algorithm for each size.
 #include "jit/algorithms/size_margin.h"
 
 #include <bit>

@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-// Conditions on sizes bound at run time. A margin is an expression that is at least 1 if its condition holds. The
-// maximum of two margins means "either condition holds".
+// Conditions on sizes bound at run time. A margin is an expression that is at least 1 exactly if its condition holds.
+// The maximum of two margins means "either condition holds".
 
 inline SizeExpr margin_of_at_most(const SizeExpr& size, std::int64_t bound) { return SizeExpr(bound + 1) - size; }
 inline SizeExpr margin_of_at_least(const SizeExpr& size, std::int64_t bound) { return size - (bound - 1); }
@@ -20,8 +20,8 @@ SizeExpr margin_of_both(const SizeExpr& a, const SizeExpr& b);
 inline bool always_holds(const SizeExpr& margin) { return margin.lower_bound() >= 1; }
 inline bool never_holds(const SizeExpr& margin) { return margin.upper_bound() <= 0; }
 
-/// 1 if the condition holds, otherwise 0. A kernel whose group count it multiplies is launched only if the condition
-/// holds. It is a single atom, so that the bounds of a product with it are known.
+/// 1 if the condition holds, otherwise 0. Multiplying a kernel's group count by the indicator launches the kernel only
+/// if the condition holds. It is a single atom (size_expr.h), so that the bounds of a product with it are known.
 SizeExpr indicator(const SizeExpr& margin);
 
 /// A size that fits i32.
@@ -55,8 +55,8 @@ struct SizePower {
 /// if lowest_bits is 0.
 SizePower bit_ceil_of(const SizeExpr& size, std::int64_t max_size, unsigned lowest_bits = 0);
 
-/// The number of threads that share `num_items`: `num_items` rounded up to a power of two, up to a subgroup; for more
-/// items, the whole workgroup.
+/// The number of threads that share `num_items`: `num_items` rounded up to a power of two if a subgroup is enough,
+/// otherwise the whole workgroup.
 SizePower threads_for(const SizeExpr& num_items, std::uint32_t subgroup_size, std::uint32_t workgroup_size);
 
 }  // namespace millrace

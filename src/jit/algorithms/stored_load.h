@@ -5,15 +5,15 @@
 
 namespace millrace {
 
-/// Checks that the request's load, if it has one, is a map to its input.
+/// Checks that the request's load, if it has one, is a map whose result is the request's input.
 Status check_load(const KernelRequest&);
 /// The load through which a sort or scan reads; null if the request has none.
 const LoopKernel* load_of(const KernelRequest&);
 /// The request with its input in memory instead of computed by a load.
 KernelRequest without_load(KernelRequest);
 
-/// Adds the load to the sequence of a request without its load: a kernel stores the load's result to scratch, and the
-/// others read it as their input. For algorithms that do not read loads.
+/// Adds the load to a sequence that was lowered without it: one kernel stores the load's result to scratch, and the
+/// other kernels read that scratch as their input. For algorithms that do not read loads.
 Result<KernelSequence> with_stored_load(const LoopKernel& load, KernelSequence, const Target&, const LowerOptions&);
 
 }  // namespace millrace

@@ -15,7 +15,7 @@ namespace {
 
 const BufferTraffic kReadsAll = {std::nullopt, 0}, kWritesAll = {0, std::nullopt};
 
-/// The bytes that an access touches: only the rows if the range has gaps, otherwise the whole range.
+/// The bytes that an access touches: only its elements if the range has gaps between rows, otherwise the whole range.
 SizeExpr num_bytes(const ByteRange& touched, const Access& access, const KernelTensor& tensor,
                    std::span<const LoopDim> domain) {
   if (!touched.has_rows()) return touched.length_bytes;
@@ -70,8 +70,8 @@ std::vector<BufferTraffic> traffic_of_access(const std::vector<BufferArgument>& 
   return traffic;
 }
 
-/// A key packed with an index may lose bits of its element, which is then read again. Buckets larger than workgroup
-/// memory are rare, so their scratch does not count.
+/// A key packed with an index can lose bits of its element, so the input is read again. Buckets larger than workgroup
+/// memory are rare, so their scratch is not counted.
 std::vector<BufferTraffic> traffic_of_long_sort(const LongSortKernel& kernel, const KernelInfo& info) {
   const SortDescriptor& sort = kernel.sort;
   std::vector<BufferTraffic> traffic(info.num_buffers);
@@ -98,7 +98,7 @@ std::vector<BufferTraffic> traffic_of_long_sort(const LongSortKernel& kernel, co
       scratch(LongSortScratch::kCuts) = scratch(LongSortScratch::kStarts) = scratch(LongSortScratch::kChunkKeys) =
           kReadsAll;
       return traffic;
-    case LongSortStep::kRestoreRuns:  // the starts say whether a key lost bits; only then does it move more
+    case LongSortStep::kRestoreRuns:  // reads flags after the starts; moves more only if a key lost bits
       scratch(LongSortScratch::kStarts) = kReadsAll;
       return traffic;
   }

@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// The bytes that a kernel reads and writes in each buffer, as far as its form determines them. An algorithm whose
-/// traffic depends on the data corrects the result.
+/// Estimates the bytes that a kernel reads and writes in each buffer, from its code alone. An algorithm whose traffic
+/// depends on the data corrects the estimate.
 std::vector<BufferTraffic> traffic_of(const Kernel&, const KernelInfo&);
 
 }  // namespace millrace

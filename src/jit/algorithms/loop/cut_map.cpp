@@ -15,8 +15,8 @@ namespace {
 
 /// The cost of storing or loading a value between pieces, in instructions.
 constexpr std::int64_t kMoveInstructions = 4;
-/// A cut falls in the last 1 / kCutRanges of the instructions that fit, so that no piece is much shorter than it may
-/// be.
+/// A cut falls in the last 1 / kCutRanges of the instructions that fit, so that no piece is much shorter than the
+/// limit.
 constexpr std::int64_t kCutRanges = 4;
 
 using Kind = SequenceOperand::Kind;
@@ -131,7 +131,7 @@ class MapCutter {
       const std::size_t value = index_of(map_.epilogue.yields[i]);
       if (is_repeated(instruction(value)) ? is_last : value >= begin && value < end) store_result(i, written);
     }
-    if (written.empty()) return;  // nothing reads its values
+    if (written.empty()) return;  // no later piece and no result reads this piece's values
     piece_.buffers.insert(piece_.buffers.end(), written.begin(), written.end());
     cut_.pieces.push_back(std::move(piece_));
   }
@@ -149,7 +149,8 @@ class MapCutter {
     return values_[value] = append(copy);
   }
 
-  /// The value in this piece: computed or repeated in it, or loaded from scratch.
+  /// Returns the value for use in this piece. If the piece does not compute the value, repeats its instruction or loads
+  /// it from scratch.
   BodyValueId value_of(std::size_t value) {
     if (const auto known = values_.find(value); known != values_.end()) return known->second;
     if (is_repeated(instruction(value))) return copy(value);

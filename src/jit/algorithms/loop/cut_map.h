@@ -7,7 +7,8 @@
 
 namespace millrace {
 
-/// Maps over one domain, in order. Scratch passes values from one map's body to later maps.
+/// The maps that replace one map, in order, all over its domain. Scratch passes values from one map's body to later
+/// maps.
 struct CutMap {
   struct Piece {
     LoopKernel kernel;
@@ -17,8 +18,8 @@ struct CutMap {
   std::vector<SequenceScratch> scratch;
 };
 
-/// Cuts a map where few values are needed later, so that estimate_instructions of each piece is at most
-/// `max_instructions`, including the stores and loads of the values it passes on. (A piece has at least one
+/// Cuts the body of a map at points where few values are live, so that estimate_instructions() of each piece is at most
+/// `max_instructions`, including the stores and loads of values that cross a cut. (A piece has at least one
 /// instruction, whatever its cost.) Results are bit-identical. Precondition: no reductions. O(instructions).
 CutMap cut_map(const LoopKernel& map, std::int64_t max_instructions);
 

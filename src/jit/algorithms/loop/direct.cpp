@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowers a loop nest to one kernel. Asked last among the algorithms for loops, because it takes every nest.
+// Lowers a loop nest to one kernel. This algorithm is tried last among those for loops, because it takes every nest.
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/loop/cut_map.h"
 #include "jit/map/code_estimate.h"
@@ -8,7 +8,8 @@ namespace millrace {
 
 /// Makes one kernel from the nest. A map with a long body becomes several kernels: an application's own kernels may
 /// have any length, while ops are fused only as long as they fit into one kernel. A map in place is not cut, because
-/// one piece could overwrite elements that another reads; this costs nothing, as only maps of ops are in place.
+/// one piece could overwrite elements that another piece reads. That loses nothing: only maps fused from ops are in
+/// place, and they are short enough.
 Result<KernelSequence> lower_loop_direct(const KernelRequest& request, const Target& target,
                                          const LowerOptions& options) {
   const LoopKernel& kernel = std::get<LoopKernel>(request);

@@ -11,8 +11,8 @@
 namespace millrace {
 namespace {
 
-/// The minimum elements of a part, and of a row that is cut into parts for threads to share. Rows that interleave count
-/// as one row.
+/// The minimum numbers of elements of a part, and of a row that is cut into parts for threads to share. Rows that
+/// interleave in memory are read together, and count as one row.
 constexpr std::int64_t kPartElements = 256 << 10, kMinElements = 4 * kPartElements;
 
 SizeExpr elements_read_as_one(const LoopKernel& kernel) {

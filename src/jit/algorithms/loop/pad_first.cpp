@@ -25,7 +25,7 @@ std::int64_t num_points(const LoopKernel& kernel) {
   return points.is_constant() ? points.constant() : 0;
 }
 
-/// How much to add before and after each axis so that no index of the load is outside.
+/// The padding that keeps every index of the load inside: the elements added before each axis, and the padded shape.
 struct Padding {
   std::vector<std::int64_t> low;
   Shape shape;
@@ -88,7 +88,8 @@ Result<KernelSequence> lower_loop_pad_first(const KernelRequest& request, const 
     const auto num_readers = std::count_if(kernel.loads.begin(), kernel.loads.end(),
                                            [&](const Access& other) { return other.tensor == operand; });
     if (num_readers != 1)
-      return unimplemented(fmt::format("'{}' is read by {} loads", kernel.operands[operand].name, num_readers));
+      return unimplemented(
+          fmt::format("'{}' is read by {} loads, expected 1", kernel.operands[operand].name, num_readers));
     MILLRACE_TRY_ASSIGN(const Padding padding, find_padding(kernel, load));
     MILLRACE_TRY_ASSIGN(const LoopKernel pad, make_pad_kernel(kernel, load, padding));
     const auto scratch = static_cast<std::uint32_t>(sequence.scratch.size());

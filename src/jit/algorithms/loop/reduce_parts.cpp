@@ -24,7 +24,7 @@ namespace {
 struct PartsRule {
   std::int64_t few_groups, wanted_groups, part_terms, part_points;
 };
-/// A part takes one core 5 us or more; a call between kernels takes less than 1 us.
+/// A part keeps one core busy for 5 us or more, while starting another kernel takes less than 1 us.
 constexpr PartsRule kCpuRule{
     .few_groups = 16, .wanted_groups = 64, .part_terms = std::int64_t{1} << 16, .part_points = 512};
 /// Gives each thread of a workgroup of 256 at least 16 terms, and each tile of a product as many terms as one
@@ -35,7 +35,7 @@ constexpr PartsRule kGpuRule{
 constexpr std::int64_t kMinParts = 4;
 /// The maximum number of results of a product that is cut. Larger products have enough tiles for threads to share.
 constexpr std::int64_t kMaxProducts = 16;
-/// Parts have a multiple of this many points, so that only the rest has a partial vector.
+/// The length of a part is a multiple of this many points, so that only the rest has a partial vector.
 constexpr std::int64_t kLengthMultiple = 64;
 
 std::int64_t ceil_div_of(std::int64_t value, std::int64_t unit) { return value / unit + (value % unit != 0); }
@@ -57,7 +57,8 @@ struct PartsPlan {
   SizeExpr margin = 1;  // at least 1 for sizes where the split pays off
 };
 
-/// The number of parts nearest to `wanted` that divides `extent`; `wanted` if none is near.
+/// The number of parts nearest to `wanted` that divides `extent`; `wanted` itself if no divisor is within wanted / 2 of
+/// it.
 std::int64_t even_parts(std::int64_t extent, std::int64_t wanted) {
   for (std::int64_t more = 0; more <= wanted / 2; ++more) {
     for (const std::int64_t parts : {wanted + more, wanted - more}) {

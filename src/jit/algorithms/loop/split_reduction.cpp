@@ -16,7 +16,8 @@ namespace {
 
 using Kind = SequenceOperand::Kind;
 
-/// A nest built from the bodies of another nest, with its own index for each dim of that nest.
+/// A nest under construction that copies the bodies of another nest. Each dim of the other nest is replaced by an index
+/// expression of this nest.
 class NestCopy {
  public:
   NestCopy(const LoopKernel& from, const std::string& name) : kernel(name), from_(from) {}
@@ -128,7 +129,7 @@ class ReductionSplitter {
     return {};
   }
 
-  /// The index of a part, and one per parallel dim.
+  /// The indices of a partial result: the part, then one index per parallel dim.
   std::vector<AffineIndex> partial_place(const NestCopy& nest, const AffineIndex& part) const {
     std::vector<AffineIndex> place = {part};
     place.insert(place.end(), nest.indices.begin(),
@@ -184,7 +185,7 @@ class ReductionSplitter {
     }
     const AffineIndex part = nest.kernel.reduction("part", num_partials());
     nest.indices.resize(
-        kernel_.domain.size());  // for the reduction dims, the body of an argmin or argmax has the index
+        kernel_.domain.size());  // 0 along the reduction dims; value_at() adds the index of an argmin or argmax
     BodyBuilder& term = nest.kernel.term();
     BodyBuilder& epilogue = nest.kernel.epilogue();
     std::vector<BodyValue> reduced;

@@ -16,8 +16,8 @@ struct ReductionParts {
   SizeExpr rest = 0;
 };
 
-/// Nests that together replace a single nest. The first reduces each part, the second reduces the rest, and the last
-/// reduces the values that the others stored in scratch. Only the last has the epilogue.
+/// Nests that together replace a single nest. The first nest reduces each part, the second reduces the rest if there is
+/// one, and the last reduces the values that the previous nests stored in scratch. Only the last nest has the epilogue.
 struct SplitReduction {
   struct Piece {
     LoopKernel kernel;

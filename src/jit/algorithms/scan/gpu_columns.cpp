@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kThreads = 256;  // of a workgroup
+constexpr std::int64_t kThreads = 256;  // per workgroup
 /// The minimum number of rows for one thread per row; fewer leave a GPU partly idle.
 constexpr std::int64_t kMinLines = 1024;
 
@@ -52,7 +52,7 @@ class ScanColumnsBuilder {
   MemoryHandle input_, result_;
 };
 
-/// The condition that there are enough rows, side by side in memory, for one thread per row.
+/// The condition for one thread per row: there are enough rows, and they lie side by side in memory.
 SizeExpr margin_of_columns(const ScanDescriptor& scan) {
   return margin_of_both(margin_of_at_least(num_rows(scan.input.type.shape, scan.axis), kMinLines),
                         margin_of_at_least(scan.input.layout.strides[scan.axis], 2));

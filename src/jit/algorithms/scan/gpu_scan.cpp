@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans by workgroups. A thread takes a few neighbouring elements; the threads of a row combine theirs by shuffles and
-// then in workgroup memory, and carry the result on to the next step. Rows too long for one workgroup are cut into
-// pieces: reduce each piece, scan the totals, then scan each piece from its start value. That reads the row twice and
-// writes it once. The carries of float sums nest (nested_carry.h): a piece has few steps, and it adds its start value
-// to each result.
+// Scans rows by workgroups. Each thread takes a few neighbouring elements. The threads of a row combine their values by
+// shuffles and then in workgroup memory, and carry the total to the next step. A row too long for one workgroup is cut
+// into pieces: one kernel reduces each piece, the next scans the totals, and the last scans each piece from its start
+// value. That reads the row twice and writes it once. The carries of float sums nest (nested_carry.h): the carry of a
+// piece starts at 0, and the start value is added to each result instead.
 #include <algorithm>
 #include <bit>
 
@@ -20,16 +20,16 @@
 namespace millrace {
 namespace {
 
-constexpr std::uint32_t kThreads = 256;        // of a workgroup
+constexpr std::uint32_t kThreads = 256;        // per workgroup
 constexpr std::uint32_t kLanes = 4;            // elements per thread and step
 constexpr std::int64_t kPieceElements = 8192;  // elements of a row per workgroup
 constexpr std::int64_t kManyRows = 256;        // with this many rows, a GPU is busy without cutting them
 
 /// The part of a scan that a kernel computes.
 enum class ScanPart : std::uint8_t {
-  kRow,     // the result of a whole row
+  kRow,     // the results of a whole row
   kReduce,  // the total of each piece
-  kPiece,   // the result of each piece, from the total before it
+  kPiece,   // the results of each piece, given the total of the pieces before it
 };
 
 std::string kernel_name(const ScanDescriptor& scan, ScanPart part) {
@@ -90,7 +90,8 @@ class ScanBuilder {
     return [this](MachineValue a, MachineValue c) { return combined(a, c); };
   }
 
-  /// A row that gets fewer threads than a whole workgroup takes one step.
+  /// The maximum number of steps. A row with fewer threads than a workgroup takes a single step, so the bound also
+  /// holds for it.
   std::int64_t max_steps() const {
     const std::int64_t elements = part_ == ScanPart::kRow ? n_.upper_bound() : kPieceElements;
     return elements / (std::int64_t{kThreads} * kLanes) + 1;
@@ -193,7 +194,8 @@ class ScanBuilder {
   MachineValue row_, first_, end_, loop_end_, from_, to_;  // i64
 };
 
-/// Plans and appends one kernel of the scan, which combines each element once.
+/// Plans and appends one kernel of the scan. Each kernel combines each element once, so its flops are those of the
+/// scan.
 Status append_scan(KernelSequence& sequence, const ScanDescriptor& scan, ScanPart part,
                    std::vector<SequenceOperand> buffers, const Target& target, const LowerOptions& options) {
   const MachineKernel kernel = ScanBuilder(scan, part, target.spec().subgroup_size()).run();

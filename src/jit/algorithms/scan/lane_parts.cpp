@@ -24,7 +24,7 @@ constexpr std::int64_t kMaxParts = 1024;
 
 std::vector<RequestCase> lane_scan_parts_cases(const KernelRequest& request, const TargetSpec&) {
   ScanDescriptor scan = std::get<ScanDescriptor>(request);
-  if (scan.load) return {};  // a single kernel runs the load once per element
+  if (scan.load) return {};  // each of the two kernels would compute the load again
   if (!scan.parts.is(1)) return {{1, std::move(scan)}};
   const SizeExpr margin = margin_of_at_least(scan.input.type.shape[scan.axis], kMinElements);
   if (!always_holds(margin)) scan.name += "_long";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans each contiguous row by vectors: the generator with lanes takes the whole scan (src/jit/lanes/,
-// src/hal/host/routines/scan/scan_rows.h).
+// Scans each contiguous row by vectors. The whole scan becomes one kernel, for which xbyak emits lane functions
+// (src/jit/lanes/, src/hal/host/routines/scan/scan_rows.h).
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"

@@ -17,9 +17,9 @@ inline SizeExpr flops_of(const ScanDescriptor& scan) {
 /// The maximum length of a short line, whose steps are emitted one by one instead of as a loop.
 inline constexpr std::int64_t kMaxInShortLine = 15;
 
-/// One thread walks a line, or `lanes` lines side by side, and keeps the reduction so far in a register, or in one per
-/// level (nested_carry.h). load(position) and store(position, value) take a position along the axis (i64) and values as
-/// they are stored.
+/// Emits the scan of one line (a row along the axis), or of `lanes` lines side by side, by one thread. The carry is in
+/// a register, or in one register per level (nested_carry.h). load(position) and store(position, value) take a position
+/// along the axis (i64); values are in the form in which memory stores them.
 template <class Load, class Store>
 void emit_line_scan(MachineBuilder& b, const ScanDescriptor& scan, std::uint32_t lanes, Load&& load, Store&& store) {
   const DType stored = scan.input.type.dtype;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans each row once, with the carry in a register: n steps, with lanes along the last dim, or across short rows.
+// Scans each row in n steps, with the carry in a register. The lanes of a vector take neighbouring rows.
 #include <algorithm>
 
 #include "jit/algorithms/algorithm.h"
@@ -23,9 +23,10 @@ bool gathers_rows(const ScanDescriptor& scan) {
 /// prefetches: for 4096x1024 f32, eight vectors take less than half the time of one (avx512).
 constexpr std::uint32_t kMaxVectors = 8;
 constexpr std::uint32_t kMaxLanes = 128;  // of a vector in kernel IR, which LLVM splits into registers
-/// The number of workgroups wanted for threads to share; vectors are narrowed to reach it.
+/// The target number of workgroups, so that threads can share the rows. Vectors are narrowed until there are enough.
 constexpr std::int64_t kWantedGroups = 16;
-/// The maximum bytes of a vector if there are few columns; 64 bytes would straddle two cache lines each time.
+/// The maximum bytes of a vector if there are few columns. Vectors of 64 bytes would straddle two cache lines at each
+/// access.
 constexpr std::uint32_t kShortLineBytes = 32;
 
 /// The number of neighbouring lines that a group takes.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits the loop of a scan whose float carry restarts after a bounded number of steps, so that long sums stay exact
-// enough.
+// Emits the loop of a scan whose float carry restarts after a bounded number of steps, so that long sums stay accurate.
 #include "jit/algorithms/scan/nested_carry.h"
 
 namespace millrace {
@@ -45,8 +44,8 @@ class NestedCarry {
     return *sum;
   }
 
-  /// Adds `level` to the next one once it is full. The number of blocks, which is the last value of the state, tells
-  /// when it is full.
+  /// If `level` is full, adds its sum to the next level and restarts it. The last value of the state, the number of
+  /// finished blocks, shows whether it is full.
   void raise(Values& state, std::size_t level) {
     if (level + 1 == levels_) return;
     std::int64_t full = 1;

@@ -10,14 +10,14 @@
 
 namespace millrace {
 
-// A float carry that takes a whole row loses everything below its ulp: an f32 stops at 2^24 ones. The carry of a sum
-// therefore restarts at 0 after kMaxSumTerms steps. The sum of the block that ends there is one term of level 1, up to
-// kMaxSumTerms of these are one term of level 2, and so on. A result is base + (carry + prefix within the step), where
-// the base is the sum of the levels, from the highest down. The error is at most
+// If a single float carry sums a whole row, terms below its ulp are lost: an f32 sum of ones stops at 2^24. The carry
+// of a sum therefore restarts at 0 after kMaxSumTerms steps. The sum of the block that ends there is one term of level
+// 1, up to kMaxSumTerms of these are one term of level 2, and so on. A result is base + (carry + prefix within the
+// step), where the base is the sum of the levels, from the highest down. The error is at most
 //   (kMaxSumTerms * levels + 16) * eps * sum |x|, plus the rounding of the result,
 // where the 16 additions are those within a step, of lanes, vectors and threads.
 
-/// Whether carries nest: for float sums.
+/// Whether the carries of this scan nest. True for float sums only.
 bool has_nested_carry(const ScanDescriptor&);
 
 /// The number of levels above the carry, for at most `max_steps` steps; 0 if a single carry is enough.

@@ -9,8 +9,8 @@
 namespace millrace {
 
 struct ScannedValue {
-  MachineValue before;  // the threads before this one, combined
-  MachineValue total;   // all threads, combined
+  MachineValue before;  // the values of the threads before this one, combined
+  MachineValue total;   // the values of all threads, combined
 };
 
 /// Combines one value per thread over groups of `width` neighbouring threads: within a subgroup by shuffles, or over
@@ -48,7 +48,7 @@ class WorkgroupScan {
   MachineValue lane_;
   MachineValue place_;
   MachineValue last_;                       // index of the last thread that scans with this one: i32
-  std::vector<MachineValue> has_distance_;  // by logarithm of the distance; only if the width is known at run time
+  std::vector<MachineValue> has_distance_;  // by log2 of the distance: distance < width; only for a run-time width
   MachineValue is_workgroup_;               // only if the width is known at run time
   MemoryHandle totals_;
 };

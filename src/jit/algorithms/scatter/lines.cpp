@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies each row of the operand, unless it is changed in place, then applies the updates in the order of the indices.
-// Each row belongs to one thread, so duplicate indices have one order for any number of threads. O(rows * (extent +
-// indices)), in place O(rows * indices).
+// Each row belongs to one thread, so updates with equal indices apply in the same order for any number of threads.
+// O(rows * (extent + indices)), in place O(rows * indices).
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"

@@ -18,11 +18,11 @@ namespace {
 
 /// The minimum number of elements per key. With fewer, a pass over the keys takes longer than sorting.
 constexpr std::int64_t kMinElementsPerKey = 2;
-constexpr std::uint32_t kLanes = 16;  // per store
+constexpr std::uint32_t kLanes = 16;  // elements per vector store
 
 std::int64_t num_keys(const SortDescriptor& sort) { return std::int64_t{1} << sort_key_bits(sort.input.type.dtype); }
-/// The number of tables of counts. Neighbouring elements use different tables, so that equal ones need not wait for
-/// each other's counts.
+/// The number of tables of counts. Neighbouring elements use different tables, so that equal neighbours increment
+/// different counters and do not wait for each other.
 std::int64_t num_tables(const SortDescriptor& sort) { return size_bytes(sort.input.type.dtype) == 1 ? 4 : 1; }
 
 DType counter_dtype(const SortDescriptor& sort) {
@@ -124,7 +124,7 @@ class CountingBuilder {
     for_each(b_, rest, end, b_.i64(1), [&](MachineValue at) { b_.store(values_, place(at), element); });
   }
 
-  /// Copies the row's elements with this key, until the results end.
+  /// Copies the row's elements with this key, in order, to the results from `position` to `end`.
   void copy_equals(MachineValue key, MachineValue position, MachineValue end) {
     b_.for_loop(b_.i64(0), n_, b_.i64(1), {position}, [&](MachineValue i, const MachineBuilder::Values& carried) {
       const MachineValue element = load(i);

@@ -15,10 +15,10 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMaxRecords = 4096;          // of a row: 48 KiB of the largest records
+constexpr std::int64_t kMaxRecords = 4096;          // per row; the largest records then take 48 KiB
 constexpr std::int64_t kSmallTile = 512;            // records per workgroup for short rows
-constexpr std::int64_t kRecordsPerThread = 4;       // of a longer row
-constexpr std::int64_t kShortRecordsPerThread = 2;  // records of short rows
+constexpr std::int64_t kRecordsPerThread = 4;       // for longer rows
+constexpr std::int64_t kShortRecordsPerThread = 2;  // for short rows
 
 class TileSortBuilder {
  public:

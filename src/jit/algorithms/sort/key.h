@@ -41,8 +41,8 @@ inline MachineValue float_sort_key(MachineBuilder& b, MachineValue bits, unsigne
 
 }  // namespace detail
 
-/// An unsigned key that orders like the sort: NaN is greatest, -0 equals +0, and the order is reversed if `largest`
-/// comes first. `loaded` is the register that a load gives (u16 for 16-bit floats).
+/// An unsigned key whose order is the order of the sort: NaN is greatest, -0 equals +0, and the order is reversed if
+/// `largest` is set. `loaded` is the element as a load returns it (u16 for 16-bit floats).
 inline MachineValue sort_key(MachineBuilder& b, MachineValue loaded, DType stored, bool largest) {
   const DType key_dtype = sort_key_dtype(stored);
   const bool is_wide = key_dtype == DType::kU64;
@@ -63,7 +63,7 @@ inline MachineValue sort_key(MachineBuilder& b, MachineValue loaded, DType store
   return largest ? b.bit_xor(key, constant(UINT64_MAX >> (64 - width))) : key;
 }
 
-// The inverse of sort_key() for keys that order the smallest element first. Results have the key's dtype.
+// The inverse of sort_key(), for keys that order the smallest element first.
 
 /// Selects all bits of a key or only the highest.
 enum class SortKeyBits : std::uint8_t { kAll, kHighest };

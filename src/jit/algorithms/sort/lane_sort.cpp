@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts each row by vectors of keys: the generator with lanes takes the whole sort (src/jit/lanes/,
-// src/hal/host/routines/sort/sort_rows.h).
+// Sorts each row by vectors of keys. The whole sort becomes one kernel, for which xbyak emits lane functions
+// (src/jit/lanes/, src/hal/host/routines/sort/sort_rows.h).
 #include "jit/algorithms/sort/lane_sort.h"
 
 #include "jit/algorithms/rows.h"

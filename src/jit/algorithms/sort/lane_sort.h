@@ -5,10 +5,11 @@
 
 namespace millrace {
 
-/// Holds for the sizes where the first k elements are selected instead of sorting the whole row.
+/// The margin holds for the sizes for which the first k elements are selected without sorting the whole row.
 SizeExpr margin_of_selected(const SortDescriptor& sort);
 
-/// Appends a sort by lanes as one kernel, with the scratch that its keys need. `buffers` are the descriptor's.
+/// Appends a sort by vectors as one kernel, with the scratch that its keys need. `buffers` are the operands and results
+/// of the descriptor.
 Status append_lane_sort(KernelSequence& sequence, const SortDescriptor& sort, std::vector<SequenceOperand> buffers,
                         const Target& target, const LowerOptions& options);
 

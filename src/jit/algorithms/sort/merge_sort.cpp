@@ -53,8 +53,8 @@ class SortBuilder {
     MachineValue to;
   };
 
-  /// Merges the runs [start, mid) and [mid, end). A record past the end of its run is read (it is still in the row) but
-  /// not taken.
+  /// Merges the runs [start, mid) and [mid, end). The loop can load a record past the end of a run, which is still
+  /// inside the row, but does not take it.
   void merge_runs(MachineValue start, MachineValue width, Halves halves) {
     const MachineValue mid = b_.min(b_.add(start, width), row_.n());
     const MachineValue end = b_.min(b_.add(mid, width), row_.n());

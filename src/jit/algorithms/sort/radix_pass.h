@@ -14,13 +14,13 @@ struct RadixElements {
   SequenceOperand indices;  // the elements' indices in their rows; if requested
 };
 
-/// Scratch that the kernels of a radix sort or selection pass on.
+/// Scratch that passes values between the kernels of a radix sort or selection.
 struct RadixScratch {
-  DType count = DType::kI32;   // the dtype of all counts: i32 if it can count a row's elements
-  SequenceOperand counts;      // by row, digit and block: counts, then the place of the first element
+  DType count = DType::kI32;   // the dtype of all counts: i32 if it can count a row's elements, else i64
+  SequenceOperand counts;      // by row, digit and block: counts; after the scan, sums over previous blocks
   SequenceOperand totals;      // by row and digit: counts over all blocks
-  SequenceOperand thresholds;  // by row: the digits of the k-th key found so far, with 0 below
-  SequenceOperand ranks;       // by row, for this pass and the last: the k-th key's rank among keys with these digits
+  SequenceOperand thresholds;  // by row: the digits of the k-th key found so far; lower digits are 0
+  SequenceOperand ranks;       // by row and parity of the pass: the k-th key's rank among keys with its digits
 };
 
 /// The elements that a pass takes, and the digit by which it sorts them.
@@ -68,7 +68,7 @@ BuildRadixKernel build_radix_scatter;
 
 // The kernels that find the k-th key of each row: one at the start, then two per digit, from the highest.
 
-/// Initialises the search. The index of the pass is one more than that of the highest digit.
+/// Initialises the search. RadixPass::number must be one more than the number of the highest digit.
 BuildRadixKernel build_select_start;
 /// Adds the counts of each digit to the totals.
 BuildRadixKernel build_select_count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last kernel of a GPU radix pass: it moves a block's elements to their places. Elements with equal digits stay in
-// order: by subgroup, iteration and thread.
+// The last kernel of a GPU radix pass: it moves a block's elements to their places. Elements with equal digits keep
+// their order, which is by subgroup, then iteration, then thread.
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/sort/radix_pass_builder.h"
@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// The number of bits set in a u32 or u64, as i32. (LLVM recognises this sequence and has an instruction for it.)
+/// The number of bits set in a u32 or u64, as i32. LLVM recognises this sequence and emits a single instruction for it.
 MachineValue count_ones(MachineBuilder& b, MachineValue x) {
   const std::uint64_t ones = x.dtype == DType::kU64 ? UINT64_MAX : UINT32_MAX;
   const auto constant = [&](std::uint64_t value) { return b.constant_int(x.dtype, static_cast<std::int64_t>(value)); };
@@ -89,7 +89,7 @@ class ScatterBuilder : RadixPassBuilder {
     });
   }
 
-  /// Computes the place in the row of the first element of each subgroup and digit, from their counts.
+  /// Replaces the count of each subgroup and digit by the place in the row of the first of these elements.
   void place_digits() {
     const MachineValue digit = row_digit(), zero = b_.constant_int(count_, 0);
     const MachineValue total =
@@ -119,7 +119,8 @@ class ScatterBuilder : RadixPassBuilder {
     return peers;
   }
 
-  /// Threads with one digit write to neighbouring places, in order; the first of them reserves the places for all.
+  /// Threads whose elements have equal digits write to neighbouring places, in order. The first of these threads
+  /// reserves the places for all.
   void move_element(MachineValue i) {
     const MachineValue at = position(i), is_inside = is_there(at);
     const MachineValue nothing = b_.constant_int(register_dtype(stash_.dtype), 0);

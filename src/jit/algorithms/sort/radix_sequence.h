@@ -21,7 +21,8 @@ class RadixSequence {
   Status append(BuildRadixKernel* build, const SortDescriptor& sort, RadixPass pass);
   /// Appends the three kernels of a pass that moves elements.
   Status append_move(const SortDescriptor& sort, const RadixPass& pass);
-  /// Appends one pass per digit, from the lowest, from the input or from scratch to the results.
+  /// Appends one pass per digit, the lowest first. Together they sort the elements in `from`, or in the input if it is
+  /// absent, into the results.
   Status append_sort(const SortDescriptor& sort, const std::optional<RadixElements>& from);
 
   KernelSequence finish() { return std::move(sequence_); }
@@ -38,7 +39,7 @@ class RadixSequence {
   KernelSequence sequence_;
 };
 
-/// The number of counts: over all rows, digits and blocks.
+/// The number of counts: one per row, digit and block.
 SizeExpr num_radix_counts(const SortDescriptor& sort, std::int64_t num_digits);
 
 }  // namespace millrace

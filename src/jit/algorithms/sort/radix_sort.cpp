@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Radix sort of (key, index) records, lowest digit first, one row per workgroup: O(n), stable, without branches on
-// data. One read of the row counts every digit; then each digit moves all records once, unless all are equal in it.
+// data. One pass over the row counts the values of all digits. Then one pass per digit moves all records, unless that
+// digit is equal in all of them.
 // Source: Seward, "Information sorting in the application of electronic digital computers to business operations", MIT
 // R-232, 1954; digits of 11 bits: Herf, "Radix tricks", 2001.
 #include <fmt/format.h>
@@ -88,7 +89,7 @@ class RadixBuilder {
                 });
   }
 
-  /// Moves the records to the other half. Returns the half in which they are then.
+  /// Moves the records to the other half. Returns the half that then holds the records.
   MachineValue move_by(unsigned digit, MachineValue half) {
     const MachineValue other = b_.sub(b_.i64(1), half);
     const MachineValue has_any = b_.lt(b_.i64(0), row_.n());

@@ -9,7 +9,7 @@ namespace millrace {
 /// A key that orders elements, and the element's index in its row, which distinguishes records with equal keys.
 struct SortRecord {
   MachineValue key;    // if packed, the index is in its low bits
-  MachineValue index;  // if packed, the same as the key
+  MachineValue index;  // if packed, the same value as `key`
 };
 
 /// The memory that holds records.
@@ -28,7 +28,8 @@ struct RecordForm {
 };
 RecordForm record_form_of(const SortDescriptor& sort);
 
-/// Adds scratch for `num_records` records, and binds it in the order in which SortRecords::in_buffer() declares it.
+/// Adds scratch for `num_records` records, and appends it to `buffers` in the order in which SortRecords::in_buffer()
+/// declares it.
 void append_record_scratch(KernelSequence& sequence, const SortDescriptor& sort, const SizeExpr& num_records,
                            std::vector<SequenceOperand>& buffers);
 
@@ -41,11 +42,11 @@ class SortRecords {
 
   /// The record of a loaded element at `index` (index_dtype) of its row.
   SortRecord make(MachineValue loaded, MachineValue index);
-  /// A record after every element's record; it fills up tiles.
+  /// A record that sorts after every element's record. It pads tiles.
   SortRecord last();
-  /// A record not after any element's record.
+  /// A record that no element's record sorts before.
   SortRecord first();
-  /// The first record after the given one.
+  /// The smallest record that sorts after the given one.
   SortRecord after(const SortRecord&);
   /// Bits [first, first + count) of the key, as i64.
   MachineValue key_bits(const SortRecord&, unsigned first, unsigned count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for the records of a row, twice, for the CPU sorts that move records back and forth (merge and radix sort).
+// Memory for two copies of a row's records, for the CPU sorts that move records back and forth (merge and radix sort).
 #include "jit/algorithms/sort/row_halves.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// The records of a row, twice: a sort with one row per workgroup moves them from one half of the memory to the other
-/// and back. Halves are numbered 0 and 1 (i64), positions 0 to n - 1.
+/// Memory for two copies of a row's records, called halves. A sort with one row per workgroup moves the records from
+/// one half to the other and back. Halves are numbered 0 and 1 (i64), positions 0 to n - 1.
 class RowHalves {
  public:
   /// Declares the kernel's buffers: the input, the results, and scratch if `in_scratch`. Otherwise the halves are in
@@ -47,7 +47,7 @@ SizeExpr row_halves_bytes(const SortDescriptor& sort);
 /// Whether workgroup memory holds `bytes`. False if `bytes` is known only at run time.
 bool fits_workgroup(const SizeExpr& bytes, const TargetSpec& spec);
 
-/// A sequence of one kernel, which declares its buffers as RowHalves does.
+/// A sequence of one kernel, whose buffers are those that RowHalves declares.
 Result<KernelSequence> lower_row_halves(const SortDescriptor& sort, const MachineKernel& kernel, bool in_scratch,
                                         const Target& target, const LowerOptions& options);
 

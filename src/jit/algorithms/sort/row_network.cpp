@@ -19,7 +19,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMaxElements = 15;  // of a row: from 2 to 15, sorting by lanes took longer (commit e40bb0ac)
+constexpr std::int64_t kMaxElements = 15;  // per row; from 2 to 15 elements, lane_sort took longer (commit e40bb0ac)
 constexpr std::int64_t kIndexBits = 4;     // the bits of a key that hold an element's index
 /// The maximum length of contiguous rows that AVX2 gathers if only values are wanted. AVX2 gathers slowly: longer rows
 /// sort faster one at a time.
@@ -158,7 +158,7 @@ class NetworkBuilder {
     return b_.if_else(lost.lanes > 1 ? b_.reduce(KernelOp::kReduceMax, lost) : lost, loaded, computed);
   }
 
-  /// The key that sort_key gives if the smallest comes first.
+  /// The key that sort_key() would give for a sort with the smallest first.
   MachineValue ascending_key(const LaneRecord& record) {
     const DType dtype = sort_key_dtype(stored_);
     MachineValue key = record.key;

@@ -28,7 +28,7 @@ SortRecord TileSorter::exchange_lanes(const SortRecord& mine, std::uint32_t mask
   const SortRecord other = records_.shuffle_xor(mine, mask);
   const auto top_bit = static_cast<std::int32_t>(std::bit_floor(mask));
   const MachineValue is_lower = b_.eq(b_.bit_and(lane_, b_.i32(top_bit)), b_.i32(0));
-  // Equal records only fill up a tile, so either may be taken.
+  // Only padding records can be equal, so it does not matter which of them is taken.
   return records_.select(b_.eq(records_.is_before(other, mine), is_lower), other, mine);
 }
 
@@ -49,7 +49,8 @@ SortRecord TileSorter::sort_lanes(SortRecord mine, std::size_t stage) {
   return records_.record_at(words, 0);
 }
 
-/// The two places of pair `pair` differ in bit `bit`; in the first step of a merge, also in all lower bits.
+/// Compares the two places of pair number `pair`, which differ in bit `bit` and, in the first step of a merge, in all
+/// lower bits. Exchanges their records if these are out of order.
 void TileSorter::exchange_places(const RecordMemory& memory, MachineValue pair, MachineValue bit,
                                  MachineValue is_first) {
   const MachineValue one = b_.i32(1), distance = b_.shl(one, bit);

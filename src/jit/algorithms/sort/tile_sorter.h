@@ -15,8 +15,8 @@ struct WorkgroupThreads {
   std::uint32_t subgroup_size = 0;
 };
 
-/// The number of neighbouring records that are sorted together, and the number of all records of a workgroup, which is
-/// at least two per thread.
+/// `run` is the number of neighbouring records that are sorted together. `num_records` is the number of records of the
+/// workgroup, at least two per thread.
 struct TileExtents {
   PowerOfTwo run;
   PowerOfTwo num_records;
@@ -35,7 +35,7 @@ class TileSorter {
   SortRecord sort_lanes(SortRecord mine) { return sort_lanes(mine, 1); }
 
   /// Sorts the runs in memory. `fill(i)` gives the initial record at place i (i32). Each thread fills the places of its
-  /// own share, and may read these afterwards without a barrier.
+  /// own share, and can read these places afterwards without a barrier.
   void sort(const RecordMemory& memory, const std::function<SortRecord(MachineValue)>& fill);
 
  private:
@@ -43,7 +43,8 @@ class TileSorter {
   SortRecord exchange_lanes(const SortRecord& mine, std::uint32_t mask);
   /// Steps at distances `distance`, `distance` / 2, ..., 1.
   SortRecord merge_lanes(SortRecord mine, std::uint32_t distance);
-  /// Merges runs of 2^(stage - 1) threads, and then the results, up to a subgroup or the run.
+  /// Merges pairs of sorted runs of 2^(stage - 1) threads, then pairs of the results, and so on up to a subgroup or a
+  /// whole run.
   SortRecord sort_lanes(SortRecord mine, std::size_t stage);
   void exchange_places(const RecordMemory&, MachineValue pair, MachineValue bit, MachineValue is_first);
 

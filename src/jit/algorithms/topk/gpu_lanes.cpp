@@ -16,10 +16,10 @@
 namespace millrace {
 namespace {
 
-constexpr std::uint32_t kThreads = 256;             // of a workgroup
+constexpr std::uint32_t kThreads = 256;             // per workgroup
 constexpr std::int64_t kMaxElementsPerThread = 16;  // in registers
-constexpr std::int64_t kMaxRounds = 16;             // of one result each; for more, a sort is as fast
-/// The number of places that one branch skips in rows too short to have elements there.
+constexpr std::int64_t kMaxRounds = 16;             // one result per round; with more rounds, a sort is as fast
+/// Places are handled in groups of this size. A branch skips each group that lies past the end of the row.
 constexpr std::size_t kPlacesTogether = 2;
 
 class TopKLanesBuilder {
@@ -47,10 +47,10 @@ class TopKLanesBuilder {
   }
 
  private:
-  using Row = std::vector<SortRecord>;  // one thread's part
+  using Row = std::vector<SortRecord>;  // the records of one thread
 
-  /// For each place `i` of a thread, whether the row has elements there or beyond. Empty if the row's length is
-  /// constant.
+  /// Determines, for each group of places except the first, whether the row is long enough to have elements there. The
+  /// list stays empty if the row's length is constant.
   void find_places() {
     const SizeExpr& n = sort_.input.type.shape[sort_.axis];
     num_places_ = static_cast<std::size_t>((n.upper_bound() + subgroup_size_ - 1) / subgroup_size_);
@@ -115,7 +115,8 @@ class TopKLanesBuilder {
     return records_.record_at(selected, 0);
   }
 
-  /// The first record of the row that is not before `lower_bound`. All records selected so far come before it.
+  /// The first record of the row that is not before `lower_bound`. All records selected so far come before
+  /// `lower_bound`.
   SortRecord select_one(const Row& row, const SortRecord& lower_bound) {
     SortRecord first = first_of_lane(row, 0, records_.last(), lower_bound);
     for (std::uint32_t mask = subgroup_size_ / 2; mask > 0; mask /= 2) {

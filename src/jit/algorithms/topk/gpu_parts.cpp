@@ -16,12 +16,12 @@
 namespace millrace {
 namespace {
 
-constexpr std::uint32_t kThreads = 512;              // of a workgroup; 256 need twice the code (commit 4c5bcf93)
+constexpr std::uint32_t kThreads = 512;              // per workgroup; 256 need twice the code (commit 4c5bcf93)
 constexpr std::uint32_t kStep = 1024;                // elements between two barriers
-constexpr std::int64_t kMaxKept = 2048;              // records of a row or part
+constexpr std::int64_t kMaxKept = 2048;              // records kept per row or part
 constexpr std::int64_t kMaxPlaces = 4096;            // per workgroup: for kept records and one step
-constexpr std::int64_t kMinElementsPerGroup = 4096;  // elements per workgroup to make a part worthwhile
-constexpr std::int64_t kMaxGroups = 64;              // parts of all rows; merging more costs more than they save
+constexpr std::int64_t kMinElementsPerGroup = 4096;  // minimum elements that make a part worthwhile
+constexpr std::int64_t kMaxGroups = 64;              // of all rows; merging more parts costs more than they save
 
 /// The input and output of a kernel.
 enum class TopKPart : std::uint8_t {
@@ -63,7 +63,7 @@ class TopKPartsBuilder {
     place_part();
     when(b_, b_.eq(b_.thread_id(), b_.i32(0)), [&] { b_.store(count_, b_.i32(0), b_.i32(0)); });
     b_.barrier();
-    // An empty part also runs one iteration, which fills its places.
+    // An empty part also runs one iteration, which fills its places with padding records.
     const MachineValue end = b_.max(end_, b_.add(first_, b_.i64(1)));
     places_ = num_places_.in_kernel(b_);
     room_ = b_.sub(value_of(b_, places_), b_.i32(kStep));
@@ -112,7 +112,7 @@ class TopKPartsBuilder {
     return records_.make(loaded, b_.convert(records_.index_dtype(), position));
   }
 
-  /// Appends to the kept records each of the next kStep elements that comes before the threshold.
+  /// Takes the next kStep elements, and appends those that come before the threshold to the kept records.
   void append_step(MachineValue at, const SortRecord& threshold) {
     for_my_share(b_, kStep, threads_.num_threads, [&](MachineValue i) {
       const MachineValue position = b_.add(at, b_.convert(DType::kI64, i));
@@ -128,7 +128,7 @@ class TopKPartsBuilder {
   /// Returns the new threshold.
   SortRecord keep_first(TileSorter& sorter, const SortRecord& threshold, MachineValue is_end) {
     b_.barrier();
-    // A broadcast, so that the branch is known to be uniform: barriers follow.
+    // The broadcast makes the branch below uniform, which it must be because both sides contain barriers.
     const MachineValue count = b_.broadcast(b_.load(count_, b_.i32(0)), 0);
     const auto sorted = [&] {
       sorter.sort(memory_, [&](MachineValue i) {
@@ -169,7 +169,7 @@ class TopKPartsBuilder {
   RecordMemory parts_, memory_;
   MachineValue row_, first_, end_, start_;  // i64
   PowerOfTwo places_;                       // the kernel's value of num_places_
-  MachineValue room_;                       // records that can be kept with room left for a step: i32
+  MachineValue room_;                       // the number of records that leaves room for one more step: i32
 };
 
 /// The number of parts per row: enough to keep a GPU busy, but few enough that merging them pays off.
@@ -218,7 +218,7 @@ Result<KernelSequence> lower_gpu_topk_parts(const KernelRequest& request, const 
   of_merge.insert(of_merge.end(), results.begin(), results.end());
   MILLRACE_TRY(append_kernel(sequence, kernel(TopKPart::kPart), std::move(of_part), target, options));
   MILLRACE_TRY(append_kernel(sequence, kernel(TopKPart::kMerge), std::move(of_merge), target, options));
-  // The merge looks up only the values of its results.
+  // The merge reads from the input only the values of its results.
   if (sort.values) sequence.kernels.back().traffic[0].read_bytes = size_bytes(sort.values->type);
   return sequence;
 }

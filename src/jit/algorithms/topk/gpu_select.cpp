@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the first k of long rows, for k too large for a workgroup. Searches the k-th key digit by digit from the
-// highest: each pass counts the elements that have the digits found so far. Then elements before that key, and the
-// first ones equal to it, are moved in the order of the row; if the results must be in order, only these k are sorted.
-// Reads the row once per digit and twice more, and writes k elements.
+// Finds the first k of long rows, for k too large for a workgroup. Searches for the k-th key digit by digit, the
+// highest first: each pass counts the elements that have the digits found so far. Then the elements before the k-th
+// key, and the first of those equal to it, are moved in the order of the row. If the results must be in order, these k
+// elements are sorted. Reads the row once per digit and twice more, and writes k elements.
 // Source: Alabi, Blanchard, Gordon & Steinbach, "Fast k-selection algorithms for graphics processing units", ACM
 // Journal of Experimental Algorithmics 17, 2012.
 #include <fmt/format.h>

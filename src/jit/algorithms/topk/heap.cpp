@@ -2,7 +2,8 @@
 // Finds the first k of each row with a heap of k records, the last of them at its root. Vectors of elements are
 // compared with the root; only elements that come before it are examined one by one, and each replaces the root. Random
 // rows have about k ln(n / k) such elements. Reads each element once, or twice if its vector contains such an element.
-// O(n log k) at worst. One row per workgroup, in order, so that the first of equal elements stay.
+// O(n log k) at worst. Each workgroup takes one row, in the order of its elements, so that of equal elements the first
+// stay in the heap.
 // Source: Williams, "Algorithm 232: Heapsort", Communications of the ACM 7, 1964.
 #include <algorithm>
 #include <bit>
@@ -21,7 +22,7 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t kMinElementsPerResult = 4;  // row length / k: below this, merging everything is as fast
-constexpr std::int64_t kVectorsTogether = 4;       // compared before a branch
+constexpr std::int64_t kVectorsTogether = 4;       // vectors compared per branch
 
 class HeapBuilder {
  public:
@@ -216,8 +217,8 @@ SizeExpr heap_bytes(const SortDescriptor& sort) {
   return bytes;
 }
 
-/// Holds if k is below a quarter of n, which excludes k = n even for empty rows. A constant k is taken with any n bound
-/// at run time.
+/// The margin holds if k is below a quarter of n, which excludes k = n even for empty rows. If k is constant and n is
+/// not, the margin always holds.
 SizeExpr margin_of_few(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (sort.k.is_constant() && !n.is_constant()) return 1;

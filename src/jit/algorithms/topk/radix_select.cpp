@@ -27,12 +27,12 @@ class SelectBuilder : RadixPassBuilder {
     totals_ = buffer("totals", count_, scratch_.totals, BufferAccess::kReadWrite);
     const MemoryHandle of_block = count_block();
     const MachineValue count = b_.convert(count_, b_.load(of_block, b_.thread_id()));
-    // After the first digit, a block has elements of few digits only.
+    // After the first pass, most counts of a block are 0. Skipping them saves atomic operations.
     when(b_, b_.ne(count, zero()), [&] { b_.atomic(KernelOp::kAtomicAdd, totals_, row_digit(), count); });
     return finish();
   }
 
-  /// One workgroup per row and one thread per digit. One of the threads finds the k-th key among its digit's elements.
+  /// One workgroup per row and one thread per digit. One thread finds that its digit is the digit of the k-th key.
   RadixKernel digit() {
     bind_threshold(BufferAccess::kReadWrite);
     place_row();
