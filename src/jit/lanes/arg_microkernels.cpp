@@ -14,8 +14,8 @@ namespace {
 constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 30;
 constexpr int kVectorsPerChunk = ArgRowsParameters::kVectorsPerChunk;
 
-/// Builds the code that all functions share. Lanes hold integers that order like the elements. Floats stay floats,
-/// because their maximum is one instruction and treats zeros as equal.
+/// Builds the code that all functions share. Lanes hold integers that order like the elements, except that floats stay
+/// floats: their maximum is one instruction and treats zeros as equal.
 class ArgBuilder {
  public:
   ArgBuilder(LaneBuilder& b, const ArgLanes& lanes)
@@ -47,8 +47,8 @@ class ArgBuilder {
   LaneValue unordered(LaneValue a, LaneValue b) { return b_.binary(LaneOp::kUnordered, a, b); }
   bool compares_floats() const { return is_float_; }
 
-  /// Updates the best value of each lane with `value`, the best of the elements at `places`; `is_nan` has the lanes
-  /// with a NaN among these.
+  /// Updates the best value of each lane with `value`, the best of the elements at `places`. `is_nan` is the mask of
+  /// the lanes with a NaN among these elements.
   void enter(LaneValue value, LaneValue places, LaneValue is_nan) {
     const LaneOp less = is_float_ ? LaneOp::kLessFloat : LaneOp::kLess;
     const LaneValue is_better = lanes_.smallest ? b_.binary(less, value, best_) : b_.binary(less, best_, value);
@@ -113,7 +113,7 @@ class ArgBuilder {
   LaneValue comparable(LaneValue x) {
     return invert_bits(b_, widen_float(b_, x, lanes_.dtype), inverted_sign_of(lanes_.dtype));
   }
-  /// The value in an order whose maximum is the result: inverted if `smallest` is set.
+  /// Maps a value so that the best value becomes the maximum: inverted if `smallest` is set.
   LaneValue ascending(LaneValue value) {
     return !lanes_.smallest ? value : invert_bits(b_, value, is_float_ ? ~magnitude_of(lane_dtype()) : -1);
   }

@@ -73,7 +73,7 @@ class BitOrder {
 
   static constexpr int kDigitBits = 4;
   static constexpr std::int64_t kDigit = (1 << kDigitBits) - 1;
-  std::int64_t digits_ = 0;  // in each four bits, the bit at a place; place 0 lowest
+  std::int64_t digits_ = 0;  // four bits per place, which hold the old bit's number; place 0 is lowest
 };
 
 /// The orders that AVX2 has code for: those that sorts and transposes need.

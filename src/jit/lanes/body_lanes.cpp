@@ -157,7 +157,7 @@ class BodyLanes {
   }
 
   LaneValue negative(LaneValue x) { return b_.binary(LaneOp::kSub, b_.constant(0), x); }
-  /// Makes unsigned integers as wide as a lane order like signed ones, and back.
+  /// Maps unsigned integers as wide as a lane to signed ones in the same order, and back.
   LaneValue inverted_sign(LaneValue x, DType dtype) {
     const bool inverts = !is_signed(dtype) && lane_bits_of_dtype(dtype) == b_.lane_bits();
     return invert_bits(b_, x, inverts ? ~magnitude_of(dtype) : 0);

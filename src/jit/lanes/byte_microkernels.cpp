@@ -10,7 +10,8 @@ constexpr int kLaneBits = 32;
 /// The integer whose bytes all equal `byte`.
 std::int64_t of_bytes(unsigned byte) { return std::int64_t{byte} * 0x0101'0101; }
 
-/// Joins bits of two vectors: those whose position within a lane has a given bit clear (low) or set (high).
+/// Joins bits of two vectors: low() takes those whose position within a lane has the bit `distance` clear, high() those
+/// that have it set.
 class BitTranspose {
  public:
   BitTranspose(LaneBuilder& b, int distance) : b_(b), distance_(distance) {
@@ -86,7 +87,7 @@ MicrokernelCode<SplitBytes> split_bytes(IsaLevel isa) {
     }
     b.advance(kBytes, kOfEachStream * kVectorBytes);
     for (const LaneValue bytes : loaded) {
-      // Each bucket lies at an end of the signed range, of the bytes or of the bytes with their sign inverted, so one
+      // Each bucket lies at an end of the signed range, either of the bytes or of the bytes with inverted signs, so one
       // comparison finds it.
       const LaneValue inverted = b.binary(LaneOp::kXor, bytes, sign);
       const std::array<LaneValue, kBuckets> masks = {

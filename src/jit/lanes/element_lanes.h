@@ -22,8 +22,8 @@ std::int64_t inverted_sign_of(DType);
 
 /// Inverts these bits; emits nothing if there are none.
 LaneValue invert_bits(LaneBuilder&, LaneValue, std::int64_t bits);
-/// Inverts the bits below the sign of negative floats, which converts bits to keys and keys to bits; then inverts all
-/// bits if `inverts_all`.
+/// Inverts the bits below the sign of negative floats, which converts a float's bits to a key and a key back to bits.
+/// Then inverts all bits if `inverts_all`.
 LaneValue invert_negative(LaneBuilder&, LaneValue, DType, bool inverts_all = false);
 /// Converts any value except 0 to 1.
 LaneValue true_is_one(LaneBuilder&, LaneValue);

@@ -16,10 +16,10 @@
 
 namespace millrace {
 
-/// Operations on vectors of signed 32- or 64-bit lanes, on masks with a truth value per lane, and on pointers. With
-/// VBMI2, the operations for splitting bytes also take 8-bit lanes. Those named after floats read a lane's bits as f32
-/// or f64. Most are one instruction of AVX-512 and a few of AVX2. The tests evaluate lane functions (evaluate_lanes),
-/// so that microkernels are tested without machine code.
+/// Operations on vectors of signed 32- or 64-bit lanes, on masks with a truth value per lane, and on pointers.
+/// Operations that split bytes also take 8-bit lanes, which need VBMI2. Operations with Float in their name read a
+/// lane's bits as f32 or f64. Most operations are one instruction on AVX-512 and a few on AVX2. The tests evaluate lane
+/// functions (evaluate_lanes), so that microkernels are tested without machine code.
 enum class LaneOp : std::uint8_t {
 #define MILLRACE_LANE_OP(name, text, result, fields, traits, meaning) name,
 #include "jit/lanes/lane_ops.inc"
@@ -38,7 +38,7 @@ enum LaneFields : std::uint32_t {
   kMaskB = 1 << 3,         // the mask `b`
   kMaskedBy = 1 << 4,      // `mask`
   kMaskOrNot = 1 << 5,     // `mask`, which may be absent
-  kAIfMasked = 1 << 6,     // the vector `a`, where there is a mask
+  kAIfMasked = 1 << 6,     // the vector `a`, only if there is a mask
   kPointer = 1 << 7,       // the pointer `argument` and `offset_bytes`
   kInteger = 1 << 8,       // `argument`
   kIntegerOrNot = 1 << 9,  // `argument`, which may be absent
@@ -120,7 +120,7 @@ inline constexpr std::size_t kMaxLaneArguments = 7;
 
 /// A function of up to kMaxLaneArguments pointers and integers: instructions in order, with blocks that do not nest.
 struct LaneFunction {
-  int lane_bits = 32;  // or 64, or 8
+  int lane_bits = 32;  // 8, 32 or 64
   int num_lanes = 16;
   std::vector<LaneInstruction> instructions;
   friend bool operator==(const LaneFunction&, const LaneFunction&) = default;
@@ -128,7 +128,7 @@ struct LaneFunction {
 
 /// "%4 = load arg0+64 i32": one line for each instruction, with the fields that its op uses.
 std::string to_text(const LaneFunction&);
-/// Reads what to_text wrote. `name` stands for the text in errors. Does not verify.
+/// Reads the text that to_text() writes. Errors refer to the text as `name`. Does not verify the function.
 Result<LaneFunction> parse_lane_function(std::string_view text, std::string_view name);
 /// Checks that each instruction has the fields of its op, in their ranges; that values are defined before they are
 /// read, and not in a block that has ended; that blocks do not nest; that only the last instruction returns; that live
@@ -214,7 +214,8 @@ class LaneBuilder {
   LaneValue invert(LaneValue mask) { return add({.op = LaneOp::kNot, .a = mask}); }
   LaneValue variable(LaneValue initial) { return add({.op = LaneOp::kVariable, .a = initial}); }
   void assign(LaneValue variable, LaneValue value) { add({.op = LaneOp::kAssign, .a = variable, .b = value}); }
-  /// Appends those lanes of `value` that are in the mask. `exact`: leaves the memory after them unchanged.
+  /// Appends the lanes of `value` that are in the mask. If `exact`, leaves the memory after them unchanged; otherwise a
+  /// whole vector is written.
   void append(int pointer, LaneValue value, LaneValue mask, bool exact);
   /// Prefetches the line 8 KiB ahead of this offset, if the offset begins a line: hardware does not prefetch across
   /// pages, and fetching from memory takes longer than processing the rest of a page. `walks_down`: the pointer moves
@@ -228,8 +229,8 @@ class LaneBuilder {
   void prefetch(int pointer, std::int32_t offset_bytes) {
     add({.op = LaneOp::kPrefetch, .argument = pointer, .offset_bytes = offset_bytes});
   }
-  /// Prefetches the line that later appends will reach, whose address need not be valid. Stores complete in order, so
-  /// one that misses the L1 cache delays all others.
+  /// Prefetches the line that later appends will reach, whose address need not be valid. Stores complete in order, so a
+  /// store that misses the L1 cache delays all later stores.
   void prefetch_to_append(int pointer) {
     constexpr std::int32_t kAheadBytes = 256;
     add({.op = LaneOp::kPrefetchToWrite, .argument = pointer, .offset_bytes = kAheadBytes});
@@ -250,12 +251,12 @@ class LaneBuilder {
   void stream(int pointer, std::int32_t offset_bytes, LaneValue value) {
     add({.op = LaneOp::kStream, .a = value, .argument = pointer, .offset_bytes = offset_bytes});
   }
-  /// Builds `body` for whole vectors, and once more for the rest with the mask of its lanes. The argument `count` is
-  /// the number of elements; the loop changes it.
+  /// Builds `body` for whole vectors, and once more for the remaining elements, with the mask of their lanes. The
+  /// argument `count` is the number of elements; the loop changes it.
   void for_vectors(int count, const std::function<void(LaneValue mask)>& body);
 
-  /// Like for_vectors, with `load` and `use` in place of `body`. Several vectors are loaded before the first is stored:
-  /// a load waits for earlier stores that straddle lines, or that have the same offset in their page.
+  /// Like for_vectors, with `load` and `use` in place of `body`. Several vectors are loaded before the first is stored,
+  /// because a load waits for earlier stores that straddle cache lines or have the same offset in their page.
   void for_loaded_vectors(int count, const std::function<LaneValue(LaneValue mask)>& load,
                           const std::function<void(LaneValue loaded, LaneValue mask)>& use);
 
@@ -266,15 +267,15 @@ class LaneBuilder {
     add({.op = LaneOp::kEnd});
   }
 
-  /// Builds `body`, executed if the argument `count` is above 0.
+  /// Builds `body`, which is executed only if the argument `count` is above 0.
   void if_any(int count, const std::function<void()>& body) {
     add({.op = LaneOp::kIfAny, .argument = count});
     body();
     add({.op = LaneOp::kEnd});
   }
 
-  // End the function. It returns an argument; or 1 if a lane is not 0, plus an argument if there is one; or a vector's
-  // first lane.
+  // End the function. finish_with() returns an argument. finish_with_any() returns 1 if a lane is not 0, otherwise 0,
+  // plus the argument if there is one. finish_with_first() returns a vector's first lane.
   LaneFunction finish_with(int argument) { return finish({.op = LaneOp::kReturn, .argument = argument}); }
   LaneFunction finish_with_any(LaneValue value, int argument = -1) {
     return finish({.op = LaneOp::kReturnAny, .a = value, .argument = argument});

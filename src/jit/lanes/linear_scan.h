@@ -27,16 +27,16 @@ struct Allocation {
   int num_slots = 0;
 };
 
-/// Gives each live range a register for its whole life. If there are too few, the range that ends last gets a slot,
-/// which no other range shares.
-/// Ranges that overlap have different places; a range may begin in the register of one that ends at the same
-/// instruction, because instructions read before they write. Registers are taken in rotation, because some results,
+/// Gives each live range a register for its whole life. If there are too few registers, the range that ends last gets a
+/// slot, which no other range shares.
+/// Ranges that overlap have different places. A range can take the register of a range that ends at the instruction
+/// where it begins, because instructions read before they write. Registers are taken in rotation, because some results,
 /// such as those of a compress on Zen 5, wait for the previous value of their register. `ranges` are in the order of
 /// `first`.
 /// Source: Poletto and Sarkar, "Linear scan register allocation", ACM TOPLAS 21(5), 1999.
 Allocation allocate_registers(std::span<const LiveRange> ranges, int num_registers);
 
-/// The values that one register file holds. AVX2 has its masks in vectors.
+/// The values that one register file holds. AVX2 keeps masks in vector registers.
 enum class LaneValueClass : std::uint8_t { kVector, kMask, kVectorOrMask };
 
 /// AVX-512's registers for masks: k1 to k6.

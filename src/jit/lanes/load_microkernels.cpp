@@ -11,10 +11,10 @@
 namespace millrace {
 namespace {
 
-/// The maximum length of a body. Longer ones could outgrow the image, and computing them takes longer than storing and
-/// loading their result.
+/// The maximum length of a body. Code for a longer body could outgrow the image, and computing the body takes longer
+/// than storing and loading its result.
 constexpr std::size_t kMaxBodyInstructions = 128;
-/// Vectors per iteration of a short body, so that counting them costs little.
+/// Vectors per iteration of a short body, so that loop overhead is small.
 constexpr int kVectorsAtOnce = 4;
 constexpr std::size_t kMaxInstructionsOfShort = 16;
 

@@ -22,11 +22,11 @@ struct ComputedElements {
   DType dtype = DType::kF32;  // of the elements
 };
 
-/// Whether the body is short enough for code with a few copies of it.
+/// Whether the body is short enough that code can contain several copies of it.
 bool is_short(const ComputedElements&);
 
-/// Computes elements within a function whose arguments from `first_pointer` on are the sources. Precondition:
-/// compute_elements_function does not refuse the elements, and the lanes have their width.
+/// Computes elements within a function whose arguments from `first_pointer` on are the sources. Preconditions:
+/// compute_elements_function() does not refuse the elements, and lanes are as wide as the body needs (lane_bits_of).
 class ComputedLanes {
  public:
   ComputedLanes(LaneBuilder&, const ComputedElements&, int first_pointer);
@@ -47,7 +47,7 @@ class ComputedLanes {
   std::vector<LaneValue> spread_;  // by source; kNoLaneValue for one that is not spread
 };
 
-/// Refuses what lanes cannot compute.
+/// Builds the function. Refuses bodies that lanes cannot compute, that are too long, or that read too many sources.
 Result<MicrokernelCode<ComputeElements>> compute_elements_function(IsaLevel, const ComputedElements&);
 
 }  // namespace millrace

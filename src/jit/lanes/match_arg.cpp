@@ -11,7 +11,8 @@
 namespace millrace {
 namespace {
 
-/// The minimum length of rows that interleave. The general mapping takes shorter ones, several at a time.
+/// The minimum length of rows that interleave. Shorter rows are left to the general mapping, which takes several at
+/// once.
 constexpr std::int64_t kMinInterleaved = 1024;
 
 /// The parallel dim with stride 1, if its extent equals the distance between the elements of a row.

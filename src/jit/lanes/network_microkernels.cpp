@@ -22,8 +22,8 @@ class FewMasks {
     const LaneValue position = b_.binary(LaneOp::kAdd, b_.numbers(), b_.constant(vector * b_.num_lanes()));
     return b_.binary(LaneOp::kLess, position, count_);
   }
-  /// The number of lanes in use from `vector` on; kNoLaneValue where store_indices does not read it, because emitters
-  /// do not eliminate unused values.
+  /// The number of lanes in use from `vector` on. kNoLaneValue if store_indices() does not read the number, because
+  /// emitters do not eliminate unused values.
   LaneValue count_from(int vector) const {
     if (b_.lane_bits() == 64 || vector < num_whole_) return kNoLaneValue;
     return b_.binary(LaneOp::kAdd, count_, b_.constant(-vector * b_.num_lanes()));
@@ -115,7 +115,8 @@ MicrokernelCode<MergeFew> merge_few(IsaLevel isa, int lane_bits, const LaneKeys*
   return {b.finish_with(kTo)};
 }
 
-/// Moves the smaller half of the keys of two sorted runs of 32 vectors to the first run. Both halves become bitonic.
+/// Moves the smaller half of the keys of two sorted runs, of 32 vectors each, to the first run. Both halves become
+/// bitonic.
 MicrokernelCode<ChangeKeys> exchange_halves(IsaLevel isa, int lane_bits) {
   enum { kKeys };
   LaneBuilder b(isa, lane_bits);

@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// The functions of a RowSorter that rows need: sort_few for 2^first to 2^(end - 1) vectors, and those that merge and
-/// partition.
+/// The functions of a RowSorter that rows need: sort_few for 2^first to 2^(end - 1) vectors, and, if set, the functions
+/// that merge and those that partition.
 struct FewRange {
   std::size_t first = 0;
   std::size_t end = RowSorterCode::kNumFew;

@@ -9,8 +9,8 @@
 namespace millrace {
 namespace {
 
-/// The number of vectors whose operations are interleaved: as many as registers hold. One vector's operations wait for
-/// each other.
+/// The number of vectors whose operations are interleaved, because the operations on one vector wait for each other: as
+/// many as registers hold.
 int vectors_per_block(IsaLevel isa) { return isa == IsaLevel::kAvx512 ? 8 : 4; }
 
 bool is_order(ReductionKind kind) { return kind == ReductionKind::kMin || kind == ReductionKind::kMax; }
@@ -109,7 +109,7 @@ class ScanBuilder {
 
   LaneOp move() const { return scan_.reverse ? LaneOp::kMoveDown : LaneOp::kMoveUp; }
 
-  /// Scans the lanes of each vector, without what comes before it.
+  /// Scans the lanes of each vector separately, without the carry.
   void scan_each(std::vector<LaneValue>& block) {
     for (int distance = 1; distance < b_.num_lanes(); distance *= 2) {
       for (LaneValue& x : block) x = combined(x, b_.move(move(), x, distance, identity()));
@@ -147,7 +147,8 @@ class ScanBuilder {
     return results;
   }
 
-  /// The results of a vector with these `sums`; `before` is the sum before them. Both are without the base.
+  /// The results of a vector, given the inclusive `sums` of its lanes and the sum `before` the vector. Neither includes
+  /// the base.
   LaneValue result_in_block(LaneValue sums, LaneValue before) {
     if (scan_.exclusive) sums = b_.move(move(), sums, 1, before);
     return from_lanes(combined(given_, sums));
@@ -223,7 +224,7 @@ void append_scan(ScanRowsParameters& p, const MicrokernelSink& sink, const ScanL
   }
   if (p.step == ScanRowsStep::kTotals) return;
   p.scan = append(ScanBuilder(sink.isa, scan, false).run());
-  // Streaming stores write whole lanes.
+  // A streaming store writes whole lanes, so elements must be as wide as lanes.
   if (p.element_bytes == p.total_bytes) p.stream = append(ScanBuilder(sink.isa, scan, true).run());
 }
 

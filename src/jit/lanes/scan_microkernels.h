@@ -15,8 +15,8 @@ struct ScanLanes {
   ReductionKind kind = ReductionKind::kSum;
   bool exclusive = false;
   bool reverse = false;
-  /// The function scans one block of a row: the carry starts at 0 in each block (nested_carry.h). Its argument is the
-  /// base, which it adds to each result. It returns the block's own total.
+  /// Whether the function scans one block of a row: the carry starts at 0 in each block (nested_carry.h), and the
+  /// argument kCarry is the base, which is added to each result. The function returns the block's own total.
   bool is_block = false;
 
   int lane_bits() const { return lane_bits_of(dtype); }

@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// How far ahead the columns of a block are fetched.
+/// How far ahead the columns of a block are prefetched.
 constexpr std::int32_t kColumnAheadBytes = 512;
 
 /// Appends the indices, counted from `first` on, of the elements whose loaded value passes.
@@ -63,8 +63,9 @@ LaneValue min_key(LaneBuilder& b, std::vector<LaneValue> vectors, const CoarseKe
     for (LaneValue& x : vectors) x = coarse_key(b, x, keys);
     return fold(b, LaneOp::kMin, std::move(vectors));
   }
-  // The maximum float has the minimum key, unless there is a NaN. This computes one key instead of one per vector. It
-  // may confuse NaNs, or zeros, which is harmless: the selection treats equal elements as one run.
+  // The maximum float has the minimum key, unless there is a NaN, so one key is computed instead of one per vector. It
+  // can be the key of another NaN or of the other zero, which is harmless: the selection treats equal elements as one
+  // run.
   const LaneValue has_nan = lanes_with_nan(b, vectors);
   const LaneValue key = coarse_key(b, fold(b, LaneOp::kMaxFloat, std::move(vectors)), keys);
   return b.select(has_nan, b.constant(~max_lane(b.lane_bits())), key);
@@ -76,8 +77,8 @@ class LimitTest {
   /// `limit` is the index of the argument.
   LimitTest(LaneBuilder& b, int limit, const CoarseKeys& keys)
       : b_(b), keys_(keys), limit_(b.broadcast(limit)), bound_(kNoLaneValue) {
-    // Compares with the float just below the limit's float: floats above it, and NaNs, pass. Just below -inf is a NaN,
-    // with which everything passes.
+    // Compares with the float just below the limit: floats above that bound, and NaNs, pass. The bound just below -inf
+    // is a NaN, so that everything passes.
     if (are_largest_floats_first(keys)) {
       bound_ = element_of_coarse(b, b.binary(LaneOp::kAdd, limit_, b.constant(1)), keys);
     }

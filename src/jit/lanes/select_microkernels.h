@@ -9,10 +9,10 @@ namespace millrace {
 
 /// The facts that decide which functions a selection needs.
 struct SelectionFunctions {
-  FewRange short_few = {};  // for short rows: the functions by number of vectors
+  FewRange short_few = {};  // functions for short rows, by number of vectors
   bool has_long_rows = true;
   bool filters_whole_rows = true;
-  const ComputedElements* computed = nullptr;  // of long rows, in lanes as wide as the keys'
+  const ComputedElements* computed = nullptr;  // set if elements of long rows are computed, in lanes as wide as keys
 };
 
 /// Appends all microkernels except p.sort's, and sets the other parameters that depend on the keys.

@@ -26,7 +26,8 @@ LaneValue float_key(LaneBuilder& b, LaneValue x, DType dtype, LaneValue lost) {
   return key;
 }
 
-/// The highest bit of a u16 becomes a sign when it is shifted up. Inverting it keeps the order.
+/// The bit to invert in a key above a short index. Shifting a u16 up makes its highest bit the sign of the lane;
+/// inverting that bit keeps the order.
 std::int64_t sign_of_short(const LaneKeys& keys) {
   return keys.has_short_index && keys.dtype == DType::kU16 ? kSignOfShort : 0;
 }

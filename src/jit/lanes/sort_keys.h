@@ -42,9 +42,9 @@ struct LaneKeys {
   CoarseKeys coarse() const { return {dtype, largest}; }
 };
 
-/// The key above an index. ORs into `lost`, if it is given, the bits that the keys lose of their floats.
+/// The key that is stored above an index. ORs into `lost`, if it is given, the bits of the float that the key loses.
 LaneValue exact_key(LaneBuilder&, LaneValue element, const LaneKeys&, LaneValue lost);
-/// A lane with such a key above an index.
+/// Joins an exact key and an index in one lane.
 LaneValue with_index(LaneBuilder&, LaneValue key, LaneValue index, const LaneKeys&);
 
 /// The element that a key holds. Precondition: keys are not halved.
@@ -76,7 +76,7 @@ class RowKeys {
  public:
   RowKeys(LaneBuilder&, const LaneKeys&, int row, int first);
 
-  /// The next vector of keys; with a mask, only its lanes of the last vector.
+  /// The next vector of keys. A mask is given for the last, partial vector, whose other lanes are unspecified.
   LaneValue next(LaneValue mask);
   /// Nonzero in some lane if there was a -0 or a NaN.
   LaneValue lost() { return special_ ? special_->found() : lost_; }

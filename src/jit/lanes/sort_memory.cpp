@@ -16,7 +16,7 @@ namespace {
 /// kMinElementsForFewK and kMinTimesFewK * k. Sorting shorter rows is as fast.
 constexpr std::int64_t kMinTimesK = 8, kMinTimesFewK = 4;
 constexpr std::int64_t kFewK = 32, kMinElements = 1024, kMinElementsForFewK = 48;
-/// Workgroup memory for the keys of short rows, where the length of rows is symbolic. Longer rows use scratch, because
+/// Workgroup memory for the keys of short rows, if the length of rows is symbolic. Longer rows use scratch, because
 /// their keys do not fit the L2 cache.
 constexpr std::int64_t kShortKeyBytes = 256 << 10;
 constexpr std::int64_t kManyK = RowSelector<std::int64_t>::kMaxByGroups, kMinTimesManyK = 64;
@@ -64,7 +64,7 @@ bool selects_first(const SortDescriptor& sort) {
   if (sort.k.upper_bound() > max_selected(sort).upper_bound()) return false;
   const bool is_contiguous = sort.load || sort.input.layout.strides[sort.axis].is(1);
   if (!is_contiguous && n.upper_bound() > longest_selected(sort)) return false;
-  // A row of symbolic length may be long; sorting all of it is not a selection.
+  // A row of symbolic length may be long, so select from it, unless k is its whole length.
   if (!n.is_constant()) return n != sort.k;
   const std::int64_t max_k = sort.k.upper_bound();
   const bool is_few = max_k <= kFewK;
@@ -98,7 +98,8 @@ std::int64_t max_keys(const SortDescriptor& sort) {
 
 SizeExpr lane_key_bytes(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  // For rows longer than a CountingSort takes, this is at least n; otherwise 0. It is linear, as n may have many terms.
+  // At least n for rows longer than a CountingSort takes, otherwise 0. It is linear in n, so that the expression stays
+  // short if n has many terms.
   constexpr std::int64_t kMinLonger = CountingSort::kMaxElements + 1;
   const SizeExpr all_of_longer = floor_div(n, kMinLonger) * (2 * kMinLonger);
   const std::int64_t max = max_keys(sort);

@@ -7,13 +7,13 @@
 
 namespace millrace {
 
-/// The longest rows that lanes with indices can number.
+/// The maximum length of rows whose indices fit the index bits of a lane.
 inline constexpr std::int64_t kMaxIndexedByLanes = (std::int64_t{1} << 32) - 1;
 
 /// Whether the routine topk_rows takes the sort: k is small, and rows are much longer than k but not too long.
 bool selects_first(const SortDescriptor&);
-/// The maximum k that topk_rows takes: for rows that are long enough, and for the rows of this sort, which may be
-/// shorter.
+/// The maximum k that topk_rows takes: kMaxSelected for long rows, and max_selected() for the rows of this sort, which
+/// may be shorter.
 inline constexpr std::int64_t kMaxSelected = 8192;
 SizeExpr max_selected(const SortDescriptor&);
 
@@ -30,7 +30,7 @@ LaneKeys lane_keys_of(const SortDescriptor&);
 /// The maximum number of keys in memory at a time. If a CountingSort takes the long rows, this is the number that its
 /// memory needs.
 std::int64_t max_keys(const SortDescriptor&);
-/// The bytes of two arrays of those keys.
+/// The bytes of a row's two arrays of keys.
 SizeExpr lane_key_bytes(const SortDescriptor&);
 
 /// The bytes of workgroup memory for interleaved rows, in addition to the routine's other memory; 0 if they are read in
@@ -39,8 +39,9 @@ std::int64_t column_bytes(const SortDescriptor&, const TargetSpec&);
 
 /// Whether the keys fit workgroup memory. If not, the kernel's last buffer is scratch with lane_key_bytes() per row.
 bool keys_fit_workgroup(const SortDescriptor&, const TargetSpec&);
-/// The bytes of workgroup memory for keys: for all rows if they fit; otherwise for rows that turn out to be short,
-/// unless rows are moved into a ColumnBlock. Keys in workgroup memory stay in the L2 cache from row to row.
+/// The bytes of workgroup memory for keys. If the keys of every row fit, they are enough for all rows. Otherwise they
+/// are enough for rows that turn out to be short, or 0 if rows are moved into a ColumnBlock. Keys in workgroup memory
+/// stay in the L2 cache from row to row.
 std::int64_t workgroup_key_bytes(const SortDescriptor&, const TargetSpec&);
 
 }  // namespace millrace

@@ -5,7 +5,8 @@
 namespace millrace {
 namespace {
 
-/// Appends the lanes of both parts; for the remainder of a row, only the lanes of `mask`.
+/// Appends the keys in the mask `low` at `to_low`, and those in `high` at `to_high`. For the remainder of a row, only
+/// the lanes of `mask` count.
 void append_parts(LaneBuilder& b, int to_low, int to_high, LaneValue keys, LaneValue low, LaneValue high,
                   LaneValue mask) {
   const bool is_rest = mask != kNoLaneValue;
@@ -13,7 +14,7 @@ void append_parts(LaneBuilder& b, int to_low, int to_high, LaneValue keys, LaneV
   high = b.within(high, mask);
   b.append(to_low, keys, low, is_rest);
   b.append(to_high, keys, high, is_rest);
-  // Shorter vectors need no prefetch: they take so long to fill a line that the next one arrives in time.
+  // AVX2 needs no prefetch: its vectors take so long to fill a cache line that the next line arrives in time.
   if (is_rest || b.isa() != IsaLevel::kAvx512) return;
   b.prefetch_to_append(to_low);
   b.prefetch_to_append(to_high);

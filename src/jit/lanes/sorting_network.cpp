@@ -47,7 +47,8 @@ std::uint64_t lanes_with(int num_lanes, int bit) {
 /// the index of a lane, or in that of a vector. Elements that differ in a vector bit are compared by a minimum and a
 /// maximum of whole vectors. A lane bit first becomes a vector bit by regrouping pairs of vectors, which is one
 /// instruction per vector; comparing lanes of one vector would take two more. It changes places with the bit that was
-/// compared last, because the network needs that bit again last (Belady, "A study of replacement algorithms", 1966).
+/// compared last, because the network needs that bit again later than any other (Belady, "A study of replacement
+/// algorithms", 1966).
 class BitonicNetwork {
  public:
   /// places[i] is the bit at place i; the places of a lane's index come first, then those of a vector's. With a single
@@ -107,7 +108,7 @@ class BitonicNetwork {
     MILLRACE_CHECK(place != places_.end());
     return static_cast<int>(place - places_.begin());
   }
-  /// The places that have bits below this one, as a mask.
+  /// The places of the bits lower than `bit`, as a mask.
   int places_below(int bit) {
     int mask = 0;
     for (int place = 0; place < std::ssize(places_); ++place) {
@@ -131,7 +132,8 @@ class BitonicNetwork {
     const int n = b_.num_lanes();
     return place == 0 && first_block_place_ == 2 ? BitOrder::rotated_up(n, 0, 2) : BitOrder::exchanged(n, place);
   }
-  /// Moves the bits of lane indices back to their places at once. One of them is at the place of the last comparison.
+  /// The order that moves all bits of lane indices back to their own places in one step. One of these bits is at the
+  /// vector place of the last comparison.
   BitOrder order_to_home() const {
     std::vector<int> from;
     for (int bit = 0; bit < num_lane_places_; ++bit) from.push_back(std::min(place_of(bit), num_lane_places_));

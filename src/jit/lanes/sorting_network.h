@@ -8,13 +8,13 @@
 
 namespace millrace {
 
-/// The smaller of two elements goes to `low`.
+/// Compares the elements at two indices. The smaller element goes to index `low`.
 struct Comparator {
   int low = 0;
   int high = 0;
 };
 
-/// The comparators, in order, that sort `num_elements`.
+/// The comparators that sort `num_elements`, in the order in which they apply.
 /// Source: Batcher, "Sorting networks and their applications", AFIPS 1968 (odd-even merge sort).
 std::vector<Comparator> sorting_network(int num_elements);
 
