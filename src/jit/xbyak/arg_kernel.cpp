@@ -18,7 +18,7 @@ IsaLevel level_of(DType dtype, const TargetSpec& spec) {
   return size_bytes(dtype) == 8 && !is_float(dtype) ? spec.isa : IsaLevel::kAvx2;
 }
 
-/// The same tensor as if it had a single column, because one group searches all columns.
+/// The tensor reduced to a single column, because one group searches all columns.
 KernelTensor without_columns(KernelTensor tensor, const std::optional<std::size_t>& columns) {
   if (columns) tensor.type.shape[*columns] = 1;
   return tensor;

@@ -16,7 +16,7 @@ namespace millrace {
 /// code, and loads and stores of partial vectors. Emits position-independent code into the caller's buffer.
 class VectorAssembler : public Xbyak::CodeGenerator {
  public:
-  using Vector = Xbyak::Xmm;  // sliced from Ymm or Zmm: the operand knows its kind
+  using Vector = Xbyak::Xmm;  // sliced from Ymm or Zmm; the operand stores its width
 
   VectorAssembler(IsaLevel isa, std::span<std::byte> buffer)
       : Xbyak::CodeGenerator(buffer.size(), buffer.data()), is_avx512_(isa == IsaLevel::kAvx512) {}
@@ -32,7 +32,8 @@ class VectorAssembler : public Xbyak::CodeGenerator {
   void broadcast_constant(const Vector& to, std::uint32_t bits) { vbroadcastss(to, constant(bits)); }
   void zero(const Vector& to);
 
-  /// Makes the masked accesses that follow use the first `valid` lanes. AVX2 keeps the mask in `mask_vector`.
+  /// Sets the mask of the following masked accesses to the first `valid` lanes. AVX2 keeps the mask in vector register
+  /// `mask_vector`.
   void set_mask(int valid, int mask_vector);
   /// Like set_mask above, with the count in a register (1 to lanes). Clobbers `scratch`.
   void set_mask(const Xbyak::Reg64& valid, int mask_vector, const Xbyak::Reg64& scratch);

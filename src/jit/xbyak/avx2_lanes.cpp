@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-constexpr int kNumVectors = 14;  // then the two temporaries
+constexpr int kNumVectors = 14;  // ymm14 and ymm15 are temporaries
 
 class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
  public:
@@ -198,7 +198,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     as_.vpermd(to, scratch_, a);
   }
 
-  /// Emits the bytes of `low` from `first` on, followed by those of `high`.
+  /// The result is the bytes of `low` from `first` on, followed by the first bytes of `high`.
   void emit_move(const Ymm& to, LaneValue high, LaneValue low, int first) {
     constexpr int kHalf = kVectorBytes / 2;
     const bool is_whole_half = first == kHalf;
@@ -259,7 +259,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     as_.vblendvpd(to, a, b, scratch_);
   }
 
-  /// Sets eax to a bit per lane.
+  /// Sets eax to the mask's bits, one per lane.
   void emit_mask_bits(LaneValue mask) {
     const Ymm from = read(mask, scratch_);
     is_wide_ ? as_.vmovmskpd(as_.eax, from) : as_.vmovmskps(as_.eax, from);
@@ -376,7 +376,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     const Ymm value = read(i.a, temp_);
     as_.popcnt(as_.eax, as_.eax);
     if (i.op == LaneOp::kAppendExact) {
-      // A mask of n lanes begins n lanes before the end of the ones.
+      // The mask of the first n lanes starts n lanes before the table's zeros.
       as_.lea(as_.r10, as_.table({~0ull, ~0ull, ~0ull, ~0ull, 0, 0, 0, 0}));
       as_.neg(as_.rax);
       as_.vmovdqu(scratch_, as_.ptr[as_.r10 + as_.rax * lane_bytes() + kVectorBytes]);

@@ -10,7 +10,7 @@ namespace millrace {
 namespace {
 
 constexpr int kNumVectors = 32;
-constexpr int kNumSpillTemps = 3;  // the last registers, if anything is spilled: a, b and the result
+constexpr int kNumSpillTemps = 3;  // the last registers, if anything is spilled: for a, b and the result
 constexpr std::uint8_t kXorOfThree = 0x96;
 
 /// The places of vectors: all registers, or fewer if some are spilled.
@@ -163,7 +163,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
   }
 
   void emit_select_bits(const Zmm& to, const Zmm& a, const Zmm& b, std::int64_t bits) {
-    constexpr std::uint8_t kIfOne = 0xe4, kIfZero = 0xd8;  // truth tables of the first operand, the second and the bits
+    constexpr std::uint8_t kIfOne = 0xe4, kIfZero = 0xd8;  // the first operand where a bit is 1, or 0
     if (to.getIdx() == b.getIdx()) return as_.vpternlogd(to, a, table_of_all(bits), kIfZero);
     move(to, a);
     as_.vpternlogd(to, b, table_of_all(bits), kIfOne);
@@ -190,7 +190,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
     return is_wide_ ? as_.vpermq(to, to, a) : as_.vpermd(to, to, a);
   }
 
-  /// Emits the lanes of `low` from `first` on, followed by those of `high`.
+  /// The result is the lanes of `low` from `first` on, followed by the first lanes of `high`.
   void emit_move(const Zmm& to, const Zmm& high, const Zmm& low, int first) {
     is_wide_ ? as_.valignq(to, high, low, static_cast<std::uint8_t>(first))
              : as_.valignd(to, high, low, static_cast<std::uint8_t>(first));

@@ -25,7 +25,7 @@ struct GemmBlocking {
   std::int64_t tile_groups() const { return (tiles.parts + tiles_per_group - 1) / tiles_per_group; }
   std::int64_t panel_groups() const { return (panels.parts + panels_per_group - 1) / panels_per_group; }
 
-  /// Whether k takes several calls of a microkernel, with sums between them.
+  /// Whether k takes several calls of a microkernel, which store partial sums in between.
   bool has_partial() const { return k_blocks.parts > 1 || k_blocks.largest() > kMaxGemmSteps; }
 
   // Workgroup memory: packed panels, then partial sums between blocks of k.

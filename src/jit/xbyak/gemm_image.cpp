@@ -9,7 +9,8 @@
 namespace millrace {
 namespace {
 
-/// The minimum number of steps of k for prefetches, which are then less than one instruction in fifty.
+/// The minimum number of steps of k for a microkernel with prefetches. They are then less than one instruction in
+/// fifty.
 constexpr std::int64_t kMinStepsToPrefetch = 192;
 
 GemmParameters::Access parameters_of(const GemmAccess& access) {

@@ -29,7 +29,7 @@ class GemmKernelEmitter {
     as_.mov(b_, as_.ptr[args_ + offsetof(GemmTile, b)]);
     as_.mov(k_, as_.ptr[args_ + offsetof(GemmTile, k)]);
     if (spec_.prefetches) {
-      Xbyak::Label later;  // later calls for a tile do not prefetch the start of its rows
+      Xbyak::Label later;  // only the first call for a tile prefetches
       if (spec_.has_partial) {
         as_.test(as_.dword[args_ + offsetof(GemmTile, flags)], static_cast<std::uint32_t>(GemmTile::kAddPartial));
         as_.jnz(later, VectorAssembler::T_NEAR);

@@ -17,7 +17,7 @@ struct GemmKernelSpec {
   bool b_is_padded = true;                         // the last vector may be read whole
   bool has_partial = false;                        // k is split into several calls
   bool prefetches = false;                         // k is long enough to hide the prefetches
-  bool loops_epilogue = false;                     // over the tile's cells, on the stack; otherwise a copy for each
+  bool loops_epilogue = false;                     // a loop over cells on the stack, not a copy per cell
 };
 
 /// The code bytes of one cell's epilogue.

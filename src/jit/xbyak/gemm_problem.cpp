@@ -125,11 +125,12 @@ class GemmMatcher {
     return walk;
   }
 
-  /// Chooses the rows: the longest dim along which only A moves. Every other dim becomes a loop around products.
+  /// Chooses the rows: the longest dim along which only A has a nonzero stride. Every other dim becomes a loop around
+  /// products.
   Status assign_dims() {
     if (!find_columns()) {
       return unimplemented(
-          "no dim along which only one factor moves has unit stride in the result, expected one for the columns");
+          "the result has no dim with unit stride on which exactly one factor depends, expected one for the columns");
     }
     for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
       if (d == *n_ || a_.strides[d] == 0 || b_.strides[d] != 0) continue;
@@ -149,7 +150,7 @@ class GemmMatcher {
     return {};
   }
 
-  /// Chooses the columns: a dim along which results are contiguous and along which exactly one factor moves. That
+  /// Chooses the columns: a dim along which results are contiguous and exactly one factor has a nonzero stride. That
   /// factor becomes B. If there are no steps to sum over, the factors are not read and their strides are 0.
   bool find_columns() {
     const bool sums_nothing = k_ && extents_[*k_] == 0;

@@ -22,8 +22,8 @@ struct GemmAccess {
 struct GemmProblem {
   bool is_empty = false;  // nothing to write; the extents below are still at least 1
   std::int64_t m = 1, n = 1, k = 1;
-  std::vector<std::int64_t> batch_extents;  // dims along which B moves come first
-  std::size_t num_outer_batch = 0;          // the number of dims along which B moves
+  std::vector<std::int64_t> batch_extents;  // dims along which B has a nonzero stride come first
+  std::size_t num_outer_batch = 0;          // the number of these dims
   GemmAccess a, b;
   std::vector<GemmAccess> loads;         // the loads of the epilogue
   std::vector<std::uint32_t> load_slot;  // load index of the LoopKernel -> index in `loads`

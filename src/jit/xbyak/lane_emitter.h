@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// Emits a lane function: arguments, loops and pointers, which are the same at every level. A level adds the operations
-/// on vectors. rax and r10 are free between instructions.
+/// Emits a lane function: arguments, loops and pointers, which are the same for AVX2 and AVX-512. A derived class adds
+/// the operations on vectors. rax and r10 are free between instructions.
 class LaneEmitter {
  public:
   LaneEmitter(const LaneEmitter&) = delete;
@@ -27,8 +27,8 @@ class LaneEmitter {
 
   /// Emits an instruction that does not read a vector.
   void emit_control(const LaneInstruction&);
-  /// Emits an op of `a`, or of `a` and `b`, that is the same single instruction at each level. Returns false for
-  /// others.
+  /// Emits an op of `a`, or of `a` and `b`, that is the same single instruction on AVX2 and AVX-512. Returns false for
+  /// other ops.
   bool emit_plain(LaneOp, const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b);
   /// Emits kShiftLeft or kShiftRight.
   void emit_shift(LaneOp, const Xbyak::Xmm& to, const Xbyak::Xmm& a, std::int64_t bits);

@@ -13,12 +13,12 @@ namespace millrace {
 
 /// The maximum size of an image's code.
 inline constexpr std::size_t kMaxImageBytes = 128 << 10;
-/// The image of a routine with the code that `emit` writes. `emit` sets `num_bytes` to the size of the code, and
+/// Makes the image of a routine from the code that `emit` writes. `emit` sets `num_bytes` to the size of the code, and
 /// returns the call. Fails with `if_too_long` if there is no room, and with kInternal if xbyak cannot encode the code.
 Result<ExecutableImage> emit_image(const std::function<RoutineCall(std::span<std::byte>, std::size_t& num_bytes)>& emit,
                                    const Status& if_too_long);
 
-/// The image with the microkernels that `append` appends, for the routine whose call it returns.
+/// Makes an image from the microkernels that `append` appends, for the routine whose call `append` returns.
 Result<ExecutableImage> emit_lane_image(IsaLevel, const std::function<RoutineCall(const MicrokernelSink&)>& append);
 
 }  // namespace millrace

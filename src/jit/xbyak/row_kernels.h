@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-// Plans of work along rows, as calls of compiled routines (src/hal/host/routines) with microkernels. They refuse dtypes
-// and rows that lanes or routines do not support.
+// Plans of work along rows, as calls of compiled routines (src/hal/host/routines) with microkernels. Each function
+// refuses dtypes and rows that lanes or the routine do not support.
 
 /// A sort or TopK by the routine sort_rows or topk_rows.
 Result<PlannedKernel> plan_rows_work(const SortDescriptor&, const TargetSpec&);

@@ -29,7 +29,7 @@ std::int64_t block_elements_of(const ScanDescriptor& scan, IsaLevel isa) {
   return has_blocks ? elements : 0;
 }
 
-/// Emits the image; `p` has the decisions of the plan.
+/// Emits the image. `p` holds the parameters that the plan has decided.
 Result<ExecutableImage> emit_scan(ScanRowsParameters p, const ScanLanes& lanes, const std::optional<RowLoad>& load,
                                   std::size_t num_row_sizes, const TargetSpec& spec) {
   return emit_lane_image(spec.isa, [&](const MicrokernelSink& sink) {

@@ -74,14 +74,14 @@ Status check_gain_of_load(const SortDescriptor& sort, const TargetSpec& spec) {
   }
   if (!lane_keys_of(sort).with_index &&
       CountingSort::takes(static_cast<std::int64_t>(size_bytes(sort.input.type.dtype)), n.upper_bound())) {
-    return unimplemented(
-        fmt::format("{} elements of {} are sorted by counting in memory", n.to_text(), to_text(sort.input.type.dtype)));
+    return unimplemented(fmt::format("{} elements of {} are counted in memory, expected rows whose keys are sorted",
+                                     n.to_text(), to_text(sort.input.type.dtype)));
   }
   return {};
 }
 
-/// The bit patterns of narrow elements in order. Equal elements with different bits, zeros and NaNs, form runs of their
-/// own. Returns the number of runs; 0 for other dtypes.
+/// Sets `runs` to the bit patterns of 8- or 16-bit elements in the order of the sort. Zeros and NaNs, which are equal
+/// in spite of different bits, form runs of their own. Returns the number of runs; 0 for wider dtypes.
 std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
   if (size_bytes(keys.dtype) > 2) return 0;
   const std::int64_t max = magnitude_of(keys.dtype), sign = max + 1, all = max | sign;
@@ -105,7 +105,7 @@ std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
   return static_cast<std::int64_t>(ascending.size());
 }
 
-/// Whether rows may be bytes that a ByteCounter counts.
+/// Whether rows are bytes and can be long enough for a ByteCounter.
 bool counts_bytes(const SortDescriptor& sort, const TargetSpec& spec) {
   const LaneKeys keys = lane_keys_of(sort);
   return has_byte_microkernels(spec) && !keys.with_index && size_bytes(keys.dtype) == 1 &&
@@ -137,7 +137,7 @@ SortRowsParameters append_all(const SortDescriptor& sort, const std::optional<Ro
                .runs = true,
                .few = few});
   p.uses_scratch = !keys_fit_workgroup(sort, spec);
-  // Rows of every length that fits share this code.
+  // Without a limit, rows of every length that fits share this code.
   p.max_workgroup_key_bytes =
       p.uses_scratch != 0 ? workgroup_key_bytes(sort, spec) : std::numeric_limits<std::int64_t>::max();
   const std::int64_t in_registers = elements_in_registers(sort, spec.isa);

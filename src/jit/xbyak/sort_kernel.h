@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Refuses targets without lanes, and rows too long for their indices.
+/// Refuses targets without 256-bit vectors, and rows too long for the indices in keys.
 Status check_lanes_sort(const SortDescriptor&, const TargetSpec&);
 
 /// The size arguments that SortRowsSizes describes.

@@ -103,8 +103,8 @@ void emit_bool_to_float(A& a, const O& o) {
   a.vandps(o.result, o.source[0], o.scratch[0]);
 }
 
-/// The conversion gives 0x80000000 for everything that does not fit. That is right below the range; above it, the bits
-/// are inverted, and for NaN cleared.
+/// vcvttps2dq gives 0x80000000 for every float that does not fit. That is right for floats below the range. For floats
+/// above it, the bits are inverted; for a NaN, they are cleared.
 void emit_float_to_int(A& a, const O& o) {
   constexpr std::uint8_t kGreaterEqual = 0x1d, kOrdered = 7;
   a.broadcast_constant(o.scratch[0], 0x4f000000u);  // 2^31
@@ -120,7 +120,7 @@ void emit_int_neg(A& a, const O& o) {
   a.vpsubd(o.result, o.scratch[0], o.source[0]);
 }
 
-/// Reduces counts modulo the width; the plain instructions would give 0 or copies of the sign.
+/// Reduces counts modulo 32. For counts from 32 on, the instructions alone would give 0 or copies of the sign.
 template <auto instruction>
 void emit_shift(A& a, const O& o) {
   a.broadcast_constant(o.scratch[0], 31);

@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// The registers of one vector operation. `result` may be one of the others, because only the last instruction writes
-/// it.
+/// The registers of one vector operation. `result` may also be a source or scratch register, because only the last
+/// instruction writes it.
 struct VectorOperands {
   Xbyak::Xmm result;
   std::array<Xbyak::Xmm, 3> source;
@@ -20,7 +20,7 @@ struct VectorOperands {
 /// One kernel op on whole vectors of 32-bit lanes. A bool is a lane of all ones or all zeros.
 struct VectorOp {
   KernelOp op;
-  unsigned operands, results;  // a bit per dtype: those of the last operand, and of the result
+  unsigned operands, results;  // sets of dtypes, a bit each: of the last operand, and of the result
   int num_scratch;
   void (*emit)(VectorAssembler&, const VectorOperands&);
 };

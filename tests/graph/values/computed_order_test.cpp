@@ -370,7 +370,8 @@ TEST_CASE("rows are read once if lanes compute them, and the plan says which are
            "lane_sort_parts, mul_add_sort_0_load, mul_add_sort_0_cuts, mul_add_sort_0_chunks, mul_add_sort_0_buckets, "
            "mul_add_sort_0_runs");
   CHECK_EQ(plan("scale and bias", "sort", 700, "cpu:avx2", DType::kU8),
-           "lane_sort, mul_add_sort_0_load, mul_add_sort_0; 700 elements of u8 are sorted by counting in memory");
+           "lane_sort, mul_add_sort_0_load, mul_add_sort_0; 700 elements of u8 are counted in memory, expected rows "
+           "whose keys are sorted");
   CHECK_EQ(plan("scale and bias", "sort of columns"),
            "lane_sort, mul_add_sort_0_load, mul_add_sort_0; 'x0' has its elements 300 apart along the "
            "axis, expected contiguous ones");

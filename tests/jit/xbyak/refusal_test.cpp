@@ -81,7 +81,7 @@ TEST_CASE("xbyak takes one dim of summation") {
 
 TEST_CASE("xbyak refuses strides that its loads and stores cannot walk") {
   CHECK_EQ(refusal(make_gemm({.m = 1, .n = 1, .k = 8})),
-           "no dim along which only one factor moves has unit stride in the result, expected one for the columns");
+           "the result has no dim with unit stride on which exactly one factor depends, expected one for the columns");
   CHECK_EQ(
       refusal(make_gemm({.m = 3, .n = 8, .k = 8, .b_is_transposed = true})),
       "3 row(s) by a matrix that is contiguous along the sum: transposing it costs more than it gains below 4 rows");
