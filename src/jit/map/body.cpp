@@ -85,7 +85,7 @@ MachineValue BodyEmitter::emit(BodyValueId id, std::uint32_t row, std::uint32_t 
   }
 }
 
-/// The selects from `id` on that share its condition and do not depend on one another.
+/// The rare select `id` and the rare selects right after it that share its condition and do not depend on one another.
 std::vector<BodyValueId> BodyEmitter::rare_selects_from(BodyValueId id) const {
   std::vector<BodyValueId> ids = {id};
   const BodyInstruction& first = body_.instructions[id];
@@ -99,8 +99,8 @@ std::vector<BodyValueId> BodyEmitter::rare_selects_from(BodyValueId id) const {
   return ids;
 }
 
-/// Emits the selects from `id` on that share its condition. Code that only their first alternatives need goes under a
-/// branch.
+/// Emits rare_selects_from(id) together. Code that only their first alternatives need runs only if the condition holds
+/// in some lane.
 MachineValue BodyEmitter::emit_rare_select(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
   const std::vector<BodyValueId> ids = rare_selects_from(id);
   const auto operand = [&](std::size_t i, std::size_t number) { return body_.instructions[ids[i]].operands[number]; };

@@ -13,14 +13,14 @@ namespace millrace {
 
 using TileReduction = ReductionValue<MachineValue>;
 
-/// A tile in registers: `rows` x `vectors` cells of one vector each. `mask` marks the lanes that are points; a tile
+/// A tile in registers: `rows` x `vectors` cells of one vector each. `mask` marks the lanes that have a point; a tile
 /// with a mask has one vector.
 struct TileShape {
   std::uint32_t rows = 1;
   std::uint32_t vectors = 1;
   std::optional<MachineValue> mask;
-  std::optional<MachineValue> points =
-      {};  // for a map's tile with a mask: the remaining points, perhaps more than lanes
+  /// Only for a map's tile with a mask: the number of remaining points, which can exceed the lanes.
+  std::optional<MachineValue> points = {};
 };
 
 /// Emits a body for the cells of one tile. Cells share values: a value that does not change along the rows is emitted

@@ -20,7 +20,7 @@ class CellEmitter {
     const std::optional<MachineValue> mask = joined_mask(inside);
     if (is_contiguous()) {
       if (!mask) return b_.load(access_.plan.memory, offset, lanes_);
-      // Even with no lane set, the hardware looks up the page, and an unmapped one costs about 100 ns.
+      // Even if no lane is set, the hardware translates the address, which costs about 100 ns if the page is unmapped.
       const MachineValue mapped = inside.scalar ? b_.select(*inside.scalar, offset, b_.i64(0)) : offset;
       return b_.load_masked(access_.plan.memory, mapped, *mask, b_.splat(other(), lanes_));
     }

@@ -27,8 +27,8 @@ constexpr std::int64_t kManyThreads = std::int64_t{1} << 14;
 /// Bytes of a vector register per thread: narrower elements take a whole one.
 constexpr std::size_t kRegisterBytes = 4;
 
-/// The costs of a thread's access, in units of one where neighbouring threads access neighbouring elements. These are
-/// estimates that only rank the dims.
+/// The costs of a thread's access, relative to an access in which neighbouring threads take neighbouring elements.
+/// These are estimates that only rank the dims.
 constexpr double kSameElementCost = 0.1, kNeighbourCost = 1, kStridedCost = 8;
 
 /// An access, as the cost model sees it.
@@ -89,7 +89,7 @@ class GpuMappingChoice {
     return all;
   }
 
-  /// The cost of one point if neighbouring threads are neighbours along `dim`.
+  /// The cost of one point if neighbouring threads take neighbouring points along `dim`.
   double cost_along(std::size_t dim) const {
     double cost = 0;
     for (const Walk& walk : walks_) {
@@ -116,8 +116,8 @@ class GpuMappingChoice {
     return dims;
   }
 
-  /// Whether threads along `near` would read or write with strides where threads along `far` would access neighbouring
-  /// elements. Both dims then get threads.
+  /// Whether some access would be strided for threads along `near`, but would take neighbouring elements for threads
+  /// along `far`. Both dims then get threads.
   bool is_transposed(std::size_t near, std::size_t far) const {
     return kernel_.reductions.empty() && std::ranges::any_of(walks_, [&](const Walk& walk) {
              const SizeExpr& step = walk.offset.coefficients[near];

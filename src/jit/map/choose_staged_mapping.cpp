@@ -63,7 +63,7 @@ class StagedChoice {
     return true;
   }
 
-  /// Roughly how often a block's elements are reused; 0 if rows and lanes do not share loads.
+  /// A score that grows with the reuse of a block's elements; 0 if rows and lanes do not share loads.
   std::int64_t benefit_of(std::size_t row, std::size_t vector) const {
     if (row == vector || extent(row) < kSide || extent(vector) < kSide) return 0;
     if (kernel_.domain[row].is_group || kernel_.domain[vector].is_group) return 0;

@@ -11,7 +11,8 @@
 namespace millrace {
 namespace {
 
-/// Reduction points times parallel points per workgroup: enough to make the launch overhead negligible.
+/// The size of a workgroup, large enough to make the launch overhead negligible: for a reduction, its reduction points
+/// times its parallel points; and the maximum number of parallel points.
 constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
 constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
 /// A kernel with at most this many times a group's points is a single group.
@@ -27,7 +28,7 @@ constexpr std::uint32_t kLineBytes = 64, kTransposedRegisters = 32;
 constexpr std::int64_t kCollidingBytes = 512;
 /// Instructions for one cell of a transposed block, including conversions.
 constexpr std::int64_t kAccessInstructions = 4, kF16AccessInstructions = 24;
-/// The limit for an epilogue that is copied for each cell of a tile. The remainders may add up to three more tiles.
+/// The limit for an epilogue that is copied for each cell of a tile. The remainders can add up to three more tiles.
 constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
 /// The instruction limit for a transposed block: half of a kernel's limit, because a kernel also has code for
 /// remainders.
@@ -39,8 +40,8 @@ constexpr std::size_t kMaxBlockInstructions = 128;
 constexpr std::size_t kMaxOverlappingInstructions = 12, kMaxCopiedInstructions = 40;
 /// Copies of a map's body in one step: vectors side by side.
 constexpr std::uint32_t kVectorsOfShortBody = 4, kVectorsOfBody = 2;
-/// Vectors of a reduction's tile that share the loads of a row: with 32 registers, with fewer, and in a tile of one
-/// row.
+/// The number of vectors in a reduction's tile, which share the loads of a row: with kWideRegisters registers or more,
+/// with fewer, and in a tile of one row.
 constexpr std::uint32_t kWideRegisters = 32, kVectorsWithWideRows = 3, kVectorsWithRows = 2, kVectorsOfOneRow = 4;
 /// One register in this many is left to operands; the others may be accumulators.
 constexpr std::uint32_t kOperandShare = 4;
@@ -49,7 +50,7 @@ constexpr std::uint32_t kOperandShare = 4;
 constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16;
 /// The maximum extent that the choice of a row dim tells apart: longer dims count as equally long.
 constexpr std::int64_t kLongExtent = std::int64_t{1} << 20;
-/// The maximum tile of a reduction along the lanes, small because each row ends in a tree of shuffles.
+/// The maximum tile if lanes run along a reduction dim. It is small, because each row then ends in a tree of shuffles.
 constexpr std::uint32_t kMaxRowsAlongLanes = 4, kMaxVectorsAlongLanes = 2;
 /// The cycles of one step of a tile: two multiply-adds start per cycle, each has a latency of four, and the loop itself
 /// takes half a cycle. These are the figures of Intel's cores since Skylake (Intel, optimization reference manual).
@@ -141,7 +142,7 @@ class TilingChoice {
            });
   }
 
-  /// The lanes of the widest register that the bodies compute in, but no more than the dim needs.
+  /// The lanes of a vector of the widest dtype that the bodies compute in, but no more than the dim needs.
   std::uint32_t lanes_along(std::size_t dim) const {
     std::size_t widest = 1;
     for (const Body* body : {&kernel_.term, &kernel_.epilogue}) {

@@ -21,7 +21,7 @@ constexpr std::int64_t kDivisionPieces = 8;
 constexpr std::int64_t kBodyDivision = 64;  // of a vector whose number of lanes is not known
 /// An address is a sum of products of indices and strides. LLVM tries many ways to split a sum whose strides are size
 /// arguments. This costs compile time per access but no instructions, so each size argument beyond the usual number
-/// counts.
+/// counts as kAddressPieces instructions.
 constexpr std::int64_t kUsualSizes = 8, kAddressPieces = 6;
 /// Instructions per register of ops that take several: min and max propagate NaN, conversions saturate, and x86 below
 /// AVX-512 cannot multiply lanes of 8 or 64 bits, nor shift lanes of 8 bits.
@@ -110,7 +110,7 @@ class KernelEstimate {
       case KernelOp::kReduceMax:
         return std::bit_width(operand(i, 0).lanes) *
                (1 + lanewise_pieces(KernelOp::kMax, operand(i, 0).dtype, operand(i, 0).dtype));
-      case KernelOp::kInterleave:  // wider vectors need more to join them
+      case KernelOp::kInterleave:  // wider vectors need more instructions, to join halves
         return operand(i, 0).lanes * size_bytes(operand(i, 0).dtype) <= kInterleaveBytes ? 1
                                                                                          : 2 * registers(operand(i, 0));
       case KernelOp::kFor:

@@ -24,7 +24,7 @@ struct AccessPlan {
   AffineIndex offset;  // elements from the buffer's start
   SizeExpr dynamic_stride;
   std::vector<GuardPlan> guards;
-  Scalar other;  // the value of a lane without memory, as loaded (u16 for 16-bit floats)
+  Scalar other;  // the value of lanes that touch no memory, as loaded (u16 for 16-bit floats)
 };
 
 /// The position of an access inside the loops entered so far. Each loop that is entered adds its offset.
@@ -54,7 +54,7 @@ struct MapContext {
   std::vector<AccessPlan> loads;
   std::vector<AccessPlan> stores;
   std::vector<MemoryHandle> cells;        // per reduction: a tile's cells, if the epilogue is a loop
-  std::vector<MemoryHandle> tail_blocks;  // per store: a transposed block of it
+  std::vector<MemoryHandle> tail_blocks;  // per store: private memory for a partial transposed block
   std::vector<Variance> term_variance;
   std::vector<Variance> epilogue_variance;
 

@@ -11,8 +11,8 @@
 namespace millrace {
 namespace {
 
-/// Elements between the rows of a block, so that threads that store along the reduction hit different banks. Without
-/// them, rows of 64 elements of 4 bytes all begin in the first of 32 banks.
+/// Padding between the rows of a block, so that threads that store along the reduction hit different banks. Without
+/// padding, rows of 64 elements of 4 bytes would all begin in the first of 32 banks.
 constexpr std::uint64_t kPaddingElements = 4;
 
 /// One load of the term, and its block in workgroup memory: block[reduction point][point along `dim`].
@@ -195,7 +195,7 @@ class StagedEmitter {
     }
   }
 
-  /// Loads 0 outside the tensor: results that depend on it are not stored.
+  /// Elements outside the tensor load as 0. No stored result depends on them.
   MachineValue load_element(const StagedLoad& staged, const Position& position, const LinearValue& along,
                             const LinearValue& across, MachineValue left) {
     const AccessPlan& plan = context_.loads[staged.load];

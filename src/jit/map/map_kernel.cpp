@@ -45,8 +45,8 @@ Status check_tiling(const LoopKernel& kernel, const Tiling& tiling) {
   return {};
 }
 
-/// Emits the loops over the parallel dims. Groups take one index of each dim outside the split, and a chunk of the
-/// split dim; the dims inside are loops of every group.
+/// Emits the loops over the parallel dims. Each group takes one index of every dim outside the split dim, and a chunk
+/// of the split dim. The dims inside it are loops in every group.
 class NestEmitter {
  public:
   explicit NestEmitter(const MapContext& context)
@@ -163,7 +163,7 @@ bool halve_lanes(const LoopKernel&, Tiling& tiling) {
   return true;
 }
 
-/// A step must save at least one instruction in this many, or it is rejected.
+/// A step that saves less than 1 / kMinSavedShare of the instructions is rejected.
 constexpr std::int64_t kMinSavedShare = 10;
 
 /// The ways to shorten a tiling's code, tried in this order: the cheapest at run time first.

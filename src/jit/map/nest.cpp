@@ -52,7 +52,7 @@ NestSplit split_nest(const LoopKernel& collapsed, const Tiling& tiling) {
   split.order = loop_order(collapsed, tiling);
   if (split.order.empty()) return split;
   const auto extent_at = [&](std::size_t i) { return guess_extent(collapsed.domain[split.order[i]].extent); };
-  // Groups take one index of each dim outside the split, so tiled dims must be at the split or inside it.
+  // Each group takes one index of every dim outside the split dim, so tiled dims must be the split dim or inside it.
   const auto first_tiled = std::find_if(split.order.begin(), split.order.end(), [&](std::size_t dim) {
     return dim == tiling.vector_dim || dim == tiling.row_dim;
   });

@@ -11,7 +11,7 @@ namespace millrace {
 /// The points of one dim that a loop traverses, from `lower`.
 struct MapRange {
   LinearValue lower;
-  std::optional<std::int64_t> size;   // set if it is the same in every group
+  std::optional<std::int64_t> size;   // set if the size is the same in every group
   std::optional<MachineValue> upper;  // set if the size is known only at run time
   std::int64_t multiple = 1;          // a known divisor of the size
 };
@@ -30,7 +30,7 @@ struct MapLoop {
 struct RangeSteps {
   std::int64_t tile = 1;  // points of a main step
   std::int64_t tail = 1;  // points of a remainder step
-  /// Emits a main step at `index`. Maps the carried values.
+  /// Emits a main step at `index`, and returns the new carried values.
   std::function<RangeValues(const LinearValue& index, const RangeValues& carried)> main_step;
   /// Emits a remainder step of min(tail, remaining) points; `remaining` is empty if the step always has `tail` points.
   /// Not called if tile == tail == 1.

@@ -162,7 +162,7 @@ std::vector<SumLevels> plan_sum_levels(std::span<const std::int64_t> max_steps, 
     for (std::int64_t sums = ceil_div(steps, plan[i].block_steps); sums > 1; sums = ceil_div(sums, kMaxSumTerms)) {
       ++plan[i].levels;
     }
-    // Each step of the enclosing loop adds the sum of all levels.
+    // Each step of the enclosing loop adds a single term, the sum of all levels.
     terms = 1;
     max_terms = kMaxSumTerms;
   }

@@ -11,15 +11,15 @@
 
 namespace millrace {
 
-// A float accumulator that takes all terms of a long sum loses everything below its ulp: an f32 stops at 2^24 ones.
-// Sums therefore nest. An accumulator takes a limited number of terms; its sum is then one term of the accumulator of
-// the next level, and so on. The error is at most
+// If a single float accumulator takes all terms of a long sum, terms below its ulp are lost: an f32 sum of ones stops
+// at 2^24. Sums therefore nest. An accumulator takes a limited number of terms; its sum is then one term of the
+// accumulator of the next level, and so on. The error is at most
 //   (terms per accumulator * levels + 16) * eps * sum |terms|,
 // where the 16 additions are those after the loop, which join the remainder's vectors, then vectors, lanes and threads.
 // The parts of a reduction (jit/algorithms/loop/) are one more level.
 
-/// The maximum number of terms of one float accumulator, as many as a product's cache block has. In a sum of products,
-/// the loads cost more than the levels.
+/// The maximum number of terms of one float accumulator. A sum of products takes kMaxProductTerms, as many as a
+/// product's cache block has. Its loads cost more than its levels.
 inline constexpr std::int64_t kMaxSumTerms = 128;
 inline constexpr std::int64_t kMaxProductTerms = 512;
 
