@@ -167,7 +167,8 @@ class Replacer {
   }
 
  private:
-  /// Identifies a value of the head: op, operands, immediate, type.
+  /// Identifies a value of the head, the code at the start of the kernel that makes all numbers: op, operands,
+  /// immediate, type.
   using Key = std::tuple<KernelOp, std::uint32_t, std::uint32_t, std::uint64_t, DType, std::uint32_t>;
   static constexpr MachineValueId kNone{~0u};
 

@@ -17,7 +17,8 @@ struct KernelNumber {
   std::uint64_t bits = 0;
 };
 
-/// A machine kernel taken apart. Kernels with one `shape` are equal except for their numbers and names.
+/// A machine kernel split into its code and the constants that it reads. Kernels with equal `shape` differ only in
+/// numbers and names.
 struct KernelNumbers {
   std::string shape;
   std::vector<KernelNumber> numbers;  // one per use
@@ -32,8 +33,8 @@ struct NumberSource {
   std::uint64_t constant = 0;
 };
 
-/// The kernel with `num_arguments` more size arguments, which each launch passes. `sources` has one entry per number.
-/// An argument holds the bits of the number it replaces.
+/// Returns the kernel with `num_arguments` more size arguments, which each launch passes. `sources` has one entry per
+/// number. A size argument passes the bits of the numbers that it replaces.
 MachineKernel replace_numbers(MachineKernel, std::span<const NumberSource> sources, std::size_t num_arguments);
 
 }  // namespace millrace

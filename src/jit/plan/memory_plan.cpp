@@ -14,8 +14,8 @@
 namespace millrace {
 namespace {
 
-/// The memory limits of a kernel on a CPU. Workgroup memory is a worker's block, half of the L2 that gemm_blocking
-/// plans for; private memory is on the stack of the thread that runs the kernel.
+/// The memory limits of a kernel on a CPU. Each worker thread has a block of workgroup memory, half the size of the L2
+/// cache that gemm_blocking.cpp assumes. Private memory is on the stack of the thread that runs the kernel.
 constexpr std::uint64_t kCpuWorkgroupBytes = 512 << 10, kCpuPrivateBytes = 64 << 10;
 constexpr std::uint64_t kSlotAlignment = 64;  // a cache line, also the widest vector
 

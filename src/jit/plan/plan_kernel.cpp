@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks a target's generators in order for the plan of a kernel, and collects their refusals.
+// Tries a target's generators in order until one plans the kernel, and collects the refusals.
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"

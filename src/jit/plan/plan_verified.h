@@ -5,8 +5,7 @@
 
 namespace millrace {
 
-/// plan_kernel() without its verification of a loop nest, for verified nests and the nests that algorithms make of
-/// them.
+/// Like plan_kernel(), without verifying a loop nest. For verified nests, and for nests that algorithms make from them.
 Result<PlanOutcome> plan_verified(const Kernel&, const Target&, const CompileKernelOptions&);
 
 }  // namespace millrace

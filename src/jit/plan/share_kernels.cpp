@@ -95,8 +95,9 @@ struct Arguments {
   std::vector<Bits> values;           // one row per argument, one column per member
 };
 
-/// Numbers that have equal values in every member share one argument. For i64 (such as offsets), so do numbers that
-/// differ by a constant: the accesses of one tile then have one address plus displacements, as without sharing.
+/// Two numbers share one argument if they are equal in every member or, for i64 (such as offsets), if they differ by
+/// the same constant in every member. The accesses of one tile then have one address plus displacements, as without
+/// sharing.
 Arguments choose_arguments(const Group& group) {
   Arguments arguments;
   std::map<std::pair<bool, Bits>, std::uint32_t> known;
