@@ -78,7 +78,7 @@ std::string refusal_of(const Descriptor& file, struct stat& info) {
   return refusal;
 }
 
-/// Users who may both list and enter the directory may read its files.
+/// The mode of new entries: readable by the users who may both list and enter the directory.
 mode_t mode_of_entries(mode_t directory) {
   mode_t mode = S_IRUSR | S_IWUSR;
   if ((directory & S_IRGRP) != 0 && (directory & S_IXGRP) != 0) mode |= S_IRGRP;
@@ -100,7 +100,7 @@ struct Entry {
   timespec used{};
 };
 
-/// Removes leftovers and returns the remaining entries.
+/// Removes old temporary files and entries that are too long. Returns the remaining entries.
 std::vector<Entry> remove_leftovers(DIR* directory) {
   std::vector<Entry> entries;
   const std::time_t now = std::time(nullptr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file format of a cached image: magic, version, key, format, target, generator, info, code, symbol and routine,
-// then a checksum of all these. Integers and string lengths have 8 bytes in host order, because a file never leaves its
-// machine.
+// then a checksum of all these. Integers and string lengths have 8 bytes in host byte order, because only the build
+// that wrote a file loads it.
 #include <cstring>
 #include <xxhash.h>
 

@@ -82,8 +82,9 @@ struct KernelCache::State {
     }
   }
 
-  // The functions below must be called unlocked.
-  //  Loads the image from disk or makes it.
+  // The caller of the functions below must not hold the mutex.
+
+  /// Loads the image from disk or makes it.
   Result<Image> load_or_make(const Wanted&);
   /// Gets the image from memory; if it is not there, loads or makes it.
   Result<Image> get(const Wanted&);
@@ -96,7 +97,7 @@ struct KernelCache::State {
   std::condition_variable finished;
   std::list<Entry> by_use;  // most recent first
   std::unordered_map<std::string, std::list<Entry>::iterator> entries;
-  std::set<std::string> in_progress;  // keys some thread is making now; others wait for them
+  std::set<std::string> in_progress;  // keys that a thread is loading or making; other threads wait for it
   Stats stats;
 };
 
@@ -164,7 +165,7 @@ Result<Image> KernelCache::State::get(const Wanted& wanted) {
 
 namespace {
 
-/// The paths of $MILLRACE_CACHE_LAYERS that are absolute, or those that are not.
+/// The absolute paths in $MILLRACE_CACHE_LAYERS, or the relative ones.
 std::vector<std::string> layers_of_environment(bool absolute) {
   std::vector<std::string> directories;
   const char* layers = std::getenv("MILLRACE_CACHE_LAYERS");

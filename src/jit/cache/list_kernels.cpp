@@ -40,7 +40,7 @@ CachedKernel describe(const KernelCacheDirectory& files, const std::string& dire
   return kernel;
 }
 
-/// The names of the entries of an existing directory, in no order.
+/// The names of the entries of an existing directory, in no particular order.
 Result<std::vector<std::string>> list_keys(const std::string& directory) {
   std::vector<std::string> keys;
   std::error_code error;

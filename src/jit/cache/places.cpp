@@ -16,8 +16,8 @@
 namespace millrace {
 namespace {
 
-/// Reads and decodes a file, and notes why it cannot be used. Fails only if memory runs out, in which case the file may
-/// be intact.
+/// Reads and decodes a file, and records in `found` the image, or why the file cannot be used. Fails only if memory
+/// runs out, in which case the file may be intact.
 Result<CacheFile> read_entry(const KernelCacheDirectory& from, const std::string& key, FoundEntry& found) {
   CacheFile file = from.read(key);
   std::string refusal = file.refusal;

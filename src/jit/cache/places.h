@@ -16,8 +16,8 @@ namespace millrace {
 /// The result of searching the directories of a cache for one entry.
 struct FoundEntry {
   std::shared_ptr<const ExecutableImage> image = {};  // null: no usable file
-  /// Why the file was not used (CacheFile::refusal, or how it is damaged), for the directory and then for each layer
-  /// that was searched. Empty where no file exists.
+  /// One text for the directory, then one for each layer that was searched: why its file was not used
+  /// (CacheFile::refusal, or how the file is damaged). Empty if its file was used or does not exist.
   std::vector<std::string> refusals = {};
 
   bool is_rejected() const;
@@ -29,8 +29,8 @@ class KernelCachePlaces {
   explicit KernelCachePlaces(const KernelCache::Options&);
 
   bool has_directory() const { return !directory_.path().empty(); }
-  /// Loads from the directory or the layers, in this order. A file of the directory that cannot be used is replaced by
-  /// a layer's.
+  /// Loads from the directory or the layers, in this order. If the directory has a file that cannot be used, replaces
+  /// it with the file of a layer.
   Result<FoundEntry> load(const std::string& key) const;
   /// See KernelCacheDirectory::write.
   [[nodiscard]] Status write(const std::string& key, std::span<const std::byte> content) const;
