@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics, and the steps that inform observers and count.
+// The steps of atomics, and the steps that inform observers or count instructions.
 #include <atomic>
 
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ Handler pick_atomic_handler(KernelOp op) {
   }
 }
 
-/// Calls `describe(thread)` for each active thread, which adds the thread's accesses, then informs the observer.
+/// Calls `describe(thread)`, which adds the thread's accesses, for each active thread. Then informs the observer.
 template <class Describe>
 const Step* observe(const Step* step, Frame& frame, Describe&& describe) {
   frame.accesses.clear();

@@ -94,7 +94,7 @@ class Decoder {
     return static_cast<std::int32_t>(static_cast<std::int64_t>(to) - static_cast<std::int64_t>(from));
   }
 
-  /// The lane instructions that one thread executes in a block, without inner blocks.
+  /// The lane instructions that one thread executes in a block, not counting inner blocks.
   std::uint64_t lane_instructions(const Block& block) const {
     std::uint64_t sum = 0;
     for (const MachineInstruction& instruction : block.instructions) {
@@ -135,7 +135,7 @@ class Decoder {
     mask_ = outer_mask;
   }
 
-  /// Whether the value is the same in every group.
+  /// Whether the instruction's value is the same in every group.
   bool runs_once(const MachineInstruction& instruction) {
     const KernelOp op = instruction.op;
     const bool is_once = op == KernelOp::kConstant || op == KernelOp::kSize || op == KernelOp::kThreadId ||
@@ -180,8 +180,7 @@ class Decoder {
   void decode_plain(const MachineInstruction& instruction, bool is_once) {
     Step step;
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) step.in[i] = reg(instruction.operands[i]);
-    // The lanes that a step runs over: those of its result, or of the last operand if there is no result or it is a
-    // scalar.
+    // A step runs over the lanes of its result or of its last operand, whichever has more.
     VectorType type;
     if (!instruction.operands.empty()) type = kernel_.types[instruction.operands.back()];
     const VectorType operand = type;

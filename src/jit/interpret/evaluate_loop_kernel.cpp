@@ -16,7 +16,7 @@ namespace {
 
 using Point = std::vector<std::int64_t>;
 
-/// An access whose sizes are bound.
+/// An access whose sizes have been evaluated.
 struct BoundIndex {
   std::int64_t offset = 0;
   std::vector<std::int64_t> coefficients;
@@ -107,7 +107,7 @@ class Evaluator {
     for (point[first] = 0; point[first] < extents_[first]; ++point[first]) for_each_point(point, first + 1, end, f);
   }
 
-  /// The address of the access; null if an index is outside.
+  /// The address of the access; null if an index is outside its axis.
   static std::byte* address(const BoundAccess& access, const Point& point, std::int64_t dynamic_index) {
     std::int64_t offset = access.base;
     for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
@@ -123,7 +123,7 @@ class Evaluator {
   Scalar load(const BoundAccess& access, const Point& point, std::int64_t dynamic_index) const {
     const DType result = body_dtype(access.stored);
     const std::byte* from = address(access, point, dynamic_index);
-    // Without a fill, an access is outside only after a bad index into an axis of extent 0, which has been reported.
+    // Without a fill, this happens only after a bad index into an axis of extent 0, which check_index has recorded.
     if (from == nullptr) return access.fill.value_or(Scalar{result, 0});
     return convert(result, load_scalar(access.stored, from));
   }
@@ -179,7 +179,7 @@ class Evaluator {
     return yields;
   }
 
-  /// Sums of floats accumulate in f64: in f32 they would stop at 2^24 ones.
+  /// Sums of floats accumulate in f64: in f32, a sum of ones would stop growing at 2^24.
   static ReductionState start(const Reduction& reduction) {
     ReductionState state = initial_state(reduction);
     if (is_float_sum(reduction)) state.value = convert(DType::kF64, state.value);

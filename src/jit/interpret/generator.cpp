@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter as a generator: the slow reference for CPUs, and the only one for simulated GPUs.
+// The interpreter as a generator: the slow reference for CPUs, and the only generator for simulated GPUs.
 #include "jit/cache/build_id.h"
 #include "jit/plan/plan_machine_kernel.h"
 #include "millrace/jit/interpret.h"
@@ -21,12 +21,12 @@ class InterpreterGenerator final : public KernelCompiler {
 
   bool is_reference() const override { return true; }
 
-  /// False, so that kernels are not shared, because findings name the kernel.
+  /// False, so that kernels that differ only in their names are not shared: errors and observers show the name.
   bool emits_code() const override { return false; }
 
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
     MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_machine_kernel(kernel, spec, name()));
-    // Includes names, because findings show them.
+    // Includes the names of the kernel and its memories, because errors and observers show them.
     planned.key_text = to_text(std::get<MachineKernel>(planned.mapped));
     return planned;
   }

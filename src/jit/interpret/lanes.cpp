@@ -113,7 +113,7 @@ Handler lanewise_handler(KernelOp op, DType operand, DType result) {
   if (op == KernelOp::kConvert) return convert_handler(operand, result);
   return host_ops::visit_lanewise(op, [&]<KernelOp kOp>() -> Handler {
     if constexpr (rule_of(kOp) == KernelOpRule::kConvert || kOp == KernelOp::kConstant) {
-      return nullptr;  // decode emits a copy instead
+      return nullptr;  // decode() handles bitcasts and constants
     } else {
       return visit_dtype(operand, []<class T>() { return pick_handler<kOp, T>(); });
     }

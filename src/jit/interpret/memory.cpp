@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that load and store. They move bits, so the element size selects the step. Only bools differ: any nonzero byte
-// loads as true.
+// Steps that load and store. They move bits, so the handler depends only on the element size, except for bools: any
+// nonzero byte loads as true.
 #include <concepts>
 #include <cstring>
 
@@ -24,7 +24,7 @@ T* element(const MemoryView& memory, std::uint32_t thread, std::int64_t offset) 
 template <class T>
 void read(T* to, const T* from, std::size_t count) {
   if constexpr (std::same_as<T, bool>) {
-    // Read as bytes: inspecting a bool that is neither 0 nor 1 is undefined.
+    // Read as bytes: inspecting a bool that is neither 0 nor 1 is undefined behaviour.
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
     for (std::size_t i = 0; i < count; ++i) to[i] = bytes[i] != 0;
   } else {
@@ -32,7 +32,7 @@ void read(T* to, const T* from, std::size_t count) {
   }
 }
 
-/// A kernel that leaves its own slot is our error. Stops before it overwrites another slot.
+/// An access outside its slot is a bug in Millrace. Stops before it overwrites another slot.
 const Step* stop_outside(const Step* step, Frame& frame, std::uint32_t thread) {
   return frame.stop(step, internal_error(fmt::format("thread {} leaves the slot, which has {} elements", thread,
                                                      frame.memory[step->memory].num_elements)));
@@ -78,7 +78,7 @@ const Step* run_store(const Step* step, Frame& frame) {
   });
 }
 
-/// Loads lane i of a thread from `offset_of(thread, i)` if the mask is set.
+/// Loads lane i of a thread from `offset_of(thread, i)` if the lane's mask is set; otherwise copies it from in[2].
 template <class T, bool kThreads, class OffsetOf>
 const Step* load_lanes(const Step* step, Frame& frame, OffsetOf&& offset_of) {
   const MemoryView& memory = frame.memory[step->memory];

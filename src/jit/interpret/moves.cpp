@@ -61,7 +61,7 @@ const Step* run_copy(const Step* step, Frame& frame) {
   return step + 1;
 }
 
-/// kBytes: bytes per thread; 0 if only `immediate` gives them.
+/// kBytes: bytes per thread, or 0 to use `immediate`.
 template <std::size_t kBytes>
 const Step* run_masked_copy(const Step* step, Frame& frame) {
   const std::size_t bytes = kBytes != 0 ? kBytes : step->immediate;
@@ -78,7 +78,7 @@ const Step* run_masked_copy(const Step* step, Frame& frame) {
   return step + 1;
 }
 
-/// Stops if some but not all threads of a group of `size` are active.
+/// Stops the run if only some of `size` consecutive threads are active; otherwise returns null.
 const Step* check_whole(const Step* step, Frame& frame, std::uint32_t size, std::string_view what) {
   const ThreadMask& mask = frame.masks[step->mask];
   if (mask.num_active == frame.num_threads) return nullptr;

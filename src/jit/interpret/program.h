@@ -15,11 +15,11 @@
 
 namespace millrace::interpreter {
 
-/// Memory as steps see it. The extent of a buffer is unknown here, so only slots have bounds.
+/// A buffer or slot, as steps access it. The extent of a buffer is unknown here, so only slots have bounds.
 struct MemoryView {
   std::byte* data = nullptr;
   std::uint64_t num_elements = UINT64_MAX;
-  std::uint64_t thread_bytes = 0;  // private memory: the distance between threads
+  std::uint64_t thread_bytes = 0;  // private memory: bytes between the copies of two neighbouring threads
 };
 
 /// The threads that are active at one place of the kernel.
@@ -39,20 +39,20 @@ struct Frame {
   std::uint32_t num_threads = 1;
   std::uint32_t subgroup_size = 1;
   std::vector<ThreadMask> masks;            // for thread programs; masks[0]: all threads
-  std::vector<std::uint32_t> thread_order;  // the order in which threads do atomics
+  std::vector<std::uint32_t> thread_order;  // the order in which threads execute an atomic
   KernelObservation observation;
   std::uint64_t random = 0;                 // state of the random sequence seeded by order_seed
-  const std::uint32_t* lines = nullptr;     // by instruction; for the observer
-  std::vector<ThreadAccess> accesses = {};  // scratch
+  const std::uint32_t* lines = nullptr;     // the line of each instruction, for the observer
+  std::vector<ThreadAccess> accesses = {};  // scratch of observe steps
   std::uint64_t lane_instructions = 0;      // executed so far, in observed programs
-  Status error = {};                        // why the run ended, at `error_instruction`
+  Status error = {};                        // why the run stopped early, at `error_instruction`
   std::uint32_t error_instruction = 0;
 
   template <class T>
   T* at(std::uint32_t offset) {
     return reinterpret_cast<T*>(registers + offset);
   }
-  /// Ends the run with an error. Returns the last step.
+  /// Records the error and returns the step that ends the run.
   const Step* stop(const Step* at, Status why);
   /// Shuffles by order_seed, if it is set.
   void shuffle(std::vector<std::uint32_t>& order);
@@ -80,15 +80,16 @@ struct Program {
   std::uint32_t num_masks = 1;
 };
 
-/// The kinds of programs: for any number of threads, or shorter and faster for an unobserved workgroup of one thread.
+/// kThreads runs any number of threads. kOneThread is shorter and faster, for a workgroup of one thread without an
+/// observer. kObservedThreads also informs an observer and counts instructions.
 enum class ProgramKind : std::uint8_t { kOneThread, kThreads, kObservedThreads };
 Program decode(const MachineKernel&, ProgramKind);
 
-// Handlers by instruction. `operand` is the dtype of the last operand, `result` that of the result. `is_threads`
+// Handlers by instruction. `operand` and `result` are the dtypes of the last operand and of the result. `is_threads`
 // selects handlers for thread programs instead of one-thread programs.
 Handler lanewise_handler(KernelOp, DType operand, DType result);
 Handler convert_handler(DType operand, DType result);
-Handler reduce_handler(KernelOp, DType);  // in[1]: scratch of the size of one thread's operand
+Handler reduce_handler(KernelOp, DType);  // in[1]: a scratch register as large as one thread's operand
 Handler lane_iota_handler(DType);
 Handler splat_handler(DType);
 Handler memory_handler(KernelOp, DType, DType offset, bool is_threads);
@@ -102,7 +103,7 @@ Handler move_handler(KernelOp, DType result);
 Handler copy_handler();                            // immediate: bytes
 Handler masked_copy_handler(std::uint64_t bytes);  // copies for active threads. immediate: bytes per thread
 
-/// The begin and end steps of loops and branches, which decode places.
+/// The handlers of the steps that decode() inserts at the begin and end of loops and branches.
 struct ControlHandlers {
   Handler for_begin, for_end;  // in: lower, upper, step; out: index
   Handler if_begin, if_else;   // in: condition
