@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records scalar bodies, keeps the first mistake in writing one, and prints bodies.
+// Records scalar bodies and the first mistake that a caller makes in one, and prints bodies.
 #include "millrace/jit/body.h"
 
 #include <iterator>
@@ -20,12 +20,12 @@ std::string dtypes_text(std::initializer_list<BodyValue> values) {
   return text;
 }
 
-/// A message that continues "the body", for an operation that is not allowed.
+/// The message about an operation that is not supported. It follows the words "the body".
 std::string refused(std::string_view operation) {
   return fmt::format("computes {}, which is not supported; cast the operands, or convert in the body", operation);
 }
 
-/// Bodies never compute in a 16-bit float. It occurs only between two conversions, as a rounding.
+/// Bodies never compute in a 16-bit float. A 16-bit float occurs only between two conversions, to round a value.
 bool is_16_bit_float(DType dtype) { return body_dtype(dtype) != dtype; }
 
 }  // namespace
@@ -39,7 +39,7 @@ BodyValue BodyBuilder::constant_scalar(Scalar value) {
   return append({.op = KernelOp::kConstant, .dtype = value.dtype, .immediate = value.bits});
 }
 
-// After a mistake, appends a constant of the promised dtype, so that recording can continue.
+// After a mistake, appends a constant of the result's dtype, so that recording can continue.
 BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<BodyValue> operands) {
   BodyInstruction instruction{.op = op, .dtype = dtype};
   DType dtypes[3] = {};
@@ -72,7 +72,7 @@ void BodyBuilder::expect_floats(std::string_view function, std::initializer_list
 }
 
 std::string missing_operand_text(std::size_t index, std::size_t num_operands) {
-  // A negative index arrives as a huge one.
+  // A negative index arrives as a huge number; the cast restores it.
   return fmt::format(
       "reads x[{}], expected an index below {}, the number of its operands; correct the index, or pass more operands",
       static_cast<std::ptrdiff_t>(index), num_operands);

@@ -22,8 +22,8 @@ concept HostFloat = std::floating_point<T>;
 template <class T>
 concept StoredFloat = std::same_as<T, Half> || std::same_as<T, BFloat16>;
 
-/// The type in which arithmetic wraps: unsigned, and no narrower than int, because C++ would promote that to a signed
-/// type.
+/// The type in which arithmetic wraps: unsigned, and no narrower than int, because C++ promotes narrower types to
+/// signed int.
 template <HostInteger T>
 using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
@@ -256,7 +256,7 @@ constexpr To truncate_saturating(From value) {
   return static_cast<To>(value);
 }
 
-/// kConvert.
+/// The meaning of kConvert.
 template <class To, class From>
 To convert(From value) {
   if constexpr (std::same_as<To, From>) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds loop kernels from calls, as applications and algorithms do, and notes the first wrong call.
+// Builds loop kernels for applications and algorithms, and records the first wrong call.
 #include "millrace/jit/loop_kernel_builder.h"
 
 #include <algorithm>
@@ -86,8 +86,9 @@ BodyValue LoopKernelBuilder::load(BodyBuilder& body, OperandId operand, std::vec
                                   const LoadOptions& options) {
   const auto number = static_cast<std::uint32_t>(operand);
   if (number >= kernel_.operands.size()) {
-    return note_mistake(body, fmt::format("load: operand {}, expected less than {}; ask operand() of this builder",
-                                          number, kernel_.operands.size()));
+    return note_mistake(
+        body, fmt::format("load: operand {}, expected less than {}; use an id from operand() of this builder", number,
+                          kernel_.operands.size()));
   }
   const KernelTensor& tensor = kernel_.operands[number];
   if (&body != &term_ && &body != &epilogue_) {

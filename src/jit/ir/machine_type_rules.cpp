@@ -10,7 +10,7 @@ namespace millrace {
 namespace {
 
 constexpr VectorType kI64Scalar{DType::kI64, 1};
-// Preformatted, because only messages need them and most instructions have none.
+// Constants, not formatted text: the checks pass them for every instruction, and most instructions need no message.
 constexpr std::string_view kOperand[] = {"operand 0", "operand 1", "operand 2"};
 constexpr std::string_view kLike[] = {" like operand 0", " like operand 1", " like operand 2"};
 
@@ -220,7 +220,8 @@ class TypeCheck {
     fail("operand 0 is {}, expected {} or {}{}", operand(0).to_text(), narrow.to_text(), wide.to_text(), why);
   }
 
-  /// The register dtype of the memory, if the instruction may access it.
+  /// Checks that the memory exists and allows the access. Sets `dtype` to its register dtype; false if it does not
+  /// exist.
   bool check_access(bool reads, bool writes, DType& dtype) {
     const MemoryRef memory = MemoryRef::decode(instruction_.immediate);
     const std::size_t count = memory.is_slot ? kernel_.slots.size() : kernel_.buffers.size();

@@ -75,7 +75,7 @@ Result<VectorType> read_vector_type(TextReader&);
 Result<std::uint64_t> read_constant(TextReader&);
 /// Takes the punctuation, or fails with "expected '='".
 Status expect(TextReader&, std::string_view punctuation);
-/// Reads a number that must be `expected`: the parts of kernels are numbered in order.
+/// Reads a number and fails unless it is `expected`: a kernel's tensors, loads and so on are numbered in order.
 Status expect_number(TextReader&, std::size_t expected);
 
 /// "symbol n in 1..64", one line each.

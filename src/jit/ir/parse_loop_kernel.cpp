@@ -33,11 +33,12 @@ class LoopKernelParser {
     if (!text_.take_word("epilogue")) return text_.unexpected("expected the epilogue");
     MILLRACE_TRY(read_body(kernel_.epilogue));
     MILLRACE_TRY(expect(text_, "}"));
-    if (!text_.at_end()) return text_.unexpected("expected the end of the text; keep one kernel in a text");
-    // Only a verified kernel has a kind.
+    if (!text_.at_end()) return text_.unexpected("expected the end of the text; a text holds one kernel");
+    // classify() requires a verified kernel.
     if (kind && unguarded(verify(kernel_)).ok() && classify(kernel_) != *kind) {
-      return text_.error(kind_begin, fmt::format("found {}, expected {}, as the kernel is; correct it or leave it out",
-                                                 kind_name, to_text(classify(kernel_))));
+      return text_.error(kind_begin,
+                         fmt::format("found {}, expected {}, the kind of this kernel; correct it or leave it out",
+                                     kind_name, to_text(classify(kernel_))));
     }
     return std::move(kernel_);
   }
@@ -62,7 +63,7 @@ class LoopKernelParser {
     return text_.take_word("operand") ? read_in_place() : Status();
   }
 
-  /// Takes "d0" if that is the next dim.
+  /// Takes "d0" for the first dim, "d1" for the second, and so on.
   bool take_dim_word() { return text_.take_word(fmt::format("d{}", kernel_.domain.size())); }
 
   Status read_dim() {

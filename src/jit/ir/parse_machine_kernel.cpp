@@ -15,7 +15,7 @@ namespace millrace {
 namespace {
 
 constexpr std::uint32_t kMaxValues = 1 << 20;
-/// The maximum nesting of blocks, because the parser, the verifier and others recurse.
+/// The maximum nesting of blocks. The parser, the verifier and other passes recurse into blocks.
 constexpr int kMaxBlockDepth = 200;
 
 std::vector<MachineValueId> to_ids(const std::vector<std::uint32_t>& numbers) {
@@ -41,7 +41,7 @@ class MachineKernelParser {
     if (!text_.take_word("body")) return text_.unexpected("expected the body");
     kernel_.blocks.push_back({});
     MILLRACE_TRY(read_block(BlockId{}));
-    if (!text_.at_end()) return text_.unexpected("expected the end of the text; keep one kernel in a text");
+    if (!text_.at_end()) return text_.unexpected("expected the end of the text; a text holds one kernel");
     return std::move(kernel_);
   }
 
@@ -113,7 +113,7 @@ class MachineKernelParser {
 
   Status read_block(BlockId id) {
     if (depth_ == kMaxBlockDepth) {
-      return text_.unexpected(fmt::format("expected at most {} blocks inside each other", kMaxBlockDepth));
+      return text_.unexpected(fmt::format("expected at most {} nested blocks", kMaxBlockDepth));
     }
     ++depth_;
     MILLRACE_TRY(expect(text_, "{"));
@@ -180,8 +180,8 @@ class MachineKernelParser {
     return {};
   }
 
-  /// "%5 = %3": a parameter of the loop's block and its initial value, whose type it has. "%5: f32 = %3" gives the
-  /// parameter its own type.
+  /// "%5 = %3": a parameter of the loop's block and its initial value, from which it takes its type. "%5: f32 = %3"
+  /// gives the parameter its own type.
   Status read_parameter(MachineInstruction& loop) {
     const std::size_t begin = text_.position();
     MILLRACE_TRY_ASSIGN(const std::uint32_t parameter, read_value(text_));

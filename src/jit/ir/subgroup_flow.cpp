@@ -16,7 +16,7 @@ namespace {
 
 constexpr LaneSpread kDivergent{.window_bits = LaneSpread::kNoWindow};
 
-/// A value that is `a` or `b`, where all threads agree on which.
+/// A value that is either `a` in all threads or `b` in all threads.
 LaneSpread either(const LaneSpread& a, const LaneSpread& b) {
   return {.window_bits = std::max(a.window_bits, b.window_bits),
           .zero_bits = std::min(a.zero_bits, b.zero_bits),
@@ -138,7 +138,7 @@ class FlowAnalysis {
             .is_natural = !is_signed(dtype) || (bits >> (width - 1) & 1) == 0};
   }
 
-  /// a + b or a - b: a window moves as a whole if the other value is a multiple of its size.
+  /// a + b or a - b: a window stays aligned if the other value is uniform and a multiple of the window's size.
   static LaneSpread sum(const LaneSpread& a, const LaneSpread& b) {
     LaneSpread spread{.zero_bits = std::min(a.zero_bits, b.zero_bits), .is_hidden = a.is_hidden || b.is_hidden};
     if (a.is_uniform() && b.is_uniform()) return spread;
@@ -170,7 +170,7 @@ class FlowAnalysis {
     return spread.window_bits < num_bits(dtype) ? spread : kDivergent;
   }
 
-  /// b <= a is !(a < b).
+  /// a <= b is !(b < a).
   LaneSpread spread_of_compare(const Instruction& compare) const {
     const LaneSpread &a = operand(compare, 0), &b = operand(compare, 1);
     if (are_uniform(compare.operands)) return {.is_hidden = are_hidden(compare.operands)};
@@ -269,7 +269,7 @@ class FlowAnalysis {
       case KernelOp::kExtract:
       case KernelOp::kShuffleXor:
         return operand(instruction, 0);
-      case KernelOp::kShuffle:  // any threads of one subgroup lie in one window
+      case KernelOp::kShuffle:  // the values of all threads lie in one window, whichever is read
         if (!operand(instruction, 1).is_uniform()) return operand(instruction, 0);
         return {.is_hidden = !constant(instruction.operands[1])};
       case KernelOp::kBallot:

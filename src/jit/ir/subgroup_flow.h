@@ -8,16 +8,16 @@
 
 namespace millrace {
 
-/// How a value varies between the threads of a subgroup at one point of the code. Integers lie in one window of
-/// 2^window_bits numbers that begins at a multiple of 2^window_bits. A window of one number means a uniform value; the
-/// thread ids of a subgroup are a window of the subgroup's size. Values that are not integers are uniform or have
-/// kNoWindow.
+/// How a value varies between the threads of a subgroup at one point of the code. The integers of all threads lie in
+/// one window of 2^window_bits numbers that begins at a multiple of 2^window_bits. A window of one number means a
+/// uniform value; the thread ids of a subgroup form a window of the subgroup's size. Values that are not integers are
+/// uniform or have kNoWindow.
 struct LaneSpread {
   static constexpr std::uint8_t kNoWindow = 255;
   std::uint8_t window_bits = 0;
-  std::uint8_t zero_bits = 0;  // every number is a multiple of 2^zero_bits; only for constants and their results
+  std::uint8_t zero_bits = 0;  // every number is a multiple of 2^zero_bits; 0 unless computed from constants
   bool is_natural = false;     // no number is negative
-  bool is_hidden = false;      // uniform, but not because all operands are uniform
+  bool is_hidden = false;      // uniform, which an analysis of uniform operands alone would not find
   bool is_uniform() const { return window_bits == 0; }
   friend bool operator==(const LaneSpread&, const LaneSpread&) = default;
 };
@@ -32,14 +32,14 @@ struct SubgroupFlow {
 /// How a subgroup runs an `if` or a `for`: whether its threads agree on the block, or on when the loop ends.
 struct BranchSpread {
   bool agrees = false;
-  bool is_hidden = false;  // like LaneSpread: an analysis of uniform operands alone would not see it
+  bool is_hidden = false;  // as in LaneSpread
 };
 BranchSpread spread_of_branch(const MachineKernel&, const SubgroupFlow&, const MachineInstruction&);
 
-/// Finds branches that all threads of a subgroup take together: those on values that do not depend on the thread, that
-/// distinguish only whole subgroups (thread_id / 32, thread_id < 64), or that come from a ballot or a broadcast. A load
-/// from one address is uniform. Iterates to a fixed point: usually O(instructions * loop depth). Precondition: verify()
-/// finds no other error.
+/// Finds branches that all threads of a subgroup take together: their conditions do not depend on the thread,
+/// distinguish only whole subgroups (thread_id / 32, thread_id < 64), or come from a ballot or a broadcast. A load is
+/// uniform if all threads use the same address. Iterates to a fixed point: usually O(instructions * loop depth).
+/// Precondition: verify() finds no other error.
 SubgroupFlow analyze_subgroup_flow(const MachineKernel&);
 
 /// Whether a block, or a block inside it, has a shuffle or a ballot. These exchange values between the subgroup's

@@ -122,7 +122,7 @@ class BoundsFinder {
     return {value, value};
   }
 
-  /// A saturated end says that an i64 may have wrapped.
+  /// A saturated bound means that an i64 may have wrapped.
   static ValueBounds exact(const ValueBounds& found) {
     return saturating::is_end(found.minimum) || saturating::is_end(found.maximum) ? ValueBounds() : found;
   }

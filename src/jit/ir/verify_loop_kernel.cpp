@@ -207,7 +207,7 @@ class Verifier {
     }
     for (unsigned i = 0; i < instruction.num_operands; ++i) {
       if (index_of(instruction.operands[i]) >= number) {
-        return fail("{}: operand {} is %{}, which is not defined before", where, i, index_of(instruction.operands[i]));
+        return fail("{}: operand {} is %{}, which is not yet defined", where, i, index_of(instruction.operands[i]));
       }
     }
     check_types(where, body, instruction);
@@ -235,7 +235,7 @@ class Verifier {
     const auto is_16_bit = [](DType dtype) { return body_dtype(dtype) != dtype; };
     const auto taken = std::find_if(operands.begin(), operands.end(), is_16_bit);
     if (instruction.op == KernelOp::kConvert || (taken == operands.end() && !is_16_bit(instruction.dtype))) return;
-    fail("{}: computes in {}, expected a conversion from or to it only", where,
+    fail("{}: computes in {}, which only conversions may take or give", where,
          to_text(taken == operands.end() ? instruction.dtype : *taken));
   }
 

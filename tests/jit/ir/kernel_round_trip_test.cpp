@@ -55,7 +55,7 @@ TEST_CASE("the kind of a loop kernel follows from its structure, and a wrong kin
   const std::size_t kind = text.find("contract");
   text.replace(kind, 8, "map");
   CHECK(parse_loop_kernel(text).status().message().starts_with(
-      "loop kernel:1:22: found map, expected contract, as the kernel is; correct it or leave it out\n"));
+      "loop kernel:1:22: found map, expected contract, the kind of this kernel; correct it or leave it out\n"));
   text.erase(kind, 4);
   CHECK(parse_loop_kernel(text).value() == test::matmul_nest(4, 8, 3));
 }

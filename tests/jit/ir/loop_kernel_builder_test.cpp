@@ -116,7 +116,7 @@ TEST_CASE("finish() names the first wrong call") {
   const TensorType type{DType::kF32, {4}};
   CHECK(message_of([&](LoopKernelBuilder& k, const AffineIndex& i, OperandId) {
           k.store("y", type, {i}, k.load(k.epilogue(), OperandId{3}, {i}));
-        }) == "loop kernel 'wrong': load: operand 3, expected less than 1; ask operand() of this builder");
+        }) == "loop kernel 'wrong': load: operand 3, expected less than 1; use an id from operand() of this builder");
   CHECK(message_of([&](LoopKernelBuilder& k, const AffineIndex& i, OperandId x) {
           BodyBuilder own;
           k.store("y", type, {i}, k.load(own, x, {i}));
