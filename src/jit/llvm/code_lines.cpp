@@ -18,16 +18,16 @@ llvm::Error failure(std::uint64_t offset, const std::string& what) {
                                  fmt::format("line table at byte {}: {}", offset, what));
 }
 
-/// The fields of a table's header that its program needs. Files, directories and columns do not matter, because a
-/// kernel's text is one file.
+/// The fields of a table's header that its line-number program needs. Files, directories and columns do not matter,
+/// because a kernel's text is one file.
 struct Header {
-  std::uint64_t end = 0;  // of the table, in the section
-  std::uint64_t program = 0;
-  std::uint8_t instruction_bytes = 0;  // the smallest instruction, in which addresses advance
+  std::uint64_t end = 0;               // the offset in the section at which the table ends
+  std::uint64_t program = 0;           // the offset of the line-number program
+  std::uint8_t instruction_bytes = 0;  // the smallest instruction's size, the unit of address advances
   std::int8_t line_base = 0;
   std::uint8_t line_range = 0;
   std::uint8_t opcode_base = 0;
-  std::vector<std::uint8_t> num_operands = {};  // of standard opcode 1 + i
+  std::vector<std::uint8_t> num_operands = {};  // [i]: of standard opcode i + 1
 };
 
 llvm::Expected<Header> read_header(const llvm::DataExtractor& section, std::uint64_t begin) {
@@ -58,7 +58,7 @@ llvm::Expected<Header> read_header(const llvm::DataExtractor& section, std::uint
 
 }  // namespace
 
-/// Runs the program of one table, which makes the rows.
+/// Runs the line-number program of one table, which appends rows.
 class CodeLines::Reader {
  public:
   Reader(llvm::DataExtractor table, const Header& header, std::vector<Row>& rows)
@@ -142,8 +142,8 @@ llvm::Expected<CodeLines> CodeLines::read(llvm::StringRef section) {
     if (llvm::Error error = Reader(table, *header, lines.rows_).run()) return error;
     begin = header->end;
   }
-  // The later of two rows at the same address counts, except that the end of a kernel sorts before the beginning of the
-  // next.
+  // Of two rows at one address, the later in the section wins, except that the end of one kernel sorts before the
+  // beginning of the next.
   for (std::size_t i = 0; i < lines.rows_.size(); ++i) lines.rows_[i].number = static_cast<std::uint32_t>(i);
   std::ranges::sort(lines.rows_, {}, [](const Row& row) { return std::tuple(row.address, row.line != 0, row.number); });
   return lines;

@@ -22,7 +22,7 @@ llvm::Function* declare_entry(llvm::Module& module, const LlvmTarget& target, co
   function->addFnAttr("target-cpu", target.cpu);
   function->addFnAttr("tune-cpu", target.tune);
   function->addFnAttr("prefer-vector-width", target.vector_width);
-  function->addFnAttr("no-builtins");  // nothing may become a call to memcpy or the like
+  function->addFnAttr("no-builtins");  // LLVM must not introduce calls to memcpy or the like
   for (unsigned i = 0; i < 3; ++i) function->addParamAttr(i, llvm::Attribute::NoUndef);
   function->addParamAttr(0, llvm::Attribute::ReadOnly);
   return function;

@@ -135,7 +135,7 @@ class KernelWalk {
   }
 
   /// Emits for (i = lower; i < upper; i += step) with one test before the loop and one at the end of the body, the form
-  /// that loop passes prefer. Where i + step would overflow, the loop ends.
+  /// that loop passes prefer. The loop also ends if i + step would overflow.
   void emit_for(const Instruction& instruction) {
     const Block& body = kernel_.blocks[instruction.blocks[0]];
     Value* lower = value(instruction.operands[0]);
@@ -172,8 +172,8 @@ class KernelWalk {
     }
   }
 
-  /// Whether another iteration follows that of index i: whether i + step, computed without overflow, is less than
-  /// upper. The first two ways cost no more than next < upper.
+  /// Whether another iteration follows the one with index i: whether i + step < upper without overflow. `next` is i +
+  /// step, which may have wrapped. The first two forms cost no more than next < upper.
   Value* has_next(const Instruction& loop, Value* i, Value* next) {
     const ValueBounds &lower = bounds_[loop.operands[0]], &end = bounds_[loop.operands[1]],
                       &step = bounds_[loop.operands[2]];
@@ -224,8 +224,9 @@ class KernelWalk {
     }
   }
 
-  /// The condition of a branch around exchanges between threads. LLVM switches threads off if it cannot prove that all
-  /// take the same path. The verifier has proved it in cases that LLVM does not see; a ballot tells LLVM.
+  /// The condition of a branch. If exchanges between threads are inside the branch, all threads must take the same
+  /// path. The verifier has proved that they do, but LLVM masks threads off if it cannot prove it too. A ballot of the
+  /// condition is uniform for LLVM as well.
   Value* agreed(const Instruction& branch, Value* condition) {
     const bool has_exchange =
         std::ranges::any_of(branch.blocks, [&](BlockId block) { return exchanges_lanes(kernel_, block); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits one kernel from LLVM IR to an image. A pool keeps JITs for reuse.
+// Compiles one kernel through LLVM IR to an image. A pool keeps JITs for reuse.
 #include "jit/llvm/jit.h"
 
 #include <llvm-c/Target.h>
@@ -98,7 +98,7 @@ class LlvmJit {
 
   const LlvmTarget& target() const { return target_; }
 
-  std::unique_ptr<LlvmJit> next_idle;  // of its pool
+  std::unique_ptr<LlvmJit> next_idle;  // the next JIT in the list of its pool
 
  private:
   explicit LlvmJit(const LlvmTarget& target)
@@ -130,8 +130,8 @@ class LlvmJit {
     return {};
   }
 
-  /// The image stays relocatable, so that the kernels of a program can be linked together. It is also linked alone, to
-  /// check it and to show it to people.
+  /// The image stays relocatable, so that the kernels of a program can be linked together. It is also linked alone, for
+  /// check_code_object and for listings.
   Status link_gpu_object(llvm::Module& module, const PlannedKernel& kernel, const TargetSpec& spec,
                          const LlvmEmitOptions& options, LlvmEmitOutput& output) {
     const std::string object = print(module, llvm::CodeGenFileType::ObjectFile);
@@ -160,8 +160,8 @@ class LlvmJit {
   std::unique_ptr<LlvmLinker> linker_;  // for host code only
 };
 
-/// The JITs that are not in use, as an intrusive list, so that nothing is allocated while the mutex is held: a failed
-/// allocation would leave it locked.
+/// The JITs that are not in use. An intrusive list, so that nothing is allocated while the mutex is held: this file is
+/// built without exceptions, so a failed allocation would leave the mutex locked.
 class JitPool {
  public:
   Status emit(const PlannedKernel& kernel, const TargetSpec& spec, const LlvmEmitOptions& options,

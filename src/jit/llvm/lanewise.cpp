@@ -34,7 +34,8 @@ Value* hide_sign(llvm::IRBuilder<>& ir, Value* x) {
   return same;
 }
 
-/// x / y towards zero; x / 0 is 0; lowest / -1 wraps to lowest. Both trap on the hardware, so the code avoids them.
+/// x / y rounded towards zero; x / 0 is 0; lowest / -1 wraps to lowest. The divide instruction must see neither of
+/// these two cases: on x86, both trap.
 Value* emit_integer_divide(llvm::IRBuilder<>& ir, bool is_signed, Value* x, Value* y) {
   llvm::Type* type = x->getType();
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
@@ -57,13 +58,13 @@ Value* emit_integer_remainder(llvm::IRBuilder<>& ir, bool is_signed, Value* x, V
 }
 
 /// The minimum or maximum of floats on x86. LLVM's own code for llvm.minimum first selects by the sign of x: with a
-/// branch if x is a scalar, otherwise with two blends, which add latency to a chain of minima. Here minps or maxps is
-/// applied to the operands in both orders; each select below becomes one such instruction. If either operand is NaN, or
-/// both are 0, the instruction returns its second operand, so the two results together hold both operands. Their "or"
-/// is the minimum: negative if either 0 is negative, and NaN if either operand is NaN. Their "and" is the maximum,
-/// except for NaN, which is inserted. If y is a constant number, only the order that keeps a NaN in x is needed. It
-/// also returns x = -0 for y = +0, and x = +0 for y = -0: the maximum with +0 then clears the sign, and the minimum
-/// with -0 sets it.
+/// branch for scalars, and for vectors with two blends, which add latency to a chain of minima. This code instead
+/// applies minps or maxps to the operands in both orders; each select below becomes one such instruction. If either
+/// operand is NaN, or both are 0, the instruction returns its second operand, so the results of the two orders are the
+/// two operands. The bitwise "or" of the results is the minimum: negative if either 0 is negative, and NaN if either
+/// operand is NaN. The bitwise "and" is the maximum, except for NaN, which is inserted afterwards. If y is a constant
+/// number, only the order that keeps a NaN in x is needed. For two zeros, that order returns x: a maximum with +0 must
+/// then clear the sign, and a minimum with -0 must set it.
 Value* emit_x86_min_max(llvm::IRBuilder<>& ir, bool is_min, Value* x, Value* y) {
   llvm::Type* type = x->getType();
   llvm::Type* bits = type->getWithNewType(ir.getIntNTy(type->getScalarSizeInBits()));

@@ -45,7 +45,7 @@ bool is_relative(jitlink::Edge::Kind kind) {
          kind == jitlink::Edge::KeepAlive;
 }
 
-/// Checks the promises of link(), in the order of its contract.
+/// Checks the conditions that link() states, in the same order.
 llvm::Error check_image(jitlink::LinkGraph& graph) {
   std::string undefined;
   for (const jitlink::Symbol* symbol : graph.external_symbols()) {
@@ -82,7 +82,7 @@ class ImageCheck : public orc::ObjectLinkingLayer::Plugin {
 
 }  // namespace
 
-/// A memory manager for JITLink that lays each graph out in one block of ordinary memory, and keeps the last one.
+/// A memory manager for JITLink that lays each graph out in one block of ordinary memory, and keeps the last block.
 class LlvmLinker::ImageMemory : public jitlink::JITLinkMemoryManager {
  public:
   void allocate(const jitlink::JITLinkDylib*, jitlink::LinkGraph& graph, OnAllocatedFunction done) override {

@@ -25,7 +25,7 @@ class LlvmLinker {
   static llvm::Expected<std::unique_ptr<LlvmLinker>> create(llvm::TargetMachine&);
   ~LlvmLinker();
 
-  /// Fails if the code has an undefined symbol (the error names them), a relocation that is not relative within the
+  /// Fails if the code has undefined symbols (the error names them), a relocation that is not relative within the
   /// image, or writable memory. After a failure, discard the linker: it may hold half-linked symbols.
   llvm::Expected<LlvmImage> link(llvm::orc::ThreadSafeModule, llvm::StringRef entry);
 
@@ -36,7 +36,7 @@ class LlvmLinker {
 
   std::unique_ptr<ImageMemory> memory_;
   std::string session_errors_;
-  std::unique_ptr<llvm::orc::LLJIT> jit_;  // last: its destructor uses the others
+  std::unique_ptr<llvm::orc::LLJIT> jit_;  // declared last: its destructor uses the members above
 };
 
 }  // namespace millrace

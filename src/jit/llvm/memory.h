@@ -13,16 +13,16 @@ namespace millrace {
 struct LlvmMemory {
   llvm::Value* base = nullptr;
   DType dtype = DType::kF32;
-  llvm::MDNode* scope = nullptr;                             // this memory's accesses
-  llvm::MDNode* no_alias = nullptr;                          // the memories that share no byte with it
-  llvm::SyncScope::ID sync_scope = llvm::SyncScope::System;  // for atomics: the threads that see it
+  llvm::MDNode* scope = nullptr;                             // alias scope of the accesses to this memory
+  llvm::MDNode* no_alias = nullptr;                          // scopes of the memories that share no byte with this one
+  llvm::SyncScope::ID sync_scope = llvm::SyncScope::System;  // for atomics: the threads that may access it
 };
 
-/// The buffers, then the slots. Buffers never share bytes; slots share where the plan says so.
+/// The buffers, then the slots. Buffers never share bytes; slots share bytes if the plan places them so.
 class LlvmMemories {
  public:
   LlvmMemories(llvm::LLVMContext&, const LlvmKernel&, const LlvmTarget&);
-  /// Sets the addresses, once the frame exists.
+  /// Sets the addresses, which the frame holds.
   void bind(const LlvmFrame&);
   const LlvmMemory& operator[](MemoryRef ref) const { return memories_[ref.index + (ref.is_slot ? num_buffers_ : 0)]; }
 

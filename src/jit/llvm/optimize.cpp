@@ -28,9 +28,9 @@ llvm::ModulePassManager host_passes() {
   return all;
 }
 
-/// The standard pipeline, to which the target adds its own passes. These passes find that the kernel's implicit
-/// arguments are unused; otherwise the code object would ask the driver for all of them. A masked access is a branch on
-/// a GPU; expanding it early lets more branches be merged.
+/// The standard pipeline, with the passes that the target adds. The target's passes find that the kernel's implicit
+/// arguments are unused; without them, the code object would request all of these arguments from the driver. A masked
+/// access becomes a branch on a GPU; expanding masked accesses early lets LLVM merge more branches.
 llvm::ModulePassManager gpu_passes(llvm::PassBuilder& builder) {
   llvm::ModulePassManager all;
   all.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizeMaskedMemIntrinPass()));
@@ -50,11 +50,11 @@ LlvmOptimizer::LlvmOptimizer(llvm::TargetMachine& machine)
 }
 
 void LlvmOptimizer::run(llvm::Module& module) {
-  // Built anew for each kernel: the inliner in the standard pipeline runs only once.
+  // Built anew for each kernel, because the inliner in the standard pipeline can run only once.
   llvm::ModulePassManager passes = is_gpu_ ? gpu_passes(builder_) : host_passes();
   passes.run(module, modules_);
-  // Otherwise this kernel's analyses could be taken for those of the next one, whose functions may have the same
-  // addresses.
+  // Analyses are cached by the address of a function. Without this, a function of the next kernel at the same address
+  // would get the analyses of this kernel.
   loops_.clear();
   functions_.clear();
   call_graph_.clear();

@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// The passes for kernels and their analyses, which are set up once per target machine. Not thread-safe.
+/// The LLVM passes for kernels. Their analyses are set up once per target machine. Not thread-safe.
 class LlvmOptimizer {
  public:
   explicit LlvmOptimizer(llvm::TargetMachine&);

@@ -29,12 +29,13 @@ struct LlvmFrame {
   llvm::Value* thread = nullptr;      // i32: this thread's id in the workgroup
 };
 
-/// Everything that differs between targets. The walk over a MachineKernel (llvm/emit.cpp) asks only this table.
+/// Everything that differs between targets. The walk over a MachineKernel (llvm/emit.cpp) has no other code that
+/// depends on the target.
 struct LlvmTarget {
   const char* triple;
   std::string cpu;
-  /// The processor to tune for. Not the host's, so that a cached image does not depend on the machine that filled the
-  /// cache.
+  /// The processor to tune for. It is not the host's processor, so that a cached image does not depend on the machine
+  /// that filled the cache.
   const char* tune;
   /// Features in addition to the CPU's.
   const char* features;
@@ -48,7 +49,7 @@ struct LlvmTarget {
   /// Emits the entry, calls `body` with the insertion point where the code of one thread goes, and ends the function.
   void (*emit_entry)(llvm::Module&, llvm::IRBuilder<>&, const LlvmTarget&, const LlvmKernel&,
                      llvm::function_ref<void(const LlvmFrame&)> body);
-  /// Orders workgroup memory between the threads of a workgroup.
+  /// Emits a barrier of a workgroup, which also orders its accesses to workgroup memory.
   void (*emit_barrier)(llvm::IRBuilder<>&);
   /// kShuffle, kShuffleXor and kBallot, for scalars.
   llvm::Value* (*emit_shuffle)(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* value, llvm::Value* lane);

@@ -20,21 +20,21 @@
 namespace millrace {
 namespace {
 
-constexpr std::size_t kStackBytes = std::size_t{16} << 20;  // LLVM recurses; a main thread has 8 MiB
+constexpr std::size_t kStackBytes = std::size_t{16} << 20;  // LLVM recurses deeply; a main thread usually has 8 MiB
 
-/// LLVM is not called when less memory than this is left. Most kernels take less, and a call that is refused leaves
-/// LLVM usable; a call that runs out of memory does not.
+/// If less memory than this is left, a call fails before it enters LLVM. Most kernels need less. A call that fails this
+/// way leaves LLVM usable; a call that runs out of memory inside LLVM does not.
 constexpr std::size_t kMinFreeBytes = std::size_t{16} << 20;
 
-/// How long work in progress may continue after a fatal error elsewhere. Such work rarely needs a lock that the parked
-/// thread holds, and the slowest kernel takes less than a second.
+/// How long work in progress may continue after a fatal error on another thread. Such work rarely needs a lock that the
+/// parked thread holds, and the slowest kernel takes less than a second.
 constexpr std::chrono::seconds kGrace{5};
 
 /// One call. Guarded by State::mutex, except `work`, which belongs to its thread until it is done.
 struct Job {
   std::shared_ptr<LlvmWork> work;
   bool is_done = false;
-  bool is_ending = false;  // the thread is about to end; other threads are parked, or stuck
+  bool is_ending = false;  // the thread is about to end; if false, it may be parked or stuck
   Status failure;
 };
 
@@ -54,7 +54,7 @@ State& state() {
 
 thread_local Job* current_job = nullptr;
 
-// LLVM calls these on a failure, and no exception may reach its frames.
+// LLVM's fatal error handler calls some of the functions below, and no exception may leave that handler.
 
 Status failure_of(const Job& job, StatusCode code, std::string_view text) {
   return guard_allocations([&] { return Status(code, fmt::format("llvm: {}: {}", job.work->name(), text)); });
@@ -67,7 +67,8 @@ void end(Job& job, Status failure = {}) {
   state().changed.notify_all();
 }
 
-/// The first fatal error ends the use of LLVM. Must not throw, because LLVM calls it.
+/// Records a fatal error. The first one makes every later call fail. Must not throw, because LLVM's error handler calls
+/// it.
 void fail(Job& job, bool is_ending, const Status& failure) {
   const std::lock_guard lock(state().mutex);
   job.failure = failure;
@@ -101,7 +102,7 @@ Status fatal_error(const Job& job, std::string_view reason) {
   while (true) pause();
 }
 
-/// On a thread that is not ours, LLVM then ends the process, as it would without a handler.
+/// If this returns, LLVM ends the process, as it would without a handler. It returns only on a thread that is not ours.
 void on_fatal_error(void*, const char* reason, bool) {
   if (current_job == nullptr) {
     std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
@@ -111,7 +112,7 @@ void on_fatal_error(void*, const char* reason, bool) {
   park();
 }
 
-/// Throws as operator new does, so that both failures are handled alike.
+/// Throws what operator new throws, so that run() handles both failures alike.
 void on_bad_alloc(void*, const char*, bool) { throw std::bad_alloc(); }
 
 void install_handlers() {
@@ -134,7 +135,7 @@ class KeptSignalStack {
 };
 
 /// An exception that arrives here has passed through frames of LLVM and of the module, which are built without
-/// exceptions: no destructor has run. Their objects are leaked, and locks may be held forever.
+/// exceptions: no destructor has run. The objects of those frames are leaked, and their locks may be held forever.
 void run(Job& job) {
   current_job = &job;
   if (!has_room({.written_bytes = kMinFreeBytes})) return end(job, no_room(job));
@@ -144,7 +145,7 @@ void run(Job& job) {
   } catch (const std::bad_alloc&) {
     return fail(job, /*is_ending=*/true,
                 failure_of(job, StatusCode::kResourceExhausted,
-                           "out of memory inside LLVM, which cannot go on; free memory, and restart the process to "
+                           "out of memory inside LLVM, which cannot continue; free memory, and restart the process to "
                            "compile more"));
   } catch (const std::exception& error) {
     return fail(job, /*is_ending=*/true, fatal_error(job, error.what()));

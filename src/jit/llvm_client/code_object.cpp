@@ -36,7 +36,8 @@ class Complaints {
   std::vector<std::string> lines_;
 };
 
-/// LLVM may add a place to save a register next to the arrays, and rounds the total up to a multiple of 16 bytes.
+/// Besides the planned arrays, LLVM may reserve space to save a register. It rounds the total up to a multiple of 16
+/// bytes.
 std::uint64_t private_limit(const MemoryPlan& plan) {
   return plan.private_bytes == 0 ? 0 : (plan.private_bytes + 15) / 16 * 16 + 16;
 }

@@ -70,7 +70,7 @@ class LlvmGenerator final : public KernelCompiler {
                                   .want_object = kind == ListingKind::kObject};
     MILLRACE_TRY_ASSIGN(const LlvmEmitOutput output, emit_with_llvm(kernel, spec, options));
     return guard_allocations([&]() -> Result<std::string> {
-      return output.ir + output.assembly + output.object;  // one of them is set
+      return output.ir + output.assembly + output.object;  // only the requested one is not empty
     });
   }
 

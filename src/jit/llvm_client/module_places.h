@@ -29,9 +29,10 @@ extern "C" [[gnu::weak, gnu::visibility("hidden")]] const char* millrace_package
 /// check_module_writers.
 std::vector<std::string> module_places(std::string_view own_file, std::string_view package_module);
 
-/// Ok if nobody can change the file or the contents of its directory, except root, this process's user and
+/// Returns OK if nobody can change the file or the contents of its directory, except root, this process's user and
 /// `library_owner`, whose code this process already runs. A world-writable directory such as /tmp is accepted if it is
-/// sticky and one of them owns the file. A group counts as its user if it is that user's private group.
+/// sticky and one of these three owns the file. Write access of a group is accepted if it is root's group or the
+/// private group of this process's user.
 Status check_module_writers(const std::string& module, uid_t library_owner);
 
 }  // namespace millrace

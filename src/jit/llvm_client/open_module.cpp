@@ -20,8 +20,9 @@
 namespace millrace {
 namespace {
 
-/// The module that the environment names, if any. Whoever sets the variable controls what this process loads, so the
-/// place is not checked; but a program that runs with other rights than its caller ignores the variable.
+/// The module that the environment names, if any. Whoever sets the variable controls what this process loads, so
+/// check_place accepts any path. A program that runs with other rights than its caller, such as a setuid program,
+/// ignores the variable.
 std::string chosen_module() {
   const char* chosen = secure_getenv("MILLRACE_LLVM_MODULE");
   return chosen != nullptr ? chosen : "";
@@ -29,7 +30,7 @@ std::string chosen_module() {
 
 bool is_path(std::string_view module) { return module.find('/') != module.npos; }
 
-/// The places where a file exists. A chosen name without a slash is for dlopen to look up.
+/// The places where a file exists. A chosen name without a slash is returned unchecked, because dlopen looks it up.
 Result<std::vector<std::string>> module_candidates() {
   const std::string chosen = chosen_module();
   if (!chosen.empty() && !is_path(chosen)) return std::vector{chosen};
@@ -85,7 +86,7 @@ Result<LlvmModule> open_module(const std::string& path) {
                               std::to_string((kRoomToOpen.mapped_bytes + kRoomToOpen.written_bytes) >> 20) +
                               " MiB of memory are left; free memory, or allow this process more");
   }
-  // Never closed once used: LLVM runs code at exit.
+  // Never closed, because LLVM runs code at exit.
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     const char* why = dlerror();
@@ -114,7 +115,8 @@ Result<LlvmModule> open_module(const std::string& path) {
   return functions;
 }
 
-/// The first module of this build. One of an older build may precede it if another version was installed.
+/// Opens the first candidate that is a module of this build. A module of another build may precede it if two versions
+/// are installed.
 Result<LlvmModule> open_first_module() {
   MILLRACE_TRY_ASSIGN(const std::vector<std::string> candidates, module_candidates());
   Status why;

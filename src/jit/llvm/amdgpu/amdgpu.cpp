@@ -29,7 +29,7 @@ llvm::Function* declare_entry(llvm::Module& module, const LlvmTarget& target, co
   function->setDoesNotRecurse();
   function->addFnAttr("target-cpu", target.cpu);
   function->addFnAttr("target-features", target.features);
-  function->addFnAttr("no-builtins");  // nothing may become a call to memcpy or the like
+  function->addFnAttr("no-builtins");  // LLVM must not introduce calls to memcpy or the like
   const std::string threads = std::to_string(kernel.workgroup_size);
   function->addFnAttr("amdgpu-flat-work-group-size", threads + "," + threads);
   function->addFnAttr("uniform-work-group-size", "true");
@@ -43,7 +43,7 @@ llvm::Function* declare_entry(llvm::Module& module, const LlvmTarget& target, co
   return function;
 }
 
-/// One array for all of workgroup memory, so that the code object has exactly the planned bytes.
+/// One array for all of workgroup memory, so that the code object reserves exactly the planned number of bytes.
 llvm::Value* declare_workgroup_memory(llvm::Module& module, const MemoryPlan& plan) {
   if (plan.workgroup_bytes == 0) return nullptr;
   auto* type = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), plan.workgroup_bytes);
@@ -65,8 +65,8 @@ bool shares_bytes(const PlannedSlot& slot, const MemoryPlan& plan) {
   return false;
 }
 
-/// Places the private slots. Each has an array of its own type, because only such arrays become registers when indexed
-/// by variables. If the plan lets slots share bytes, one byte array holds them all.
+/// Allocates the private slots. Each gets an array of its own element type, because LLVM keeps only such arrays in
+/// registers if the indices are variables. If the plan lets slots share bytes, one byte array holds all slots.
 class PrivateMemory {
  public:
   PrivateMemory(llvm::IRBuilder<>& ir, const LlvmKernel& emitted) : ir_(ir), emitted_(emitted) {
@@ -138,7 +138,7 @@ void emit_entry(llvm::Module& module, llvm::IRBuilder<>& ir, const LlvmTarget& t
   ir.CreateRetVoid();
 }
 
-/// The fences cover workgroup memory only: on some targets, other fences write back or invalidate caches.
+/// The fences cover workgroup memory only: on some targets, fences for all memory write back or invalidate caches.
 void emit_barrier(llvm::IRBuilder<>& ir) {
   llvm::LLVMContext& context = ir.getContext();
   const auto fence = [&](llvm::AtomicOrdering order) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads AMD GPU code objects: their symbols, relocations and metadata, and the lane exchanges that only the machine
-// code shows.
+// Reads AMD GPU code objects: their symbols, relocations and metadata, and exchanges with lanes that may be off, which
+// only the machine code shows.
 #include "jit/llvm/amdgpu/code_object.h"
 
 #include <algorithm>
@@ -174,7 +174,7 @@ void read_header(const Elf::Elf_Ehdr& header, CodeObjectInfo& info) {
                EF_AMDGPU_FEATURE_SRAMECC_ON_V4);
 }
 
-/// Finds partial exchanges, which only the machine code shows.
+/// Finds the exchanges with lanes that may be off. Only the machine code shows them.
 void read_code(llvm::StringRef bytes, CodeObjectInfo& info) {
   for (CodeObjectKernel& kernel : info.kernels) {
     const llvm::StringRef code = bytes.substr(kernel.code_offset, kernel.code_bytes);

@@ -13,7 +13,7 @@ using CodeObjectElf = llvm::object::ELFFile<llvm::object::ELF64LE>;
 /// The part of read_code_object that needs no disassembly: everything except partial_exchanges.
 llvm::Expected<CodeObjectInfo> read_tables(const CodeObjectElf&);
 
-/// Null if it is not in gfx_targets().
+/// The GPU that the object is for; null if it is not in gfx_targets().
 const GfxTarget* gfx_target_of(const CodeObjectInfo&);
 
 }  // namespace millrace

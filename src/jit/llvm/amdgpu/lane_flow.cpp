@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-// Mask ids: scalar registers by number, then these, then the lanes of vector registers.
+// Mask ids: scalar registers by their number, then these special ones, then the lanes of vector registers.
 constexpr std::uint32_t kVcc = 128, kExec = 130, kScratch = 132, kVectorLanes = 256;
 constexpr std::uint32_t kMaxLanes = 64;
 
@@ -128,7 +128,7 @@ class LaneFlow {
     if (to.kind != RegisterWords::Kind::kScalar) return std::nullopt;
     if (decoded.name.starts_with("S_GETPC_B64")) return LongBranch{to.first, offset + decoded.size};
     if (!branch) return std::nullopt;
-    // gfx12 gives 48 bits, which are then sign-extended.
+    // On gfx12, S_GETPC gives 48 bits, which S_SEXT then sign-extends.
     if (decoded.name.starts_with("S_SEXT_I32_I16") && to.first == branch->pair + 1) return branch;
     const bool is_low = decoded.name.starts_with("S_ADD_U32") && to.first == branch->pair;
     const bool is_high = decoded.name.starts_with("S_ADDC_U32") && to.first == branch->pair + 1;

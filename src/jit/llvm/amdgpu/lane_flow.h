@@ -11,11 +11,11 @@
 
 namespace millrace {
 
-/// Finds the instructions of a kernel that take values from other lanes where a lane may be off: those reachable after
-/// an instruction narrowed EXEC and before another one restored it. Each is listed as "v_permlanex16_b32 v2, v1, s2, s3
-/// at byte 132". Workgroups consist of whole subgroups, so a kernel begins with every lane on. From there, all paths
-/// are followed with the facts about the masks in scalar registers, and in the lanes of vector registers to which they
-/// are spilled (LaneMasks).
+/// Finds the instructions of a kernel that take values from other lanes while a lane may be off: after an instruction
+/// has narrowed EXEC and before another one has restored it. Each is listed as "v_permlanex16_b32 v2, v1, s2, s3 at
+/// byte 132". Workgroups consist of whole subgroups, so a kernel begins with every lane on. The analysis follows all
+/// paths from there. LaneMasks holds the facts about masks in scalar registers, and in the lanes of vector registers to
+/// which scalar registers are spilled.
 ///
 /// Covers V_PERMLANE*, DS_PERMUTE, DS_BPERMUTE, DS_SWIZZLE and every instruction with a DPP control, which get no value
 /// from a lane that is off. Does not cover V_READLANE, which also reads lanes that are off (LLVM itself uses it and

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks which masks are known to have every lane, as instructions on masks change that.
+// Tracks which masks are known to have every lane set while instructions change them.
 #include "jit/llvm/amdgpu/lane_masks.h"
 
 #include <algorithm>

@@ -22,10 +22,11 @@ struct MaskSource {
 
 enum class MaskOp : std::uint8_t { kMove, kNot, kAnd, kOr, kXor, kAndNot, kOrNot };  // kAndNot: a & ~b
 
-/// The facts about masks at one place in machine code: which masks have every lane, alone or as the union of two. This
-/// is enough to follow the structured branches that a compiler generates for divergent ones: a branch splits EXEC in
-/// two, a loop moves lanes from EXEC to a mask of the lanes that have left it, and the code after either takes the
-/// union. The analysis is conservative: every fact holds, but not everything that holds is a fact.
+/// The facts about masks at one place in machine code: which masks have every lane set, and which pairs of masks have
+/// every lane set in their union. This is enough to follow the code that a compiler generates for divergent branches
+/// and loops: a branch splits EXEC in two, a loop moves lanes from EXEC to a mask of the lanes that have left the loop,
+/// and the code that follows takes the union. The analysis is conservative: every fact holds, but not everything that
+/// holds is a fact.
 class LaneMasks {
  public:
   bool has_all(MaskId a) const { return facts_.contains({a, a}); }
@@ -36,7 +37,7 @@ class LaneMasks {
   void set_all(MaskId);
   /// Sets `to` to op(a, b). kMove and kNot use only `a`.
   void assign(MaskId to, MaskOp op, MaskSource a, MaskSource b = {});
-  /// Keeps the facts that hold in both, where two paths meet.
+  /// Keeps only the facts that hold in both states, for a place where two paths meet.
   void meet(const LaneMasks&);
 
   friend bool operator==(const LaneMasks&, const LaneMasks&) = default;

@@ -41,9 +41,9 @@ Value* move_by_dpp(llvm::IRBuilder<>& ir, Value* word, std::uint32_t control) {
 }
 
 /// Passes `word` through an empty piece of inline assembly that keeps it, and the code that computes it, under the
-/// current EXEC. Needed for V_PERMLANE*, which LLVM 19 does not mark convergent (llvm-project PR 142962): if all its
-/// uses are after the next branch, machine-sink moves it there, where it reads lanes that are off. The other exchanges
-/// are marked.
+/// current EXEC. Needed for V_PERMLANE*, which LLVM 19 does not mark convergent (llvm-project PR 142962): if all uses
+/// of the result are after the next branch, LLVM's machine-sink pass moves the instruction past the branch, where it
+/// reads lanes that are off. The other exchanges are marked convergent.
 Value* keep_in_place(llvm::IRBuilder<>& ir, Value* word) {
   auto* type = llvm::FunctionType::get(word->getType(), {word->getType()}, false);
   llvm::CallInst* same = ir.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", /*hasSideEffects=*/false), {word});

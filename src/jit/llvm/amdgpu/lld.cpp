@@ -44,7 +44,7 @@ class MemoryFile {
 
 std::string no_memory_text() { return std::make_error_code(std::errc::not_enough_memory).message(); }
 
-/// The error for a refused system call.
+/// The error for a system call that failed.
 Status refused(const std::error_code& error, const std::string& what, const std::string& remedy = "") {
   const bool has_memory = error != std::errc::not_enough_memory;
   return {has_memory ? StatusCode::kUnavailable : StatusCode::kResourceExhausted,
@@ -94,7 +94,7 @@ Result<std::vector<std::byte>> link_gpu_objects(std::span<const std::span<const 
     return refused(error, "cannot create a temporary file", "; set TMPDIR to a directory");
   }
   const llvm::FileRemover remover(output);
-  // One thread: callers may have many of their own, and objects are small.
+  // One thread: the application may run many threads already, and objects are small.
   std::vector<std::string> arguments = {"ld.lld", "-shared", "--no-undefined", "--threads=1", "-o", output.str().str()};
   std::vector<MemoryFile> inputs(objects.size());
   for (std::size_t i = 0; i < objects.size(); ++i) {

@@ -50,7 +50,7 @@ llvm::Error read_segments(const Elf& elf, MachineCode& code) {
   return llvm::Error::success();
 }
 
-/// The relocations that read_tables left out of CodeObjectInfo::relocations.
+/// Reads the relative relocations, which read_tables leaves out of CodeObjectInfo::relocations.
 llvm::Error read_relocations(const Elf& elf, MachineCode& code) {
   auto sections = elf.sections();
   if (!sections) return sections.takeError();

@@ -23,13 +23,14 @@ namespace millrace {
 
 inline constexpr char kAmdGpuTriple[] = "amdgcn-amd-amdhsa";
 
-/// The MC layer of LLVM for one processor and one size of its waves: RDNA's instructions read and write 32 or 64 lanes
-/// of a mask, so the same bytes are printed with "vcc_lo" or with "vcc".
+/// LLVM's MC layer for one processor and one wave size. On RDNA, the wave size decides whether a mask has 32 or 64
+/// lanes, so the same bytes are printed with "vcc_lo" or with "vcc".
 struct MachineLayer {
   /// Precondition: LLVM's AMDGPU target is initialised.
   MachineLayer(const GfxTarget&, std::uint32_t subgroup_size);
 
-  /// Decodes the instruction at the front of `code`, and its size in bytes. False if the bytes are not an instruction.
+  /// Decodes the instruction at the front of `code`, and sets `size` to its bytes. Returns false if the bytes are not
+  /// an instruction.
   bool decode(llvm::ArrayRef<std::uint8_t> code, std::uint64_t address, llvm::MCInst&, std::uint64_t& size) const;
   /// "v_add_f32_e32 v0, v1, v2". Branches show the distance in words from the next instruction.
   std::string text_of(const llvm::MCInst&) const;

@@ -31,7 +31,7 @@ bool add_metadata(msgpack::Document& document, llvm::StringRef note) {
 
 /// A metadata note in the form that its section holds.
 std::string make_note(const std::string& metadata) {
-  constexpr char kName[] = "AMDGPU";  // with its final zero, 7 of 8 bytes
+  constexpr char kName[] = "AMDGPU";  // 7 bytes with its final zero, padded to 8
   Elf::Elf_Nhdr header;
   header.n_namesz = sizeof(kName);
   header.n_descsz = static_cast<std::uint32_t>(metadata.size());

@@ -10,8 +10,8 @@ namespace millrace {
 
 /// Replaces the metadata notes of a linked object by one note for all kernels. lld places the notes of its inputs one
 /// after the other; AMD's loader merges them, but other readers read only the first and miss kernels. The new note
-/// takes the place of the first; the section and the note segment shrink to it, and the bytes after it become 0. Fails
-/// with kInternal.
+/// replaces the first; the section and the note segment shrink to its size, and the bytes after it become 0. Fails with
+/// kInternal.
 Status join_metadata_notes(std::span<std::byte> linked_object);
 
 }  // namespace millrace
