@@ -125,7 +125,8 @@ TEST_CASE("a missing kernel is reported with its node, the searched directories,
           " there can be written by everybody (mode 0666))\n");
     const std::string devices = here.output_of("devices");
     CHECK(contains(devices, "                  /no/such/layer, only read: does not exist\n"));
-    CHECK(contains(devices, "                  relative: ignored, as MILLRACE_CACHE_LAYERS takes absolute paths\n"));
+    CHECK(contains(devices,
+                   "                  relative: ignored, because MILLRACE_CACHE_LAYERS takes only absolute paths\n"));
     CHECK(contains(devices, "                  " + layer + ", only read: " + refusal));
   }
   CHECK(here.output_of("cache --directory layer").ends_with("  " + refusal));

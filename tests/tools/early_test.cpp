@@ -109,7 +109,7 @@ TEST_CASE("a size whose facts leave one value need not be given, but may be") {
   CHECK(here.run("bench pinned.mr --input x=randn --min-time 0.001").exit_code == 0);
   CHECK(contains(here.output_of("explain pinned.mr"), "\n    writes     24 bytes\n"));
   CHECK(here.error_of("run pinned.mr --input x=arange --dim k=4") ==
-        "millrace: --dim k=4: the graph promises k in 3..3; say a value that satisfies this\n");
+        "millrace: --dim k=4: the graph promises k in 3..3; say a value that it allows\n");
   CHECK(here.error_of("run pinned.mr --input x=arange,3x4") ==
         "millrace: input 'x': dim 0 is 3, expected rows in 2..2; keep the promise, or build the graph with another\n");
 }

@@ -149,7 +149,7 @@ TEST_CASE("explain prints expressions, or numbers if --dim gives them") {
 
 TEST_CASE("explain counts the operations of scans and scatters, and prints that a sort has no count") {
   const Workplace here;
-  CHECK(contains(here.output_of("explain two.mr --dispatch 1"), "\n    flops      n/a, as it only compares\n"));
+  CHECK(contains(here.output_of("explain two.mr --dispatch 1"), "\n    flops      n/a, because it only compares\n"));
   here.write("scan.mr",
              "graph scan(%x: f32[n, 8], %i: i64[3], %u: f32[3, 8], %k: i32[4]) {\n"
              "  %a = cumulative_sum(%x) {axis = 0}\n  %b = scatter_add(%x, %i, %u) {axis = 0}\n"

@@ -78,7 +78,7 @@ TEST_CASE("errors show names with their control characters escaped") {
         "millrace: graph 'none\\x1b\\n.mr': the file cannot be opened: No such file or directory; check the path\n");
   CHECK(here.error_of("run top.mr") ==
         "millrace: input 'x\\n\\x1b[2J' of f32[n, 4] is not given; say --input x\\n\\x1b[2J=@FILE.npy, or zeros, "
-        "ones, randn or arange for the file\n");
+        "ones, randn or arange instead\n");
   CHECK(here.error_of("run top.mr" + input + ",2x5\"") ==
         "millrace: input 'x\\n\\x1b[2J' is [2x5], expected 4 in dim 1 of f32[n, 4]; bind tensors that agree\n");
   CHECK(here.error_of("run top.mr --input z=ones") ==

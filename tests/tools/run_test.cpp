@@ -193,7 +193,7 @@ TEST_CASE("mistakes in a run's arguments are named, with what the graph has") {
         "millrace: graph 'none.mr': the file cannot be opened: No such file or directory; check the path\n");
   CHECK(error("top.mr") ==
         "millrace: input 'x' of f32[rows, 10] is not given; say --input x=@FILE.npy, or zeros, ones, randn or "
-        "arange for the file\n");
+        "arange instead\n");
   CHECK(error("top.mr --input z=randn") == "millrace: --input z=randn: the graph has no input 'z'; it has: x\n");
   CHECK(error("net.mr --input x=ones --input x=ones") ==
         "millrace: --input x=ones: 'x' is already given; give each input once\n");
@@ -228,9 +228,9 @@ TEST_CASE("mistakes in sizes are named") {
   CHECK(error("top.mr --input x=ones --dim rows=three") ==
         "millrace: --dim rows=three: found 'three', expected an integer\n");
   CHECK(error("top.mr --input x=ones --dim rows=65") ==
-        "millrace: --dim rows=65: the graph promises rows in 1..64; say a value that satisfies this\n");
+        "millrace: --dim rows=65: the graph promises rows in 1..64; say a value that it allows\n");
   CHECK(error("some.mr --input x=ones,9 --dim n=-1") ==
-        "millrace: --dim n=-1: the graph promises n in 8..100; say a value that satisfies this\n");
+        "millrace: --dim n=-1: the graph promises n in 8..100; say a value that it allows\n");
   CHECK(error("top.mr --input x=ones --dim rows=6 --dim rows=6") ==
         "millrace: --dim rows=6: 'rows' already has a value; give each size once\n");
   CHECK(error("top.mr --input x=ones,5x10 --dim rows=6") ==

@@ -24,7 +24,7 @@ struct Arguments {
   MeasureOptions measure;
 };
 
-/// Fails if no graph has the input of an --input or the symbol of a --dim.
+/// Fails if an --input or a --dim names something that no graph has.
 Status require_uses(const std::vector<std::shared_ptr<BenchGraph>>& graphs, const InputArguments& inputs) {
   const auto is_used = [&](const std::string& argument, std::vector<std::string> InputArguments::* kind) {
     return std::ranges::any_of(graphs, [&](const auto& graph) {
@@ -45,7 +45,7 @@ Status require_uses(const std::vector<std::shared_ptr<BenchGraph>>& graphs, cons
   return {};
 }
 
-/// The graph's name, and as much of the file, the device and the generator as is needed to tell rows apart.
+/// The graph's name. Adds the file, the device and the generator if rows would otherwise have the same name.
 std::string case_name(const Arguments& arguments, const std::vector<std::shared_ptr<BenchGraph>>& graphs,
                       const BenchGraph& graph, const GraphArguments& with) {
   const auto same =
@@ -121,7 +121,7 @@ Action add_bench(CLI::App& app) {
       ->required();
   add_inputs(app, arguments->inputs);
   app.add_option("--device,--target", arguments->devices,
-                 fmt::format("{}\nMay be given again: each graph runs on each.", kTargetHelp))
+                 fmt::format("{}\nMay be given again; each graph then runs on each device.", kTargetHelp))
       ->type_name("TARGET")
       ->allow_extra_args(false);
   app.add_option("--generator", arguments->generators,
@@ -133,7 +133,7 @@ Action add_bench(CLI::App& app) {
                "Add a row for each kernel and copy: its time in runs of the whole graph. Rows in a\n"
                "loop or a branch are per launch, and say how many launches a run has.");
   app.add_option("--json", arguments->measure.json_file,
-                 "Write Google Benchmark's JSON there, with each row's dims, device and generator.")
+                 "Write Google Benchmark's JSON to FILE, with each row's dims, device and generator.")
       ->type_name("FILE");
   app.add_option("--min-time", arguments->measure.min_seconds, "Measure each row for at least this many seconds.")
       ->type_name("SECONDS")

@@ -19,7 +19,7 @@
 namespace millrace::tool {
 namespace {
 
-/// The number of inputs in rotation: enough that branch predictors and small caches do not learn them.
+/// The number of inputs that runs use in turn: enough that branch predictors and small caches do not learn them.
 constexpr std::size_t kNumInputs = 16;
 
 double number(const SizeExpr& size, const SymbolValues& symbols) {
@@ -37,7 +37,8 @@ struct CompiledCase {
     return session.run(run.inputs, run.outputs, run.arguments.bind_dims());
   }
 
-  /// The seconds of a command in a measured run. All rows share the runs that were made for one of them.
+  /// The seconds of a command in measured run `run_number`. All rows share these runs: the first row that asks for a
+  /// run makes it.
   Result<double> seconds_of(CommandId command, std::size_t run_number) {
     while (samples.size() <= run_number) {
       SubmissionTimes measured;
@@ -56,9 +57,9 @@ struct CompiledCase {
   }
 
   /// Measures the commands in loops and conditions in the given number of runs. This slows the runs down, so the times
-  /// of the commands around them are not taken from these runs.
+  /// of all other commands come from other runs.
   Status measure_blocks(std::int64_t num_runs) {
-    constexpr std::size_t kMaxTimes = 10000;  // that are kept, for each command
+    constexpr std::size_t kMaxTimes = 10000;  // times to keep for each command
     blocks.resize(program.lowered().commands.num_commands());
     SubmissionTimes measured{.commands = {}, .has_blocks = true};
     for (; num_block_runs < num_runs; ++num_block_runs) {
@@ -78,7 +79,7 @@ struct CompiledCase {
 
   /// The times of one command in a loop or a condition.
   struct BlockTimes {
-    std::vector<double> seconds;  // of the first launches
+    std::vector<double> seconds;  // of the first kMaxTimes launches
     std::size_t num_launches = 0;
   };
 
@@ -88,8 +89,8 @@ struct CompiledCase {
   SubmissionTimes times;                             // of the last run, if the device has its own clock
   std::vector<IdVector<CommandId, double>> samples;  // per measured run
   IdVector<CommandId, BlockTimes> blocks;
-  std::int64_t num_block_runs = 0;  // that were measured for `blocks`
-  double last_seconds = 0;          // of the last kernel that a row asked for
+  std::int64_t num_block_runs = 0;  // the runs that were measured for `blocks`
+  double last_seconds = 0;          // the time of the command that a row measured last
 };
 
 void add_cost(Measurement& measurement, const StepCost& cost, const SymbolValues& symbols) {

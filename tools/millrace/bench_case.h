@@ -25,8 +25,8 @@ struct BenchGraph {
   std::vector<std::unique_ptr<Run>> runs;  // used in rotation
 };
 
-/// Reads the graph and makes its inputs. If the graph is alone, all arguments must belong to it; if there are other
-/// graphs, it takes those that name something in it.
+/// Reads the graph and makes its inputs. If the graph is alone, every argument must name something in it; if there are
+/// other graphs, it ignores arguments that name nothing in it.
 Result<std::shared_ptr<BenchGraph>> make_bench_graph(const GraphArguments&, const InputArguments&, bool is_alone);
 
 /// The device, the generator and the name for the rows of a graph.

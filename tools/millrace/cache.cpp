@@ -60,8 +60,8 @@ Status show(const Arguments& arguments) {
   return write_text("", arguments.lists ? text + list : text);
 }
 
-/// A context that writes everything into the directory, even kernels that a layer has, because the directory is used
-/// elsewhere, and removes nothing from it.
+/// A context that writes every kernel into the directory and removes nothing from it. It uses no layers: the directory
+/// must be complete, because it is used elsewhere.
 ContextOptions filling(const std::string& directory) {
   return {.cache_directory = directory,
           .read_only_cache_directories = {},
@@ -75,7 +75,7 @@ std::string counts_text(const CachedFiles& files) {
 
 /// Compiles the graphs into the directory, and prints how much was written and found.
 Status fill(const Arguments& arguments) {
-  // A device that executes machine code has kernels of its own, with line tables.
+  // Devices that execute machine code have kernels of their own, with line tables.
   std::map<bool, std::vector<std::string>> targets;
   for (const std::string& text : arguments.targets) targets[executes_machine_code(text)].push_back(text);
   CachedFiles sum;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `millrace check`: reads and verifies a graph, and on request whether a target has kernels for it.
+// `millrace check`: reads and verifies a graph, and on request checks whether a target has kernels for it.
 #include <CLI/CLI.hpp>
 #include <memory>
 

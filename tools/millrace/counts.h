@@ -17,7 +17,7 @@ struct CountingDevice {
   std::function<std::string()> counts_text;
 };
 
-/// Opens a sim or isa device. Fails for any other device, because only these count.
+/// Opens a sim or isa device. Fails for any other device, because other devices do not count.
 Result<CountingDevice> open_counting_device(const Context&, const std::string& spec);
 
 }  // namespace millrace::tool

@@ -144,7 +144,7 @@ std::string cache_text() {
     text += place_line(layer, ", only read", find_cache_refusal(layer));
   }
   for (const std::string& layer : ignored_cache_layers()) {
-    text += place_line(layer, "", "ignored, as MILLRACE_CACHE_LAYERS takes absolute paths");
+    text += place_line(layer, "", "ignored, because MILLRACE_CACHE_LAYERS takes only absolute paths");
   }
   return text;
 }

@@ -54,7 +54,7 @@ Result<SymbolValues> parse_dims(const std::map<std::string, Dim>& symbols, const
           fmt::format("--dim {}: found '{}', expected an integer", printable(argument), printable(text)));
     }
     if (!symbol->second.allows(value)) {
-      return invalid_argument(fmt::format("--dim {}: the graph promises {}; say a value that satisfies this",
+      return invalid_argument(fmt::format("--dim {}: the graph promises {}; say a value that it allows",
                                           printable(argument), promise_text(symbol->second)));
     }
     if (!values.emplace(name, value).second) {

@@ -151,7 +151,7 @@ Action add_dump(CLI::App& app) {
                "Code for a GPU tells which line of the kernel's text each instruction\ncomes from.");
   app.add_option(
          "-o,--output", arguments->output,
-         "Write there, not to standard output. Large constants of a graph\ngo to a second file, FILE.safetensors.")
+         "Write to FILE, not to standard output. Large constants of a graph\ngo to a second file, FILE.safetensors.")
       ->type_name("FILE");
   app.callback([arguments] { check_usage(*arguments); });
   return [arguments] { return dump(*arguments); };

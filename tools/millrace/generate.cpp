@@ -40,7 +40,8 @@ void count_up(DType dtype, std::span<std::byte> bytes) {
     });
     return;
   }
-  // 16-bit or smaller integers repeat after 2^16 elements. f16 is inf from there on, like the last element.
+  // 16-bit or smaller integers repeat after 2^16 elements. f16 elements after the first 2^16 are inf, like the last of
+  // those.
   const std::size_t own = std::min<std::size_t>(count, 1 << 16);
   for (std::size_t i = 0; i < own; ++i) {
     const Scalar value = Scalar::from_int(dtype, static_cast<std::int64_t>(i));
@@ -48,7 +49,7 @@ void count_up(DType dtype, std::span<std::byte> bytes) {
   }
   if (is_integer(dtype)) return repeat(bytes, own * size);
   for (std::size_t i = own; i < count; ++i) {
-    const std::size_t same = dtype == DType::kBF16 ? i : own - 1;  // bool: 1
+    const std::size_t same = dtype == DType::kBF16 ? i : own - 1;  // f16: inf; bool: true
     const Scalar value = Scalar::from_int(dtype, static_cast<std::int64_t>(same));
     std::memcpy(bytes.data() + i * size, &value.bits, size);
   }
@@ -60,7 +61,7 @@ constexpr std::size_t kPieceBits = 12, kNumPieces = std::size_t{1} << kPieceBits
 const std::array<double, kNumPieces + 1>& quantiles() {
   static const std::array<double, kNumPieces + 1> kQuantiles = [] {
     std::array<double, kNumPieces + 1> points{};
-    constexpr double kTail = 5.3;  // 2^-24 of the elements are beyond
+    constexpr double kTail = 5.3;  // 2^-24 of normal numbers are greater
     points.front() = -kTail;
     points.back() = kTail;
     double x = -3.5;
@@ -117,13 +118,13 @@ void fill_normal(std::uint64_t seed, std::span<std::byte> bytes) {
   }
 }
 
-/// Elements of up to 2 bytes are drawn from 2^16 numbers, because they have so few distinct values.
+/// Elements of 1 or 2 bytes have at most 2^16 distinct values, so they are drawn from a table of 2^16 numbers.
 void fill_normal_of_table(DType dtype, std::uint64_t seed, std::span<std::byte> bytes) {
   constexpr std::size_t kNumEntries = 1 << 16;
   const std::size_t size = size_bytes(dtype), count = bytes.size() / size;
   std::vector<std::uint16_t> table(kNumEntries);
   for (std::size_t i = 0; i < kNumEntries; ++i) {
-    const double value = normal<32>((std::uint64_t{i} << 48) + (std::uint64_t{1} << 47));  // the middle of each
+    const double value = normal<32>((std::uint64_t{i} << 48) + (std::uint64_t{1} << 47));  // the middle of entry i
     const Scalar scalar = dtype == DType::kBool
                               ? Scalar::of(value > 0)
                               : Scalar::from_double(dtype, is_float(dtype) ? value : std::round(value));
@@ -154,7 +155,7 @@ void fill(std::string_view kind, DType dtype, std::uint64_t seed, std::span<std:
   });
 }
 
-/// Huge pages, if available: faulting in that many small pages takes longer than filling them.
+/// Uses huge pages if they are available: page faults of many small pages take longer than filling the pages.
 std::shared_ptr<std::byte> allocate_zeros(std::size_t size) {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   const std::size_t mapped = std::max(size, std::size_t{1});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all commands with a graph share: their arguments, reading, compiling and writing.
+// What all commands that take a graph share: arguments, reading, compiling and writing.
 #include "tools/millrace/graph_arguments.h"
 
 #include <CLI/CLI.hpp>

@@ -17,7 +17,7 @@ namespace millrace::tool {
 struct GraphArguments {
   std::string file = {};
   std::string target = "cpu";
-  std::string generator = {};  // empty: as the library chooses
+  std::string generator = {};  // empty: the library chooses
   ScheduleOrder order = ScheduleOrder::kMaxConcurrency;
 };
 
@@ -32,7 +32,7 @@ void add_target(CLI::App&, GraphArguments&, const char* flag);
 
 /// The file's name in messages.
 std::string shown_file(const std::string& file);
-/// For a text on standard input, constant files are looked up in the working directory.
+/// If the text comes from standard input, files of constants are looked up in the working directory.
 Result<Graph> read_graph(const GraphArguments&);
 /// Compiles for `device`, or for the device in the arguments if that is null. Shows progress on standard error if that
 /// is a terminal and compiling takes long.

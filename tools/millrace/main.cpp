@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line. Exit codes: 0, 1 for an error that a message on standard error explains, 2 for wrong usage.
+// The command line. Exit codes: 0 for success, 1 for an error that a message on standard error explains, 2 for wrong
+// usage.
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <new>

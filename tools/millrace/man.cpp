@@ -52,7 +52,7 @@ std::string page(const CLI::App& program) {
     text += command_text(*command);
   }
   text +=
-      ".SH EXIT STATUS\n0 when all went well; 1 for an error, which a message on standard error explains; 2 for "
+      ".SH EXIT STATUS\n0 for success; 1 for an error, which a message on standard error explains; 2 for "
       "wrong usage.\n";
   text +=
       ".SH FILES\nCompiled kernels are kept in \\fI$XDG_CACHE_HOME/millrace\\fR, or in "

@@ -24,7 +24,7 @@ struct Measurement {
   std::string name;
   MeasuredFacts facts;
   std::function<Status(std::size_t)> run = {};
-  /// The seconds of the last run by a clock other than the host's. Empty: the host's clock counts.
+  /// The seconds of the last run by a clock other than the host's. If empty, the host's clock measures the runs.
   std::function<double()> seconds = {};
   std::optional<std::int64_t> iterations = {};                // absent: as many as Google Benchmark wants
   double bytes = 0, flops = 0;                                // per run, for the rates

@@ -19,9 +19,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What Google Benchmark says about the machine. If it was built with assertions, as Debian's is, it also says "Library
-/// was built as DEBUG. Timings may be affected." They are not: the timed loop is inlined here, so only assertions of
-/// this build take time in it. This reports those instead.
+/// Google Benchmark's text about the machine. If that library was built with assertions, as Debian's is, it warns
+/// "Library was built as DEBUG. Timings may be affected." That is not so: the timed loop is inlined here, so only
+/// assertions of this build take time in it. A warning about them replaces that one.
 std::string about_the_machine(const std::string& text) {
   std::string kept;
   std::istringstream lines(text);
@@ -69,7 +69,7 @@ class TextReporter final : public benchmark::BenchmarkReporter {
   benchmark::JSONReporter json_;
 };
 
-/// Names may be any bytes, but the benchmark's names are written to JSON.
+/// A name can hold any bytes, but names of benchmarks are written to JSON, which is UTF-8.
 std::string as_utf8(const std::string& name) {
   return Json::parse(Json(name).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }

@@ -17,7 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The shortest time of a call, among calls that take about `seconds` in total: other programs may run on this machine.
+/// The shortest time of a call, out of calls that take about `seconds` in total. The shortest, because other programs
+/// may slow some calls down.
 template <class F>
 double min_seconds(double seconds, F&& call) {
   double minimum = 1e9, sum = 0;

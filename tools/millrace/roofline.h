@@ -12,8 +12,8 @@ namespace millrace::tool {
 struct Rates {
   double bytes_per_second = 0, flops_per_second = 0;
 };
-/// "26 % of the peak, 120 GFLOP/s", for the limit that the rates come closer to. If a rate is above its limit, which
-/// was measured too, says what may explain that instead.
+/// "26 % of the peak, 120 GFLOP/s", for the limit that the rates come closer to. If a rate is above its limit, the text
+/// explains that instead: the limits are measured too, and may be too low.
 std::string share_text(const Rates& reached, const Rates& limits);
 
 /// The limits of one thread on this machine. Source: Williams, Waterman & Patterson, "Roofline", CACM 52(4), 2009.

@@ -42,7 +42,7 @@ namespace fs = std::filesystem;
 
 /// The file to which a path leads. It need not exist yet: a link may lead to a missing file.
 fs::path resolved(fs::path path, std::error_code& error) {
-  constexpr int kMaxLinks = 40;  // as Linux follows
+  constexpr int kMaxLinks = 40;  // as many as Linux follows
   for (int i = 0; i < kMaxLinks && !error; ++i) {
     path = fs::weakly_canonical(fs::absolute(path, error), error);
     std::error_code no_link;
@@ -56,8 +56,9 @@ fs::path resolved(fs::path path, std::error_code& error) {
 /// Finds paths that would overwrite each other, including through links.
 class TakenFiles {
  public:
-  /// The output to which an earlier path to the same file belongs; otherwise notes the file for `output`. Empty for a
-  /// device, which may receive several outputs, and for a path that leads nowhere, which writing then refuses.
+  /// If an earlier path leads to the same file, returns the output of that path. Otherwise records the file for
+  /// `output`. Returns nothing for a device, which may receive several outputs, and for a path that cannot be resolved,
+  /// where writing then fails.
   std::optional<std::size_t> take(const std::string& path, std::size_t output) {
     std::error_code error;
     const fs::path file = resolved(path, error);

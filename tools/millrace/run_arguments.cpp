@@ -187,7 +187,7 @@ Status RunMaker::require_sources() const {
     if (sources_.contains(input.name)) continue;
     return invalid_argument(
         fmt::format("input '{0}' of {1} is not given; say --input {0}=@FILE.npy, or zeros, ones, randn or arange "
-                    "for the file",
+                    "instead",
                     printable(input.name), input.type.to_text()));
   }
   return {};

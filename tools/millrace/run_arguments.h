@@ -39,16 +39,16 @@ std::string names_text(const std::vector<Argument>&);
 /// One --input: a file, or a kind of elements with or without a shape.
 struct InputSource {
   std::string argument;                // as it was given
-  std::optional<NpyReader> file = {};  // until it is read
-  std::optional<NpyView> array = {};   // its content
+  std::optional<NpyReader> file = {};  // until it is mapped
+  std::optional<NpyView> array = {};   // the content of the file
   std::string kind = {};
   std::optional<std::vector<std::int64_t>> shape = {};
 };
 
-/// Makes runs from the arguments, which are all checked before memory is allocated and anything is compiled.
+/// Makes runs from the arguments. Checks all of them before memory is allocated and anything is compiled.
 class RunMaker {
  public:
-  /// Maps the files last. Fails for arguments that do not fit the graph, and for tensors that, `num_runs` times, do not
+  /// Maps the files last. Fails for arguments that do not fit the graph, and if the tensors of `num_runs` runs do not
   /// fit into this machine's memory.
   static Result<RunMaker> create(const Graph&, const InputArguments&, std::size_t num_runs = 1);
   /// Makes a run with its own memory; `seed` determines the random elements.

@@ -30,8 +30,8 @@ std::shared_ptr<const Context> make_context_for(const std::string& device) {
 
 Result<Target> find_target(const Context& context, const std::string& spec) {
   const Result<DeviceSpec> device = DeviceSpec::parse(spec);
-  // A spec with options is not a target. Otherwise a known family makes it one: if the rest is wrong, the error lists
-  // what exists.
+  // A spec with options is not a target. Without options, it is a target if its family is known, even if the rest is
+  // wrong: the error then lists the targets that exist.
   const bool has_options = device.ok() && !device->options.empty();
   const bool is_target = !has_options && TargetSpec::parse(spec).status().code() != StatusCode::kNotFound;
   const bool is_device =

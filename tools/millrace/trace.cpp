@@ -57,12 +57,12 @@ void add_file_events(Json& events, const TraceTimes& times) {
   add("outputs", kRunThread, times.outputs_begin, times.outputs_end);
 }
 
-/// Adds the time of each kernel's code, in the first row that has room for it.
+/// Adds the time that the code of each kernel took, in the first row that is free then.
 void add_kernel_events(Json& events, const CompileReport& report, nanoseconds code_begin) {
   std::vector<const KernelReport*> kernels;
   for (const KernelReport& kernel : report.kernel_reports) kernels.push_back(&kernel);
-  // The pointer breaks ties, so that equal ones keep their order: clang 19 does not compile GCC 12's
-  // ranges::stable_sort.
+  // The pointer breaks ties, so that kernels that begin together keep their order. Not a stable sort: clang 19 does not
+  // compile GCC 12's ranges::stable_sort.
   std::ranges::sort(kernels, {}, [](const KernelReport* kernel) { return std::pair(kernel->begin, kernel); });
   std::vector<nanoseconds> row_ends = {nanoseconds{}};
   for (const KernelReport* kernel : kernels) {

@@ -23,9 +23,9 @@ struct RunTimes {
 
 struct TraceTimes {
   TraceClock::time_point start;          // the trace begins, with reading the graph
-  TraceClock::time_point inputs_begin;   // reading or making them begins
-  TraceClock::time_point compile_begin;  // the phases of the program's report follow from there
-  TraceClock::time_point outputs_begin;  // writing or printing them begins
+  TraceClock::time_point inputs_begin;   // reading or making inputs begins
+  TraceClock::time_point compile_begin;  // the phases in the program's report begin here
+  TraceClock::time_point outputs_begin;  // writing or printing outputs begins
   TraceClock::time_point outputs_end;
 };
 

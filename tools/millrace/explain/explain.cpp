@@ -84,7 +84,7 @@ std::string memory_text(const LoweredGraph& lowered, const SymbolValues& symbols
   return text;
 }
 
-/// The values that --dim gives and facts determine; after a measured run, all values.
+/// The values that --dim or the graph's facts determine. After a measured run, the values of all symbols.
 Result<SymbolValues> values_of(const Graph& graph, const Arguments& arguments, const MeasuredSteps* measured) {
   if (measured != nullptr) return measured->symbols();
   MILLRACE_TRY_ASSIGN(const auto known, collect_symbols(graph));
@@ -139,7 +139,7 @@ Action add_explain(CLI::App& app) {
   app.add_flag("--measure", arguments->measures,
                "Run the graph, and report each kernel's time and its share of what one thread of this machine\n"
                "reaches. Inputs that --input leaves out are random.");
-  app.add_option("--json", arguments->json, "Write the schedule's statistics there, as JSON.")->type_name("FILE");
+  app.add_option("--json", arguments->json, "Write the schedule's statistics to FILE, as JSON.")->type_name("FILE");
   add_target(app, arguments->graph, "--target,--device");
   app.callback([arguments] { check_usage(*arguments); });
   return [arguments] { return explain(*arguments); };

@@ -15,7 +15,7 @@
 namespace millrace::tool {
 namespace {
 
-/// The facts of the kernels' GPU code, read back from the object.
+/// The metadata of the kernels' GPU code, read back from the object.
 Result<CodeObjectInfo> emit_code(const LoweredGraph& lowered, const Target& target) {
   MILLRACE_TRY_ASSIGN(const std::vector<std::byte> object, make_code_object(lowered, target));
   return read_code_object(object);
@@ -46,8 +46,8 @@ std::vector<std::vector<StepId>> steps_by_region(const LoweredGraph& lowered) {
   return steps;
 }
 
-/// Grouped by the region of the reader. A reader may be in no region: a concat that other regions store. Only views
-/// that are not stored are in several regions, and those are never readers.
+/// The separations, grouped by the region of the reader. A concat that other regions store is a reader in no region.
+/// Only views that are not stored can be in several regions, and such views are never readers.
 std::vector<std::vector<const Separation*>> separations_by_region(const DispatchGraph& dispatch) {
   std::map<NodeId, RegionId> regions;
   for (std::uint32_t i = 0; i < dispatch.regions.size(); ++i) {
@@ -111,7 +111,8 @@ std::string DispatchText::bodies(RegionId id) const {
   return text;
 }
 
-/// The values that the region stores or reads in the memory of a concat or pad, and those that overwrite others.
+/// Lists the values that the region stores or reads in the memory of a concat or pad, and the results that overwrite
+/// another value in its memory.
 std::string DispatchText::places(const Region& region) const {
   std::string text;
   for (const std::vector<Value>* values : {&region.inputs, &region.outputs}) {
@@ -175,7 +176,7 @@ std::string DispatchText::details(const SequenceKernel& entry, const Step& step)
 }
 
 std::string DispatchText::cost(const StepCost& cost) const {
-  std::string flops = "n/a, as it only compares";
+  std::string flops = "n/a, because it only compares";
   if (cost.flops) {
     flops = number(*cost.flops);
     const Result<std::int64_t> count = cost.flops->evaluate(symbols_);

@@ -19,8 +19,8 @@ class MeasuredSteps {
 
   const SymbolValues& symbols() const { return symbols_; }
   /// "1.23 us, 5.4 GB/s, 31 GFLOP/s; 26 % of the peak, 120 GFLOP/s". The percentage is relative to the limit that the
-  /// step comes closer to: one thread's arithmetic or its memory bandwidth. It is left out if the device is not this
-  /// host's CPU.
+  /// step comes closer to: one thread's arithmetic or its memory bandwidth. The percentage is left out if the device is
+  /// not this host's CPU.
   std::string text(std::size_t step, const Step&);
   /// The sum of the times of all steps.
   std::string total_text() const;
