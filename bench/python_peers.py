@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times sorts, TopK, argmax and cumulative sums, ours and those of NumPy, ONNX Runtime and PyTorch, on one core.
+"""Times sorts, TopK, argmax and cumulative sums of Millrace, NumPy, ONNX Runtime and PyTorch on one core.
 
     python3 -m venv peers && peers/bin/pip install numpy onnx onnxruntime torch
     peers/bin/python bench/python_peers.py --build build/release [--cpu 1] [--filter TEXT]
 
-Ours come from sort_bench, topk_bench and scan_bench, run case by case between the peers. Everyone rotates 16 inputs;
-times are medians, in us. Packages that are not installed are left out. ONNX has no sort: ONNX Runtime does a TopK of
-all elements.
+Our times come from sort_bench, topk_bench and scan_bench, which run each case next to the peers. All use 16 inputs in
+turn; times are medians, in us. Packages that are not installed are left out. ONNX has no sort, so ONNX Runtime runs a
+TopK of all elements.
 """
 import argparse
 import json
@@ -33,7 +33,7 @@ class Case:
         return f"{self.op} {self.dtype} {self.rows}x{self.n}" + (f" k {self.k}" if self.k else "")
 
     def ours(self):
-        """The program and the benchmark in it."""
+        """The program and the name of its benchmark."""
         sizes = f"{self.rows}/{self.n}"
         if self.op == "topk":
             return "topk_bench", f"topk_ours/{sizes}/{self.k}/random"
@@ -83,7 +83,7 @@ def numpy_topk(x, k):
 
 
 def numpy_calls(case, inputs):
-    """One call per input, or None if the package does not do it."""
+    """One call per input, or None if the package does not support the case."""
     if case.dtype == "bf16":
         return None
     call = {"sort": lambda x: numpy.sort(x, axis=1),
@@ -195,8 +195,8 @@ def main():
     parser.add_argument("--build", default="build/release", help="where bench/ was built")
     parser.add_argument("--cpu", type=int, default=1, help="the core that everything runs on")
     parser.add_argument("--filter", default="", help="a regular expression that names of cases match")
-    parser.add_argument("--repetitions", type=int, default=5, help="of ours")
-    parser.add_argument("--seconds", type=float, default=0.5, help="for each peer and case")
+    parser.add_argument("--repetitions", type=int, default=5, help="how often our benchmark of a case is repeated")
+    parser.add_argument("--seconds", type=float, default=0.5, help="how long each peer is measured per case")
     arguments = parser.parse_args()
     os.sched_setaffinity(0, {arguments.cpu})
 
@@ -208,7 +208,7 @@ def main():
         peers["PyTorch"] = torch_calls
     versions = [f"{name} {package.__version__}" for name, package in
                 (("NumPy", numpy), ("ONNX Runtime", onnxruntime), ("PyTorch", torch)) if package]
-    print(", ".join(versions) + "; us, and in brackets how many times ours that is\n")
+    print(", ".join(versions) + "; times in us, and in parentheses the ratio to our time\n")
     print_row(["case", "ours", *peers])
     print_row(["---"] * (2 + len(peers)))
     for case in CASES:
@@ -226,7 +226,7 @@ def load(name):
         return None
 
 
-# Before NumPy reads them: one thread, and the kernels that its own libraries choose for this processor.
+# Set before NumPy reads them: one thread, and the kernels that NumPy's own libraries choose for this processor.
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
     os.environ.pop(variable, None)

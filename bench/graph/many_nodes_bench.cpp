@@ -44,7 +44,7 @@ Graph concat_of_symbols(std::int64_t count) {
   return graph.finish().value();
 }
 
-/// One output per number, all computed from one input.
+/// Outputs 0 to count - 1, all computed from one input.
 template <class F>
 Graph outputs_of(std::int64_t count, Shape shape, F&& output) {
   GraphBuilder graph("outputs");
@@ -82,7 +82,7 @@ Graph reductions(std::int64_t count) {
                     [](Tensor x, std::int64_t i) { return reduce_sum(slice(x, {i}, {i + 16}), {0}); });
 }
 
-/// One product per number, each of different rows, times that number.
+/// `count` products, each of different rows and times a different number.
 Graph products(std::int64_t count) {
   GraphBuilder graph("products");
   const Tensor x = graph.input("x", DType::kF32, {count + 16, 16}), y = graph.input("y", DType::kF32, {16, 16});
@@ -114,7 +114,7 @@ Graph fan(std::int64_t count) {
   return graph.finish().value();
 }
 
-/// The same with an extent that a run binds.
+/// The same, except that a run binds the extent, and without the sum.
 Graph symbolic_fan(std::int64_t count) {
   GraphBuilder graph("symbolic_fan");
   const Tensor x = graph.input("x", DType::kF32, {Dim("rows").at_least(1).at_most(4096)});
@@ -179,7 +179,7 @@ MILLRACE_MANY(chain);
 MILLRACE_MANY(fan);
 MILLRACE_MANY(symbolic_fan);
 #undef MILLRACE_MANY
-// A size of 500 parts or more is refused.
+// The compiler refuses a size that is a sum of 500 or more terms.
 BENCHMARK_CAPTURE(compiles, concat_of_symbols, concat_of_symbols)
     ->Arg(100)
     ->Arg(200)

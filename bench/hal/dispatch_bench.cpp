@@ -8,7 +8,7 @@
 
 #include "millrace/hal/device.h"
 
-// The cost of the inline device beyond the kernels, which are one instruction, `ret`.
+// The overhead of the inline device: each kernel is one instruction, `ret`.
 
 namespace millrace {
 namespace {
@@ -103,7 +103,7 @@ void submit_and_signal(benchmark::State& state) {
 }
 BENCHMARK(submit_and_signal);
 
-/// The bar is 0.10 us.
+/// The time must stay below 0.10 us.
 void submit_signal_and_wait(benchmark::State& state) {
   Program program(1, 64);
   const auto semaphore = program.device->create_semaphore().value();
@@ -119,7 +119,7 @@ void submit_signal_and_wait(benchmark::State& state) {
 }
 BENCHMARK(submit_signal_and_wait);
 
-/// A list of 1000 dispatches of range(0) different kernels. The bar is 0.05 us per dispatch.
+/// A list of 1000 dispatches of range(0) different kernels. The time must stay below 0.05 us per dispatch.
 void replay_long_list(benchmark::State& state) {
   Program program(1000, 64, state.range(0));
   submit_repeatedly(state, program);

@@ -13,8 +13,8 @@
 #include "millrace/jit/machine_builder.h"
 #include "tests/hip_standin/control.h"
 
-// The cost of our own code when a command list is submitted to a HIP device. The runtime is the stand-in of the tests,
-// whose time is subtracted; the cost of launches, copies and events in AMD's runtime is not measured.
+// The cost of our own code when a command list is submitted to a HIP device. The HIP runtime is the stand-in of the
+// tests; its time is subtracted. The cost of launches, copies and events in AMD's runtime is not measured.
 
 namespace millrace {
 namespace {
@@ -75,7 +75,7 @@ struct Program {
   std::shared_ptr<Semaphore> end;
 };
 
-/// The bar is 1 us for each of 1000 dispatches.
+/// The time must stay below 1 us per dispatch of 1000.
 void submit_list(benchmark::State& state) {
   hip_standin::Control& control = hip_standin::open_control(hip_standin::kLibrary);
   control.reset({.checks_kernels = false});

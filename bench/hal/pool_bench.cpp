@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The costs and gains of the thread pool: hand-overs to polling and to sleeping threads; tiny dispatches, compared with
 // the inline device; large kernels, and several concurrent kernels, on one thread and on two; and large kernels while
-// other processes keep CPUs busy. Bars: a hot dispatch takes at most 1.5 us, one that wakes its thread 6 us, and work
-// of 1,000 elements at most 1.05 x inline; on a machine with two CPUs, two threads are at least 1.25 x as fast as one
-// next to one busy process, and not slower next to two. Take the median of several repetitions on an otherwise idle
-// machine: if more threads want to run than there are CPUs, a hand-over waits for one.
+// other processes keep CPUs busy. Required: a dispatch to a polling thread takes at most 1.5 us, a dispatch that wakes
+// its thread at most 6 us, and work on 1,000 elements at most 1.05 x the time of the inline device. On a machine with
+// two CPUs, two threads are at least 1.25 x as fast as one thread while one other process is busy, and not slower while
+// two are. Take the median of several repetitions on an otherwise idle machine: if more threads want to run than there
+// are CPUs, a hand-over waits for a CPU.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -32,9 +33,9 @@ std::shared_ptr<ThreadPool> make_pool(std::uint32_t num_threads) {
   return ThreadPool::create({.num_threads = num_threads}).value();
 }
 
-/// A loop over two indices, one of them on the other thread, which polls or sleeps before. Measures the time from the
-/// call until the other thread has begun, or until the loop has ended. If other programs run, some hand-overs wait for
-/// a CPU; the percentiles p10 and p50 over all hand-overs are not affected.
+/// A loop over two indices, one of them on the other thread, which polls or sleeps before the loop begins. Measures the
+/// time from the call until the other thread has begun, or until the loop has ended. If other programs run, some
+/// hand-overs wait for a CPU; the percentiles p10 and p50 over all hand-overs are not affected.
 void hand_over(benchmark::State& state, bool is_parked, bool until_begun) {
   const auto pool = make_pool(2);
   const std::thread::id caller = std::this_thread::get_id();
@@ -46,7 +47,7 @@ void hand_over(benchmark::State& state, bool is_parked, bool until_begun) {
     const auto ns = [&] { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count(); };
     const auto body = [&](std::size_t, std::size_t) {
       if (std::this_thread::get_id() != caller) return begun_ns.store(ns());
-      // The caller leaves the second index to the other thread, unless that does not come for 100 us.
+      // The caller leaves the second index to the other thread, unless that thread does not begin within 100 us.
       while (until_begun && begun_ns == 0 && ns() < 100'000) continue;
     };
     pool->parallel_for(2, 1, body);
@@ -92,7 +93,8 @@ void wake_alone(benchmark::State& state) {
 }
 BENCHMARK(wake_alone)->UseManualTime()->Iterations(2000);
 
-/// A dispatch of two groups of one instruction each, which is shared although it is too small for that.
+/// A dispatch of two groups of one instruction each. With `shares_small_work`, the device shares it between threads
+/// although it is too small for that.
 void dispatch_empty(benchmark::State& state, std::uint32_t num_threads, bool shares_small_work) {
   const ExecutableImage image{.target = "cpu:baseline",
                               .info = {.name = "empty"},
@@ -183,7 +185,8 @@ MILLRACE_POOL_BENCH(sort_4096x256, sort_rows_of, 4096, 256);
 MILLRACE_POOL_BENCH(sort_1M, sort_rows_of, 1, 1'000'000);
 MILLRACE_POOL_BENCH(sort_10M, sort_rows_of, 1, 10'000'000);
 
-/// Processes that keep CPUs busy during its lifetime. Each is pinned to one CPU, or runs where the system puts it.
+/// Keeps CPUs busy with other processes during its lifetime. Each process is pinned to one CPU, or runs where the
+/// system puts it.
 class BusyNeighbours {
  public:
   BusyNeighbours(std::int64_t count, bool is_pinned) {
@@ -220,8 +223,8 @@ class BusyNeighbours {
   bool are_all_ = true;
 };
 
-/// range(0) is the number of threads, range(1) that of the neighbours, and range(2) says whether each neighbour is
-/// pinned to its own CPU.
+/// range(0) is the number of threads, range(1) is the number of neighbours, and range(2) is 1 if each neighbour is
+/// pinned to a CPU.
 void run_next_to_busy(benchmark::State& state, Build build, std::int64_t rows, std::int64_t n) {
   const BusyNeighbours neighbours(state.range(1), state.range(2) != 0);
   if (!neighbours.are_all()) return state.SkipWithError("a neighbour could not be started");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code generation for the graphs of tests/cliff_cases.h at each ISA level. The time is that of the slowest kernel. The
-// bar is 100 ms and 64 KiB of code per kernel. Times are CPU times of the process, which other processes hardly affect.
+// Code generation for the graphs of tests/cliff_cases.h at each ISA level. The reported time is that of the slowest
+// kernel. A kernel must take at most 100 ms and 64 KiB of code. Times are CPU times of the process, which other
+// processes hardly affect.
 #include <algorithm>
 #include <ctime>
 #include <set>

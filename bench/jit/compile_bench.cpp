@@ -65,7 +65,7 @@ Graph digits_graph() {
   return graph.finish().value();
 }
 
-/// The bound of symbolic rows, within the maximum length that sorts by lanes take.
+/// The bound of symbolic rows. Sorts in SIMD lanes take rows of this length.
 const SizeExpr kAnyLength = Dim("n").at_most(1 << 30);
 
 template <std::int64_t n>

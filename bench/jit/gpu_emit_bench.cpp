@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emission of one kernel for one GPU target, from the planned kernel to an object that is linked and read back. The
-// kernels are those of graphs that together use every GPU algorithm; the last line is the median of all. The median and
-// the maximum are CPU times of the process, which other processes hardly affect.
+// kernels are those of graphs that together use every GPU algorithm; the last line is the median of all kernels. The
+// median and the maximum are CPU times of this process, which other processes hardly affect.
 #include <algorithm>
 #include <ctime>
 #include <map>

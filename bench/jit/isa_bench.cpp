@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the instructions that the machine code of important kernels executes, per kernel and per element of the
-// graph's input. Run it before and after a change of emitted code. The rows "run" and "run_unchecked" time the executor
-// itself: their items_per_second are wave instructions.
+// graph's input. Run this program before and after a change of emitted code, and compare. The rows "run" and
+// "run_unchecked" time the executor itself: their items_per_second are wave instructions.
 #include <memory>
 #include <random>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops whose number of results depends on the elements, compared with loops and the C++ library, f32, one thread:
-// name/n/order. For nonzero, half of the random elements are 0, and one in 16 of those with few values.
+// name/n/order. For nonzero, half of the elements are 0 in the order "random", and 1 in 16 in the order "few_values".
 #include <benchmark/benchmark.h>
 
 #include "bench/ops/peers/plain_bounded.h"

@@ -18,12 +18,12 @@
 namespace millrace::bench {
 
 struct Problem {
-  std::int64_t rows, n, k = 0;  // no k: all are sorted
+  std::int64_t rows, n, k = 0;  // k = 0: sorts whole rows
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
-/// The extents of a tensor with the rows along its middle axis; the rows of `columns` neighbouring columns lie side by
-/// side.
+/// The extents of a tensor with the problem's rows along its middle axis. The elements of `columns` neighbouring rows
+/// are interleaved.
 inline Extents extents_of(const Problem& problem, std::int64_t columns) {
   return {problem.rows / columns, problem.n, columns};
 }
@@ -73,7 +73,8 @@ std::vector<std::vector<T>> make_hard_inputs(const Problem& problem, std::string
   throw std::invalid_argument("no such order: " + std::string(name));
 }
 
-/// The inputs that every contender rotates. The last ones are kept, because the next contender uses the same.
+/// The inputs that every contender uses in turn. The most recent inputs are kept, because the next contender often uses
+/// the same.
 template <class T>
 const std::vector<std::vector<T>>& inputs_of(const Problem& problem, std::string_view order) {
   static Problem last_problem{-1, -1};

@@ -38,7 +38,8 @@ LoopKernel make_dot(const DotShape& shape) {
   return kernel.finish().value();
 }
 
-/// 16 sets of operands, or as many as make 256 MiB, which no cache holds. Made when they are first asked for.
+/// Up to 16 sets of operands, with a total of at most 256 MiB, which exceeds every cache. Made on the first call of
+/// next().
 class Operands {
  public:
   explicit Operands(const DotShape& shape) : shape_(shape) {}
@@ -140,7 +141,7 @@ void eigen_dot(benchmark::State& state, std::shared_ptr<Operands> operands, DotS
   });
 }
 
-/// From a LoopKernel to an image: the cost of the first compile of a shape, except mapping its pages.
+/// From a LoopKernel to an image: the cost of the first compile of a shape, without mapping the code's pages.
 void compile_dot(benchmark::State& state, DotShape shape, TargetSpec spec) {
   const auto generator = make_xbyak_generator();
   const LoopKernel kernel = make_dot(shape);

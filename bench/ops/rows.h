@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs for programs that measure sorts. A repeated input trains the branch predictor, so there are 16.
+// Inputs for programs that measure sorts. There are 16, because a single repeated input would train the branch
+// predictor.
 #pragma once
 
 #include <algorithm>

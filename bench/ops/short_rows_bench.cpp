@@ -35,7 +35,7 @@ using Results = std::vector<Tensor>;
 struct Op {
   const char* name;
   std::function<Results(Tensor x, std::int64_t axis, std::int64_t extent)> build;
-  bool sorts_all = false;  // takes seconds along a long axis
+  bool sorts_all = false;  // along a long axis, this would take seconds
 };
 
 template <Tensor (*kScan)(Tensor, ScanAttrs)>
@@ -75,7 +75,7 @@ std::vector<Op> all_ops() {
       reduce_op("reduce_max", [](Tensor x, std::int64_t axis) { return reduce_max(x, {axis}); })};
 }
 
-/// 10^6 elements and more are too many for a branch predictor to learn, so one input is enough.
+/// One input is enough: a branch predictor cannot learn 10^6 or more elements.
 const std::vector<float>& input_of(std::int64_t n) {
   static std::int64_t last = 0;
   static std::vector<float> input;

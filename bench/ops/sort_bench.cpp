@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts rows and finds their stable order, compared with the C++ library, a radix sort and, if cmake was given its
-// sources (-DMILLRACE_PEER_HIGHWAY=DIR), Highway's vqsort, one thread: name/dtype/rows/n/order (contenders.h). vqsort
-// takes 16-bit floats as mapped integers. Problems that no peer sorts are compared with a copy.
+// Sorts rows and finds their stable order, compared with the C++ library, a radix sort and, if CMake was given
+// Highway's sources (-DMILLRACE_PEER_HIGHWAY=DIR), Highway's vqsort, on one thread: name/dtype/rows/n/order
+// (contenders.h). vqsort takes 16-bit floats as mapped integers. Problems that no peer sorts are compared with a copy.
 #include <benchmark/benchmark.h>
 
 #include "bench/ops/contenders.h"
@@ -69,7 +69,7 @@ void copy(const T* x, T* y, std::int64_t rows, std::int64_t n) {
 constexpr Problem kRows[] = {{4096, 16},  {4096, 64},   {4096, 256},    {4096, 512},    {1024, 1024},
                              {1, 10'000}, {1, 100'000}, {1, 1'000'000}, {1, 10'000'000}};
 constexpr Problem kMillion[] = {{1, 1'000'000}};
-constexpr Problem kManyBytes[] = {{1, 1'000'000}, {1, 64'000'000}};  // the second beyond any cache
+constexpr Problem kManyBytes[] = {{1, 1'000'000}, {1, 64'000'000}};  // the second exceeds any cache
 constexpr Problem kNarrowRows[] = {{4096, 64}, {4096, 256}, {1024, 1024}, {1, 10'000}};
 constexpr Problem kFewRows[] = {{4096, 256}, {1, 10'000}, {1, 1'000'000}};
 constexpr std::string_view kUpperHalves[] = {"equal upper halves", "runs of equal upper halves"};

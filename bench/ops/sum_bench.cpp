@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of f32 on one and on two threads, compared with the time that plain C++ needs to read as many elements:
-// op/sizes/threads. Items are elements of the operands.
+// Sums of f32 on one and on two threads, compared with the time that plain C++ needs to read the same number of
+// elements: op/sizes/threads. Items are elements of the operands.
 #include <bit>
 #include <functional>
 #include <random>

@@ -23,7 +23,7 @@ struct Results {
 
 /// How we select: for the best level of the host or for AVX2; with constant sizes or sizes that a run binds; along the
 /// last axis or across `columns` columns; from the input, or from the input times a factor per row plus a bias per
-/// column. A single row has a bias per row, because one per column would be as long to read as the row.
+/// column. A single row has only one bias, because reading a bias per column would take as long as reading the row.
 struct Way {
   bool is_avx2 = false, is_dynamic = false, is_scaled = false;
   std::int64_t columns = 1;

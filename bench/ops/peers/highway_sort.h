@@ -13,12 +13,12 @@ namespace millrace::peers {
 /// Sorts the values of each row: f32, f64, i32, i64, u64; 16-bit floats are mapped to u16 with the same order.
 template <class T, bool is_avx2 = false>
 void highway_sort(const T* x, T* values, std::int64_t rows, std::int64_t n);
-/// Finds the order of each row. For f32 it is stable: sorts 64-bit words of a key and an index. For i64 it is not:
-/// sorts pairs of 64-bit words.
+/// Finds the order of each row. The order is stable for f32, where words of a 32-bit key and a 32-bit index are sorted.
+/// It is not stable for i64, where pairs of 64-bit words are sorted.
 template <class T, bool is_avx2 = false>
 void highway_argsort(const T* x, std::int64_t* indices, std::int64_t rows, std::int64_t n);
 
-/// The target that it runs, such as "AVX3_ZEN4".
+/// The target that Highway has chosen for this host, such as "AVX3_ZEN4".
 std::string highway_target();
 
 }  // namespace millrace::peers

@@ -85,7 +85,7 @@ void binary_heap_topk(const float* x, float* values, std::int64_t* indices, std:
 }
 
 float read_all(const float* x, std::int64_t count) {
-  // Enough maxima to hide the latency of one, but few enough for registers.
+  // Enough independent maxima to hide the latency of a maximum, and few enough to stay in registers.
   constexpr std::int64_t kTogether = 64;
   float greatest[kTogether];
   std::fill(std::begin(greatest), std::end(greatest), -std::numeric_limits<float>::infinity());

@@ -15,7 +15,7 @@ void std_argsort(const float* x, std::int64_t* indices, std::int64_t rows, std::
 // The k largest of each row, in order; `values` and `indices` have k columns.
 void partial_sort_topk(const float* x, float* values, std::int64_t* indices, std::int64_t rows, std::int64_t n,
                        std::int64_t k);
-/// By std::nth_element, and std::sort of the k.
+/// By std::nth_element, then std::sort of the first k.
 void nth_element_topk(const float* x, float* values, std::int64_t* indices, std::int64_t rows, std::int64_t n,
                       std::int64_t k);
 /// By a binary heap of k elements, the smallest at its root. Source: the heap of FAISS (Douze et al., "The Faiss
