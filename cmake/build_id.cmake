@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # build_id(): a SHA-256 over the sources of base, hal and jit and over the compiler with its flags. Cached kernels are
-# keyed by it, and the LLVM module must have the library's own. Computed anew by the build whenever a source changes.
-# millrace_isa has no part in it: what executes kernels does not decide them.
+# keyed by it, and the LLVM module must have the library's own. The build computes it again whenever a source changes.
+# The sources of millrace_isa are left out, because they execute kernels but do not generate them.
 if(CMAKE_SCRIPT_MODE_FILE)
   set(text "${BUILD_SALT}")
   file(GLOB_RECURSE sources RELATIVE ${SOURCE_DIR}
@@ -17,7 +17,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
 #include "jit/cache/build_id.h"
 
 std::string_view millrace::build_id() { return "@id@"; }
-]] @ONLY)  # left alone when nothing changed
+]] @ONLY)  # not rewritten if nothing changed
   return()
 endif()
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The install tree: the libraries, the LLVM module beside it, the headers, what find_package(millrace) reads, and what
-# people read.
+# Installs the libraries, the LLVM module next to them, the headers, the files that find_package(millrace) reads, and
+# the documents.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/millrace)
 
@@ -18,8 +18,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/millraceConfigVersion.cma
 install(FILES ${PROJECT_BINARY_DIR}/millraceConfig.cmake ${PROJECT_BINARY_DIR}/millraceConfigVersion.cmake
   ${CMAKE_CURRENT_LIST_DIR}/millraceApplication.cmake DESTINATION ${package_dir})
 
-# The documents point into the headers, which say what each function needs and returns, and at the examples. Their links
-# are those of the source tree; the headers are elsewhere in an install.
+# The documents link to headers and examples by their paths in the source tree. In an install the headers are elsewhere,
+# so the links to them are rewritten.
 install(CODE "
   foreach(document README.md docs)
     file(COPY \"${PROJECT_SOURCE_DIR}/\${document}\" DESTINATION \"${PROJECT_BINARY_DIR}/installed\")
@@ -36,4 +36,4 @@ install(FILES LICENSE CHANGELOG.md CONTRIBUTING.md ${PROJECT_BINARY_DIR}/install
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${PROJECT_BINARY_DIR}/installed/docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
-        PATTERN CMakeLists.txt EXCLUDE PATTERN *.sh EXCLUDE)  # of the build and its tests
+        PATTERN CMakeLists.txt EXCLUDE PATTERN *.sh EXCLUDE)  # these files belong to the build and its tests

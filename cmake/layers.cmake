@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# A layer is a folder of src/: an object library, millrace_<folder>_objects. Some folders stand apart from their layers: LLVM and
-# LLD are confined to src/jit/llvm/, which is not part of the library but of a module opened on demand; src/graph/run/
-# is what runs programs, and also goes into millrace_runtime, which has nothing else of graph; src/isa/
-# executes a GPU's machine code and is a library of its own, millrace_isa.
+# A layer is a folder of src/, built as the object library millrace_<folder>_objects. Some folders are exceptions:
+# src/jit/llvm/ is the only code that uses LLVM and LLD, and belongs to a module that the library opens on demand;
+# src/graph/run/ runs programs, and is the only part of graph that also goes into millrace_runtime; src/isa/ executes a
+# GPU's machine code and is a library of its own, millrace_isa.
 function(millrace_layer folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/src/jit/llvm/")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# What an application links: millrace, or millrace_runtime, the part of it that runs compiled programs. It has neither
-# graphs nor code generators. Link one of the two.
+# The libraries that an application can link: millrace, or millrace_runtime, the part of millrace that runs compiled
+# programs, without graphs and code generators. Link only one of the two.
 find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)  # compiled, not header-only: that costs every file seconds
+find_package(fmt REQUIRED)  # the compiled fmt: the header-only fmt costs seconds per file
 function(millrace_library name)
   add_library(${name})
   foreach(layer IN LISTS ARGN)
@@ -19,7 +19,7 @@ endfunction()
 millrace_library(millrace base hal graph_run jit ops graph)
 millrace_library(millrace_runtime base hal graph_run)
 
-# Executes a GPU's machine code: for tests, tools and whoever asks. Not part of millrace, which it needs: most of it is a
-# table of what instructions do.
+# Executes a GPU's machine code, for tests, tools and applications that ask for it. It needs millrace, but is not part
+# of it, because most applications do not need its large table of instructions.
 millrace_library(millrace_isa isa)
 target_link_libraries(millrace_isa PUBLIC millrace)

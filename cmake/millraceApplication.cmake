@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What an application's build does with Millrace beyond linking it. find_package(millrace) and add_subdirectory bring it.
+# CMake functions for applications that use Millrace. find_package(millrace) and add_subdirectory define them.
 if(CMAKE_SCRIPT_MODE_FILE)
-  # Copies MODULE into DIRECTORY in one step: a program that has the old one open goes on with that.
+  # Replaces the module in DIRECTORY by MODULE in one step: a program that has the old file open keeps using it.
   string(RANDOM LENGTH 16 random)
   get_filename_component(name ${MODULE} NAME)
   file(COPY_FILE ${MODULE} ${DIRECTORY}/.${name}.${random})
@@ -11,16 +11,17 @@ endif()
 
 # millrace_tell_module(<directory>)
 #
-# Lets each program and shared library that links the static millrace::millrace find the LLVM module of <directory>, the
-# package's library directory, without more in its CMake files. find_package(millrace) calls it, unless
-# MILLRACE_FIND_MODULE is OFF. The path stays in the program: where that goes to other machines, the library opens no file
-# there that others than root, the user and the program's owner can replace.
+# Lets every program and shared library that links the static millrace::millrace find the LLVM module in <directory>,
+# the package's library directory, without further CMake code. find_package(millrace) calls this function unless
+# MILLRACE_FIND_MODULE is OFF. The program contains the path. On another machine, the library opens the file at that
+# path only if nobody except root, the user and the program's owner can replace it.
 function(millrace_tell_module directory)
   get_target_property(library_type millrace::millrace TYPE)
   if(NOT TARGET millrace::millrace_llvm OR NOT library_type STREQUAL "STATIC_LIBRARY")
     return()
   endif()
-  # Weak, as several objects of one program may have it. The option fetches it from an application's static library.
+  # Weak, because several objects of one program may define it. The linker option fetches it from a static library of
+  # the application.
   set(source ${CMAKE_BINARY_DIR}/millrace/package_module.cpp)
   get_target_property(known millrace::millrace INTERFACE_SOURCES)
   if(source IN_LIST known)
@@ -37,11 +38,11 @@ endfunction()
 
 # millrace_deploy_module(<target> [DESTINATION <directory>] [COMPONENT <name>])
 #
-# Puts the LLVM module beside <target>, the executable or shared library that millrace::millrace is linked into: there
-# the library finds it, wherever both are moved together. The copy is made when <target> is linked. DESTINATION, the
-# directory that <target> is installed in, installs the module there too.
-# Nothing is to be done, and nothing is, where millrace::millrace is a shared library, which has the module beside itself,
-# and where Millrace was built without LLVM.
+# Copies the LLVM module next to <target>, the executable or shared library that millrace::millrace is linked into,
+# whenever <target> is linked. The library finds the module there, even after both are moved together. With DESTINATION,
+# the directory that <target> is installed in, the module is installed there too.
+# Does nothing if millrace::millrace is a shared library, which has the module next to itself, or if Millrace was built
+# without LLVM.
 function(millrace_deploy_module target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESTINATION;COMPONENT" "")
   if(arg_UNPARSED_ARGUMENTS OR arg_KEYWORDS_MISSING_VALUES)
@@ -54,7 +55,7 @@ function(millrace_deploy_module target)
   add_custom_command(TARGET ${target} POST_BUILD
     COMMAND ${CMAKE_COMMAND} -DMODULE=$<TARGET_FILE:millrace::millrace_llvm> -DDIRECTORY=$<TARGET_FILE_DIR:${target}>
             -P ${CMAKE_CURRENT_FUNCTION_LIST_FILE}
-    COMMENT "Putting Millrace's LLVM module beside ${target}" VERBATIM)
+    COMMENT "Copying Millrace's LLVM module next to ${target}" VERBATIM)
   if(NOT arg_DESTINATION)
     return()
   endif()
@@ -73,8 +74,8 @@ endfunction()
 # millrace_hide_symbols(<target>)
 #
 # For a plugin, a shared library that links the static millrace::millrace: keeps Millrace's symbols inside it, so that
-# two plugins in one process may have two Millraces. What <target> itself compiles becomes hidden too, except what it
-# marks __attribute__((visibility("default"))).
+# two plugins in one process can each contain Millrace. The symbols of <target> itself become hidden too, except those
+# that it marks __attribute__((visibility("default"))).
 function(millrace_hide_symbols target)
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_link_options(${target} PRIVATE "LINKER:--exclude-libs,$<TARGET_FILE_NAME:millrace::millrace>")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Unity builds, which must not decide what things are called: files of which one declares a name in an unnamed namespace
-# that the other uses are not compiled together.
+# Unity builds that restrict no names: two files are not compiled together if one declares a name in an unnamed
+# namespace that the other uses.
 
-# Compiles the sources of a target by up to eight at once. They are of one folder, so that a new file moves few others.
+# Compiles the sources of a target in groups of up to eight. A group has files of only one folder, so that a new file
+# changes few groups.
 function(millrace_unity target)
   if(NOT MILLRACE_UNITY)
     return()
@@ -32,9 +33,9 @@ function(millrace_unity target)
   endforeach()
 endfunction()
 
-# Reads a source. Sets `text` to what it says, without the characters that CMake's lists give a meaning to and with the
-# types of our headers that it includes; `names` to the types, constants and variables that it declares at the beginning
-# of a line in its unnamed namespace, or by `using`; and `functions` to the functions there.
+# Reads a source. Sets `text` to its content, without the characters that are special in CMake's lists, followed by the
+# types that our included headers declare. Sets `names` to the types, constants and variables that it declares at the
+# beginning of a line in its unnamed namespace, or by `using`. Sets `functions` to the functions that it declares there.
 function(millrace_read_names source)
   file(READ ${source} text)
   string(REGEX REPLACE "[][;]" " ," text "${text}")
@@ -63,7 +64,8 @@ function(millrace_read_names source)
   set(functions "${functions}" PARENT_SCOPE)
 endfunction()
 
-# The types that our headers declare which a file includes, directly or not. A header is read once.
+# Sets `result` to the types that are declared by the headers of ours that a file includes, directly or indirectly.
+# Reads each header once.
 function(millrace_types_of_includes file result)
   file(STRINGS ${file} includes REGEX "^#include \"")
   set(all "")
@@ -90,8 +92,9 @@ function(millrace_types_of_includes file result)
   set(${result} "${all}" PARENT_SCOPE)
 endfunction()
 
-# Sets `group` to the first of a folder's groups that has fewer than eight files, and none that shares a name with the
-# file that was read. Functions of one name are overloads for a caller in a third file, but not for each other.
+# Sets `group` to the first group of a folder that has fewer than eight files and no name in conflict with the file that
+# was read. A function conflicts only with another declaration of its name: to a file that merely calls a function of
+# this name, it is one more overload.
 function(millrace_find_group id groups)
   set(group 0)
   while(group LESS groups)

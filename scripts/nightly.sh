@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What is too long for every commit: scripts/test.sh nightly runs it. Goes on after a part that fails, and ends with a
-# line for each part and its time.
-# usage: scripts/nightly.sh [part...]   matrix, graphs, no_llvm, clang, asan, fuzz, tsan; all of them when nothing is said
-# MILLRACE_FUZZ_SECONDS is the time that each fuzzer has, 600 when nothing is said.
+# Runs the tests that take too long for every commit; scripts/test.sh nightly calls it. Continues after a part that
+# fails, and prints the result and the time of each part at the end.
+# usage: scripts/nightly.sh [part...]   matrix, graphs, no_llvm, clang, asan, fuzz, tsan; default: all of them
+# MILLRACE_FUZZ_SECONDS is the time for each fuzzer; default: 600.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,9 +12,9 @@ build() {  # preset, targets
   cmake --build --preset "$1" ${2:+--target "${@:2}"}
 }
 
-# The matrices of kernel, target and dtype, of which .ci/run takes a slice: emitted, as machine code of the host, and
-# executed as a GPU's; and those of long sums, 10^8 terms on the host and 10^6 on each GPU. So is memory that runs out
-# inside LLVM, at many places.
+# The whole matrices of kernel, target and dtype, as machine code of the host and as executed machine code of GPUs; long
+# sums, with 10^8 terms on the host and 10^6 on each GPU; and memory that runs out inside LLVM, at many places. .ci/run
+# takes only a slice of these.
 part_matrix() {
   build release test_ops test_jit test_llvm_link test_llvm_memory test_graph test_tools
   MILLRACE_SLICE=0/1 build/release/tests/test_ops -tc='the matrix of*,a cumulative sum of ones*'
@@ -34,7 +34,7 @@ part_graphs() {
 
 part_no_llvm() { scripts/test.sh no_llvm; }
 part_clang() { scripts/test.sh clang; }
-# With every test that takes turns in the builds of .ci/run.
+# With all slices of the tests that .ci/run tests one slice at a time.
 part_asan() { MILLRACE_SLICE=0/1 scripts/test.sh asan; }
 
 part_fuzz() {
@@ -47,7 +47,7 @@ part_fuzz() {
   done
 }
 
-# Where threads meet: what is below the code generators, and whole graphs.
+# The code in which threads interact: the layers below the code generators, and whole graphs.
 part_tsan() {
   build tsan test_base test_hal test_graph
   ctest --test-dir build/tsan -R '^(base|hal|graph)$' --output-on-failure --no-tests=error
@@ -70,7 +70,7 @@ failed=0
 for part in "${parts[@]}"; do
   echo "nightly: $part"
   start=$SECONDS
-  # In a shell of its own: errexit does not hold in a function that is a condition.
+  # In a shell of its own, because bash ignores errexit in a function that is called in a condition.
   bash -euo pipefail -c "$(declare -f build "part_$part"); part_$part" && result=passed || { result=FAILED failed=1; }
   report+=("nightly: $part $result after $((SECONDS - start)) s")
 done

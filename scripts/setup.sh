@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the packages that building and testing Millrace needs (Debian 12, as root or with sudo).
-# Does nothing, quickly, when they are all there.
+# Does nothing if they are all installed.
 set -euo pipefail
 
 packages=(
@@ -10,8 +10,8 @@ packages=(
   libfmt-dev libxxhash-dev libxbyak-dev nlohmann-json3-dev libcli11-dev
   # the LLVM code generator; its CMake files look for the last three
   llvm-19-dev liblld-19-dev libzstd-dev zlib1g-dev libxml2-dev
-  # to test: the oracle, oneTBB as an executor, HIP's headers and its runtime, which needs no GPU to say that there is
-  # none, sanitizers, formatting, and clang as the second compiler
+  # to test: Eigen for the oracle, oneTBB as an executor, HIP's headers and its runtime (which tests also use without a
+  # GPU), sanitizers, formatting, and clang as the second compiler
   doctest-dev libeigen3-dev libtbb-dev libamdhip64-dev clang-19 clang-format-19 libclang-rt-19-dev
   # to benchmark
   libbenchmark-dev libopenblas-dev
@@ -20,11 +20,11 @@ packages=(
 )
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-  echo "setup: this is no Debian system; install by other means what these packages hold: ${packages[*]}" >&2
+  echo "setup: this is not a Debian system; install the contents of these packages by other means: ${packages[*]}" >&2
   exit 1
 fi
 
-# A package that was never heard of makes dpkg-query complain and fail; it is missing all the same.
+# dpkg-query complains and fails if it does not know a package; such a package is missing too.
 installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
 missing=()
 for package in "${packages[@]}"; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Sets up what is missing, builds everything, and runs every test.
-# usage: scripts/test.sh [preset]            release (when nothing is said), clang, no_llvm, debug, asan or tsan
-#        scripts/test.sh nightly [part...]   what is too long for every commit; all parts, or those that are named
+# usage: scripts/test.sh [preset]            release (default), clang, no_llvm, debug, asan or tsan
+#        scripts/test.sh nightly [part...]   the tests that take too long for every commit: all parts, or those named
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 preset=${1:-release}
