@@ -56,7 +56,7 @@ Result<Graph> build(const Weights& w) {
     return graph.constant({rows, columns}, elements);
   };
 
-  // [tokens, kDepth / 2], from the position of each token among all.
+  // [tokens, kDepth / 2], from each token's position in the whole sequence.
   Vector frequencies;
   for (std::int64_t i = 0; i < kDepth / 2; ++i) frequencies.push_back(static_cast<float>(frequency(i)));
   const Tensor position = iota(graph, DType::kI64, {tokens, 1}, 0) + size_of(graph, past);
@@ -118,7 +118,7 @@ class Decoder {
   std::int64_t past_ = 0;
 };
 
-// The same in plain loops over all tokens at once, without a cache.
+// The expected result: plain loops over all tokens at once, without a cache.
 
 using Rows = std::vector<std::vector<double>>;
 

@@ -70,7 +70,7 @@ Status run(int count, char** arguments) {
   Result<Program> program = [&]() -> Result<Program> {
     MILLRACE_TRY_ASSIGN(const Safetensors file, Safetensors::read(arguments[1]));
     MILLRACE_TRY_ASSIGN(Graph graph, build(file));
-    return compile(std::move(graph));  // the graph's hold on the file ends here
+    return compile(std::move(graph));  // the last reference to the mapped file ends here
   }();
   if (!program.ok()) return program.status();
   MILLRACE_TRY_ASSIGN(Session session, Session::create(*program));

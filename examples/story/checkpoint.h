@@ -21,7 +21,7 @@ struct Sizes {
 /// export.py (legacy_export) and run.c at github.com/karpathy/llama2.c.
 struct Checkpoint {
   Sizes sizes;
-  // Bytes of f32, with a leading dim for the layers, except for the first and the last two.
+  // Bytes of f32. Each has a leading dim for the layers, except the first and the last two.
   millrace::SharedBytes embedding;       // [vocabulary, dim]
   millrace::SharedBytes attention_norm;  // [dim]
   millrace::SharedBytes query;           // [heads * head_size, dim]

@@ -73,7 +73,7 @@ class Decoder {
     sine_ = gather(graph_.constant({sizes_.context, pairs}, sines), row, 0);
   }
 
-  /// Writes this position's row of each head of a layer. Returns the cache with them.
+  /// Writes this position's row of each head of a layer. Returns the cache with these rows.
   Tensor store(Tensor cache, std::int64_t layer, Tensor rows) {
     const Shape shape = cache.shape();
     const std::int64_t heads = sizes_.kv_heads, context = sizes_.context;

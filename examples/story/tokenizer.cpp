@@ -50,7 +50,7 @@ std::vector<std::int64_t> Tokenizer::encode(std::string_view text) const {
     return known == numbers_.end() ? std::nullopt : std::optional(known->second);
   };
   if (text.empty()) return tokens;
-  if (const auto space = find(" ")) tokens.push_back(*space);  // every word is preceded by one
+  if (const auto space = find(" ")) tokens.push_back(*space);  // the vocabulary's words begin with a space
   for (std::size_t i = 0; i < text.size();) {
     std::size_t length = 1;  // of the UTF-8 character
     while (i + length < text.size() && (static_cast<unsigned char>(text[i + length]) & 0xc0) == 0x80) ++length;
