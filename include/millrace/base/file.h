@@ -17,10 +17,10 @@
 
 namespace millrace {
 
-// Reads and writes files. `where`, such as "npy 'w.npy'", begins each message, which includes the system's reason:
+// Reads and writes files. Each message begins with `where`, such as "npy 'w.npy'", and includes the system's reason:
 // "npy 'w.npy': the file cannot be opened: No such file or directory; check the path".
 
-/// Reads the whole file; fails if its size is unknown (a pipe) and it has more than 256 MiB.
+/// Reads the whole file. A file of unknown size, such as a pipe, must have at most 256 MiB.
 Result<std::vector<std::byte>> read_file(const std::string& where, const std::string& path);
 /// Reads the rest of standard input, which may be a terminal. The limit of read_file applies.
 Result<std::vector<std::byte>> read_standard_input(const std::string& where);
@@ -31,11 +31,11 @@ class FileReader {
   /// Refuses a device, such as /dev/zero, and a named pipe that has no writer within 2 s.
   static Result<FileReader> open(std::string where, const std::string& path);
   static Result<FileReader> open_standard_input(std::string where);
-  /// Returns the next `size` bytes, or fewer at the end of the file. Allocates once for a regular file, and as the
-  /// bytes arrive for a pipe.
+  /// Returns the next `size` bytes, or fewer at the end of the file. For a regular file, allocates their memory at
+  /// once; for a pipe, as the bytes arrive.
   Result<std::vector<std::byte>> read(std::size_t size);
-  /// Like read(), without a copy: a regular file is mapped. Reading the bytes after the file was truncated ends the
-  /// process (SIGBUS); replacing the file, as write_file does, changes nothing.
+  /// Like read(), without a copy: a regular file is mapped. If the file is truncated later, reading the missing bytes
+  /// ends the process (SIGBUS). If the file is replaced, as write_file does, the old bytes remain.
   Result<SharedBytes> map(std::size_t size);
   /// The number of bytes left; empty if the size is unknown (a pipe).
   std::optional<std::uint64_t> size_left() const;
@@ -51,8 +51,9 @@ class FileReader {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-/// Writes the parts one after the other. An existing file is replaced once everything is written, and kept on failure.
-/// Anything other than a regular file (a pipe, /dev/stdout) is written directly. Fails with kUnavailable.
+/// Writes the parts one after another. An existing file is replaced only after everything is written, so a failure
+/// leaves it unchanged. Anything other than a regular file (a pipe, /dev/stdout) is written directly. Fails with
+/// kUnavailable.
 Status write_file(const std::string& where, const std::string& path, std::span<const std::span<const std::byte>> parts);
 Status write_file(const std::string& where, const std::string& path, std::string_view text);
 

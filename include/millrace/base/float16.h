@@ -7,8 +7,8 @@
 namespace millrace {
 
 namespace detail {
-/// Converts to a double that rounds to any 16-bit float as `value` itself would. Exact below 2^53; above that, the bits
-/// that do not fit set the lowest bit (a sticky bit).
+/// Converts `value` to a double that rounds to the same 16-bit float as `value` itself. Exact below 2^53. From 2^53 on,
+/// the lowest bit is set if any dropped bit was 1 (a sticky bit).
 template <std::integral I>
 constexpr double to_double_sticky(I value) {
   auto magnitude = static_cast<std::uint64_t>(value);
@@ -28,7 +28,7 @@ constexpr double to_double_sticky(I value) {
 }  // namespace detail
 
 /// IEEE 754 binary16 storage. Arithmetic is done in f32. Conversions round to nearest, ties to even, and keep
-/// subnormals, infinities, NaN and its sign.
+/// subnormals, infinities, and NaNs with their sign.
 struct Half {
   std::uint16_t bits = 0;
   Half() = default;

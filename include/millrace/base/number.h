@@ -22,10 +22,10 @@ class Number {
   Number(double value);
 
   bool is_integer() const { return kind_ != Kind::kDouble; }
-  /// Whether the dtype can hold the number: an integer dtype exactly, bool only 0 and 1, a float dtype always
-  /// (rounded).
+  /// Whether the dtype can hold the number. An integer dtype must hold it exactly, bool holds only 0 and 1, and a float
+  /// dtype holds any number, rounded.
   bool fits(DType) const;
-  /// Precondition: is_integer() and fits(kI64) or fits(kU64).
+  /// Precondition: is_integer(). The result is the number if it fits the type, otherwise its bits.
   std::int64_t as_i64() const { return static_cast<std::int64_t>(bits_); }
   std::uint64_t as_u64() const { return bits_; }
   /// The nearest double.
@@ -40,7 +40,8 @@ class Number {
   std::uint64_t bits_ = 0;
 };
 
-/// What a Number must be to fit an integer dtype: "0 or 1" for bool, "an integer from -128 to 127" for i8.
+/// Describes, for messages, the numbers that fit an integer dtype or bool: "0 or 1" for bool, "an integer from -128 to
+/// 127" for i8.
 std::string fitting_numbers_text(DType);
 
 }  // namespace millrace

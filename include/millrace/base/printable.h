@@ -7,16 +7,16 @@
 
 namespace millrace {
 
-/// Text from outside (a name, a path, a number in a file) as messages and tables show it. Replaces each control
-/// character with an escape: "\n", "\t", "\x1b". A name read from a file can then neither break the line it is printed
-/// on nor move a terminal's cursor. Also escapes C1 controls and invalid UTF-8. Text longer than `max_bytes` keeps its
-/// front and its end, with "..." between them: by default, the first 160 and the last 64 bytes.
+/// Makes text from outside (a name, a path, a number in a file) safe to print in messages and tables. Replaces each
+/// control character with an escape: "\n", "\t", "\x1b". A name read from a file can then neither break the line it is
+/// printed on nor move a terminal's cursor. Also escapes C1 controls and invalid UTF-8. Text longer than `max_bytes` is
+/// shortened to its beginning and its end, by default the first 160 and the last 64 bytes, with "..." between them.
 std::string printable(std::string_view, std::size_t max_bytes = 256);
 
 /// Like printable(), but keeps line ends and tabs, for text of several lines, and cuts nothing.
 std::string printable_lines(std::string_view);
 
-/// printable_lines(), limited to 16 KiB: longer text loses its middle. Every Status applies it to its message.
+/// Like printable_lines(), but drops the middle of text longer than 16 KiB. Every Status applies this to its message.
 std::string printable_message(std::string_view);
 
 /// A list of names for a message: "a, b, c", each printable(). With more than 20 names: the first 20 "and 9980 more".

@@ -29,7 +29,7 @@ class Shape {
   SizeExpr num_elements() const;
   /// "[4x8]" when all dims are numbers, "[]" for a scalar, "[rows, n + 1, 8]" when a dim is symbolic.
   std::string to_text() const;
-  /// Also states the facts of each symbol that is not in `stated`, and adds the symbol there: "[rows in 1..64, 8]".
+  /// Also prints the facts of each symbol that is not yet in `stated`, and adds the symbol to it: "[rows in 1..64, 8]".
   std::string to_text(std::map<std::string, Dim>& stated) const;
   friend bool operator==(const Shape&, const Shape&) = default;
 

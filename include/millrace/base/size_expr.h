@@ -14,15 +14,15 @@
 
 namespace millrace {
 
-/// A symbolic size that is bound at run time, with the facts promised about it. Two Dims with equal names are the same
-/// symbol; a graph rejects one name with two sets of facts. Stating a fact twice keeps both: the stricter bound, or the
-/// least common multiple.
+/// A symbolic size that is bound at run time, with facts that the caller promises about its value: bounds and a
+/// multiple. Two Dims with equal names are the same symbol, and a graph rejects them if their facts differ. If a fact
+/// is stated twice, both apply: the stricter bound, or the least common multiple.
 ///
 ///     auto rows = Dim("rows").at_least(1).at_most(524160).multiple_of(128);
 class Dim {
  public:
-  /// A name is a letter or '_', then letters, digits, '_' and '.'. It must not read as a number or bool (true, false,
-  /// inf, nan). `check` reports an invalid name.
+  /// A name is a letter or '_', followed by letters, digits, '_' and '.'. The words true, false, inf and nan are not
+  /// names. `check` reports an invalid name.
   explicit Dim(std::string name) : name_(std::move(name)) {}
   Dim at_least(std::int64_t value) const;
   Dim at_most(std::int64_t value) const;
@@ -31,9 +31,10 @@ class Dim {
   const std::string& name() const { return name_; }
   std::int64_t min() const { return min_; }
   std::int64_t max() const { return max_; }
-  /// 0 when no value from 1 to 2^63 - 2 is a multiple of everything stated; `check` then fails.
+  /// The least common multiple of all stated multiples. 0 if it would exceed 2^63 - 2 or if a stated multiple is below
+  /// 1; `check` then fails.
   std::int64_t multiple() const { return multiple_; }
-  /// Fails if the name cannot be written and read back, or if no value satisfies all the facts.
+  /// Fails if the name is invalid, or if no value satisfies all the facts.
   Status check() const;
   bool allows(std::int64_t value) const;
   /// The facts as C++ calls, always with the lower bound: "at_least(0).multiple_of(128)".
@@ -53,8 +54,8 @@ using SymbolValues = std::map<std::string, std::int64_t, std::less<>>;
 
 /// An immutable integer expression over symbols, in canonical form: a sum of products of atoms, where an atom is a
 /// symbol, a floor division, a minimum or a maximum. Equal forms compare equal, so `floor_div(n * 4, 4) == n`;
-/// different forms may still have equal values. Forms are simplified using the symbols' facts, which can remove a check
-/// that only a broken fact would fail: code that binds a symbol must call `Dim::allows`. Constants are stored inline.
+/// different forms may still have equal values. Simplification relies on the symbols' facts, so `evaluate` may not
+/// notice a value that breaks one: code that binds a symbol must call `Dim::allows`. Constants are stored inline.
 /// Arithmetic saturates at the ends of int64, which mean "too large to count"; `evaluate` then reports an overflow.
 class SizeExpr {
  public:
@@ -84,14 +85,15 @@ class SizeExpr {
   /// Whether some divisor is below 1 for every binding, so that `evaluate` always fails. A graph rejects such a size.
   bool divides_by_zero() const;
 
-  /// Fails if a symbol is unbound or its value breaks a fact, if a divisor is below 1, if the result leaves int64, or
-  /// if an intermediate value leaves 128 bits. Allocates nothing on success.
+  /// Fails if a symbol is unbound or its value breaks a fact, if a divisor is below 1, if the result overflows int64,
+  /// or if an intermediate value overflows 128 bits. Allocates nothing on success.
   Result<std::int64_t> evaluate(const SymbolValues&) const;
-  /// Adds the symbols to `symbols`. Fails if a symbol contradicts itself (Dim::check) or has other facts in `symbols`.
+  /// Adds the expression's symbols to `symbols`. Fails if a symbol fails Dim::check, or if `symbols` has it with other
+  /// facts.
   Status collect_symbols(std::map<std::string, Dim>& symbols) const;
   /// "4*cols*rows - 1", "floor_div(n + 127, 128)", "min(m, n, 4)".
   std::string to_text() const;
-  /// Also states the facts of each symbol that is not in `stated`, and adds the symbol there: "2*(n in 1..64) + 1".
+  /// Also prints the facts of each symbol that is not yet in `stated`, and adds the symbol to it: "2*(n in 1..64) + 1".
   std::string to_text(std::map<std::string, Dim>& stated) const;
 
   friend SizeExpr operator+(const SizeExpr& a, const SizeExpr& b) {
@@ -132,18 +134,18 @@ SizeExpr max(const SizeExpr&, const SizeExpr&);
 /// Reads the output of to_text and hand-written text:
 ///
 ///     size    := symbol facts | sum
-///     facts   := ["in" number ".." [number]] ["multiple_of" number]           the lower and the upper bound
+///     facts   := ["in" number ".." [number]] ["multiple_of" number]           "in" lower ".." upper bound
 ///     sum     := ["-"] product {("+" | "-") product}
 ///     product := part {"*" part}
 ///     part    := number | symbol | "(" size ")" | ("floor_div" | "ceil_div") "(" size "," size ")"
 ///              | ("min" | "max") "(" size "," size {"," size} ")"
 ///
-/// A symbol's facts follow its first appearance. `symbols` holds the symbols that appeared before, and receives the new
-/// ones. Fails, with line and column, if a number does not fit int64, a divisor is below 1 for every binding, or the
-/// text has more than 64 levels or 500 parts.
+/// A symbol's facts follow its first appearance. On entry, `symbols` holds the symbols that appeared earlier; new ones
+/// are added to it. Fails, with line and column, if a number does not fit int64, a divisor is below 1 for every
+/// binding, or the text has more than 64 levels or 500 parts.
 Result<SizeExpr> parse_size_expr(std::string_view text, std::map<std::string, Dim>& symbols);
 
-/// A total order on forms, for maps and the canonical order. It says nothing about values.
+/// A total order on forms, used by maps and by the canonical form. It does not compare values.
 bool form_less(const SizeExpr&, const SizeExpr&);
 
 }  // namespace millrace

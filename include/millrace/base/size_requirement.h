@@ -11,7 +11,7 @@ namespace millrace {
 struct SizeRequirement {
   SizeExpr small;
   SizeExpr large;
-  std::string_view reason = {};  // a literal, where the sizes alone do not explain the failure
+  std::string_view reason = {};  // a string literal that the message adds if the sizes alone do not explain the failure
 };
 
 }  // namespace millrace

@@ -17,16 +17,16 @@ namespace millrace {
 
 enum class StatusCode : unsigned char {
   kOk,
-  kInvalidArgument,     // the caller's value is wrong in any state
+  kInvalidArgument,     // an argument that is wrong at any time
   kFailedPrecondition,  // a valid call at the wrong time
   kOutOfRange,          // an index found out of range at run time, such as a gather index
   kNotFound,            // a file, a device or a name
-  kUnimplemented,       // no algorithm or generator accepts it; the message lists each refusal
+  kUnimplemented,       // no algorithm or generator accepts the request; the message lists each refusal
   kResourceExhausted,   // out of memory, or over a limit of the target
-  kUnavailable,         // a driver or module is missing
-  kDataLoss,            // a damaged file
+  kUnavailable,         // a driver or module is missing, or a file cannot be written
+  kDataLoss,            // a file is damaged or cannot be read
   kCancelled,           // the caller cancelled it
-  kDeadlineExceeded,    // a time limit passed; the work may still end
+  kDeadlineExceeded,    // a time limit passed; the work may still finish later
   kDeviceLost,          // the device is gone until the process ends
   kInternal,            // a bug in Millrace: please report it
 };
@@ -59,7 +59,8 @@ class [[nodiscard]] Status {
   StatusCode code() const { return detail_ ? detail_->code : StatusCode::kOk; }
   /// Empty when ok.
   const std::string& message() const;
-  /// Throws StatusError unless ok. Not inline: code that is built without exceptions includes this header too.
+  /// Throws StatusError unless ok. Not inline, because code that is compiled without exceptions also includes this
+  /// header.
   void throw_if_error() const;
 
  private:
@@ -103,8 +104,8 @@ class StatusError : public std::runtime_error {
 /// Prints the error on stderr and aborts.
 [[noreturn]] void value_missing(const Status& error);
 
-/// A T, or the Status that says why there is none. value() of a temporary Result moves the T out, so that
-/// `const auto& file = Safetensors::read(path).value();` keeps it alive.
+/// A T, or the Status that says why there is none. On a temporary Result, value() returns the T itself, not a
+/// reference, so `const auto& file = Safetensors::read(path).value();` does not dangle.
 template <class T>
 class [[nodiscard]] Result {
  public:
