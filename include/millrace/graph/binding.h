@@ -25,7 +25,7 @@ class Extents {
     for (std::size_t i = 0; i < rank_ && i < kMaxRank; ++i) extents_[i] = extents[i];
   }
 
-  /// A rank above kMaxRank is recorded without extents, and matches no argument.
+  /// A rank above kMaxRank is kept, but its extents are not; it matches no argument.
   std::size_t rank() const { return rank_; }
   /// Precondition: axis < kMaxRank.
   std::int64_t operator[](std::size_t axis) const { return extents_[axis]; }
@@ -37,17 +37,18 @@ class Extents {
 };
 
 /// An argument of a run: row-major elements in the caller's memory or in a buffer of the program's device. `extents`
-/// are needed where the argument's own are symbols. Non-owning: the memory must stay valid until the run has ended.
+/// are needed if the argument's declared extents contain symbols. Non-owning: the memory must stay valid until the run
+/// has ended.
 struct TensorBinding {
   void* data = nullptr;  // in the caller's memory
   std::size_t size_bytes = 0;
   const Buffer* buffer = nullptr;  // null: caller memory
   std::size_t offset_bytes = 0;    // where the first element is in `buffer`
   Extents extents = {};
-  bool has_extents = false;         // not needed if the argument's extents are constant
+  bool has_extents = false;         // may be false if the argument's declared extents are constant
   std::optional<DType> dtype = {};  // the bound elements' dtype, if their C++ type has one
   bool is_const = false;            // whether the C++ type is const
-  std::string_view name = {};       // the argument's name; empty: bound by order
+  std::string_view name = {};       // the argument's name; empty: bound by position
 
   BufferBinding memory() const { return {data, size_bytes, buffer, offset_bytes}; }
 };
@@ -58,7 +59,7 @@ struct DimBinding {
   std::int64_t value = 0;
 };
 
-/// The dtype of a C++ element type; empty for bytes and other types that are just storage.
+/// The dtype of a C++ element type; empty for types without one, such as std::byte.
 template <class T>
 constexpr std::optional<DType> element_dtype() {
   if constexpr (requires { detail::DTypeOf<T>::value; }) {
@@ -72,7 +73,8 @@ constexpr std::optional<DType> element_dtype() {
   }
 }
 
-/// A container of elements: a vector, an array, a span of any extent. A Buffer does not count; it is bound whole.
+/// A container of elements: a vector, an array, a span of any extent. A Buffer is not one: its own overload of bind()
+/// binds it as a whole.
 template <class T>
 concept ElementContainer = requires(T& container) { std::span(container.data(), container.size()); };
 
@@ -87,8 +89,8 @@ class ListView : public std::span<const T> {
   ListView(const Range& range) : std::span<const T>(range) {}
 };
 
-// bind() names the memory of an argument. Only outputs are written, and a const output is refused. A temporary lives
-// until the end of the full expression, which is long enough for run(), not for submit().
+// bind() describes the memory of an argument. Only outputs are written, and a const output is refused. A temporary
+// passed to bind() lives until the end of the full expression: long enough for run(), but not for submit().
 
 /// bind(pixels): a vector, an array or a span.
 template <ElementContainer Container>
@@ -123,10 +125,10 @@ TensorBinding bind(T&& memory, Extents extents) {
   binding.has_extents = true;
   return binding;
 }
-/// Binds by the argument's name: bind("pixels", pixels). All inputs, or all outputs, are then bound by name, in any
-/// order.
+/// Binds by the argument's name: bind("pixels", pixels). If one input is bound by name, all inputs must be, in any
+/// order; the same holds for outputs.
 template <class Name, class T>
-  requires std::convertible_to<const Name&, std::string_view>  // more constrained than std::bind, which ADL finds
+  requires std::convertible_to<const Name&, std::string_view>  // so that this overload beats std::bind from ADL
 TensorBinding bind(Name&& name, T&& memory) {
   TensorBinding binding = bind(std::forward<T>(memory));
   binding.name = name;

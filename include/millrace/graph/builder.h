@@ -36,7 +36,8 @@ concept HasElements = requires(const Elements& elements) { flat_span(elements); 
 }  // namespace detail
 
 /// A value of a graph under construction. Cheap to copy; valid while its builder lives. After a mistake, the builder
-/// returns invalid tensors, which every function accepts and passes on; finish() reports the first mistake.
+/// returns invalid tensors. Every function accepts them and returns invalid tensors in turn; finish() reports the first
+/// mistake.
 class Tensor {
  public:
   Tensor() = default;
@@ -47,10 +48,10 @@ class Tensor {
   const Shape& shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
   Value value() const { return value_; }
-  /// Names the value in messages, texts and profiles, within the scopes in which it was built, and returns it:
+  /// Gives the value a name for messages, texts and profiles, inside the scope in which it was built, and returns it:
   ///     Tensor scores = softmax(q * k).named("scores");
   /// If the name is taken, the value gets the first free one of scores_1, scores_2, ... Inputs, variables and values
-  /// that have a name keep theirs. The name must not be empty.
+  /// that already have a name keep it. The name must not be empty.
   Tensor named(std::string_view name) const;
   GraphBuilder* builder() const { return builder_; }
 
@@ -77,7 +78,7 @@ class GraphBuilder {
 
   /// Adds an input. Its name must be unique and not empty.
   Tensor input(std::string name, DType dtype, Shape shape);
-  /// Copies row-major elements. Their number must match the shape.
+  /// Adds a constant and copies its row-major elements. Their number must match the shape.
   template <class T>
   Tensor constant(Shape shape, std::span<const T> elements) {
     return constant_bytes({dtype_of<T>, std::move(shape)}, std::as_bytes(elements));
@@ -94,8 +95,8 @@ class GraphBuilder {
     return constant<T>(std::move(shape), std::span(elements.begin(), elements.size()));
   }
   Tensor constant_bytes(TensorType type, std::span<const std::byte> bytes);
-  /// Shares the elements instead of copying them, for weights: constant_shared(entry.type, entry.shared_bytes()) for a
-  /// Safetensors entry.
+  /// Adds a constant that shares its elements instead of copying them, for weights: constant_shared(entry.type,
+  /// entry.shared_bytes()) for a Safetensors entry.
   Tensor constant_shared(TensorType type, SharedBytes bytes);
   /// A tensor with every element equal to `value`, rounded to the dtype.
   Tensor fill(DType dtype, Shape shape, double value);
@@ -122,12 +123,12 @@ class GraphBuilder {
   /// value. Each variable has at most one update, of its own type.
   void update(Tensor variable, Tensor value);
 
-  /// Computes body(state) for as long as condition(state) is true. `initial` is the first state; the result is the last
-  /// one, which is `initial` if the condition is false at once. Both functions are called while the graph is built,
-  /// `condition` twice. They receive the state, one tensor per type of `initial`, and may use every tensor that was
-  /// made before. `condition` returns a bool[], `body` the next state, with the same types. What they make stays
-  /// inside: only the state comes out. The host decides after each iteration whether to go on, so each iteration waits
-  /// for the device.
+  /// Replaces the state by body(state) as long as condition(state) is true, starting with `initial`. Returns the last
+  /// state, which is `initial` if the condition is false at the start. Both functions are called while the graph is
+  /// built, `condition` twice. They receive the state, one tensor per element of `initial`, and may use every tensor
+  /// that was built before. `condition` returns a bool[], `body` the next state, with the same types. Other tensors
+  /// that they build cannot be used outside the loop. After each iteration, the host waits for the device, reads the
+  /// condition and decides whether to continue.
   ///
   ///     std::vector<Tensor> last = graph.while_loop(
   ///         {i, x}, [&](std::span<const Tensor> s) { return less(s[0], n); },
@@ -145,8 +146,8 @@ class GraphBuilder {
     return close_loop(first, initial, next, again);
   }
 
-  /// Computes `if_true` if the bool[] `condition` is true, otherwise `if_false`. Both are called while the graph is
-  /// built. They may use every tensor that was made before, and return tensors of the same types.
+  /// Computes `if_true` if the bool[] `condition` is true, otherwise `if_false`. Both functions are called while the
+  /// graph is built. They may use every tensor that was built before, and must return tensors of the same types.
   ///
   ///     Tensor y = graph.if_else(big, [&] { return std::vector{x * 0.5f}; }, [&] { return std::vector{x}; })[0];
   template <class Then, class Else>
@@ -159,7 +160,7 @@ class GraphBuilder {
     return close_cond(condition, if_false());
   }
 
-  /// Adds any op of the table. Returns one tensor per result; empty if memory runs out.
+  /// Adds any op of op_table.inc. Returns one tensor per result, or none if memory runs out.
   std::vector<Tensor> op(Op op, std::span<const Tensor> operands, Attributes attributes = NoAttrs{});
   Tensor op1(Op op, std::initializer_list<Tensor> operands, Attributes attributes = NoAttrs{});
 
@@ -183,17 +184,17 @@ class GraphBuilder {
     GraphBuilder& graph_;
     std::optional<ScopeId> outer_;
   };
-  /// What is built while the returned object lives belongs to a scope of this name, such as a layer, inside the scope
-  /// around it. The scope's name precedes the names in it. Using the name of an earlier scope opens that scope again.
-  /// The name must not be empty. Inputs and variables belong to no scope.
+  /// Opens a scope, such as a layer, inside the current scope. Everything that is built while the returned object lives
+  /// belongs to the scope, and the scope's name precedes the names in it. The name of an earlier scope opens that scope
+  /// again. The name must not be empty. Inputs and variables belong to no scope.
   ///
   ///     const auto layer = graph.scope("layer3");
   ///     Tensor q = matmul(x, wq).named("q");  // layer3/q
   OpenScope scope(std::string_view name);
 
-  /// While it lives, a mistake is reported under this function's name, such as softmax, which the caller knows, instead
-  /// of under the op that the function builds. If several functions are open, the outermost counts. `name` must outlive
-  /// the object.
+  /// While an OpenFunction lives, messages about mistakes name the function that the caller called, such as softmax,
+  /// instead of the op that this function builds. If several functions are open, messages name the outermost one.
+  /// `name` must outlive the object.
   class [[nodiscard]] OpenFunction {
    public:
     OpenFunction(GraphBuilder& graph, std::string_view name)
@@ -207,8 +208,8 @@ class GraphBuilder {
       graph_.function_ = {};
       graph_.origin_.reset();
     }
-    /// Sets the message for indices computed from here on that are out of range at run time. Has no effect if this
-    /// function was called by another, because the text would name arguments that the caller does not know.
+    /// Sets the run-time message for out-of-range indices in the nodes that are built from now on. Has no effect if
+    /// another open function called this one, because the message would name arguments that the caller does not know.
     void explain_wrong_index(std::string_view what) {
       if (graph_.function_ != name_) return;
       graph_.origin_ = std::make_shared<const NodeOrigin>(NodeOrigin{std::string(name_), std::string(what)});
@@ -219,11 +220,11 @@ class GraphBuilder {
     std::string_view name_;
     bool is_outermost_;
   };
-  /// How messages name what is built next: "softmax" inside a function, otherwise the node, as in "%7 = add". Scopes
-  /// precede either.
+  /// The name of the next node in messages: the open function, such as "softmax", or otherwise the node itself, as in
+  /// "%7 = add". The names of the open scopes come first.
   std::string next_text(std::string_view what) const;
-  /// Whether all tensors belong to this graph and are outside loops and branches that have ended. If not, reports a
-  /// mistake of `who`.
+  /// Whether all tensors belong to this graph and none was built inside a loop or branch that has ended. If not,
+  /// records a mistake; its message begins with `who`.
   bool accept(std::span<const Tensor> operands, const std::string& who);
 
   /// Makes the tensor an output. The name must be unique among outputs and not empty.
@@ -237,7 +238,7 @@ class GraphBuilder {
   Result<Graph> finish();
 
   const Graph& graph() const { return graph_; }
-  /// Whether a loop or a branch has taken the node, so that its place in graph() is empty.
+  /// Whether the node was moved into the body of a loop or a branch, so that its place in graph() is empty.
   bool is_taken(NodeId) const;
 
  private:
@@ -258,10 +259,10 @@ class GraphBuilder {
   /// Whether an input or a variable already has the name.
   bool is_name_taken(const std::string& name) const;
 
-  // Nodes of a body are first appended to the graph, so that functions need not know where they build. When the body
-  // ends, it takes these nodes out of the graph; their ids are not reused.
+  // The nodes of a body are first appended to the graph, so that building a node works the same everywhere. When the
+  // body ends, its nodes are moved out of the graph; their ids are not reused.
   struct Body;
-  /// If a function throws, drops its body and restores the graph.
+  /// If the caller's function throws, drops the bodies that were opened for it and restores the graph.
   class BodyGuard {
    public:
     explicit BodyGuard(GraphBuilder& graph)
@@ -299,14 +300,14 @@ class GraphBuilder {
   struct Range {
     std::uint32_t begin = 0, end = 0;
   };
-  std::vector<std::uint32_t> open_;              // where the nodes of each open body begin
-  std::vector<Range> closed_;                    // the nodes that bodies have taken, in order
-  std::vector<std::shared_ptr<Body>> branches_;  // first branches while the second one is open
+  std::vector<std::uint32_t> open_;              // the first node of each open body
+  std::vector<Range> closed_;                    // the nodes that were moved into bodies, in order
+  std::vector<std::shared_ptr<Body>> branches_;  // the first branch of each condition whose second branch is open
   std::set<std::string, std::less<>> source_names_, output_names_;
-  std::map<std::string, std::size_t> value_names_;  // with scopes -> the last suffix: 2 for scores_2
-  std::optional<ScopeId> scope_;                    // the innermost open one
-  std::string_view function_;                       // the outermost open one
-  std::shared_ptr<const NodeOrigin> origin_;        // shared by the nodes built here; made with the first one
+  std::map<std::string, std::size_t> value_names_;  // name with its scopes -> last suffix: 2 for scores_2
+  std::optional<ScopeId> scope_;                    // the innermost open scope
+  std::string_view function_;                       // the outermost open function
+  std::shared_ptr<const NodeOrigin> origin_;        // of the nodes that `function_` builds, which share it
   Status status_;
 };
 

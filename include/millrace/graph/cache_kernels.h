@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-/// The files of the cache's directory that programs need.
+/// The numbers of files in the cache's directory that the programs need.
 struct CachedFiles {
   std::uint64_t written = 0;  // written by this call
   std::uint64_t present = 0;  // found there already
@@ -16,15 +16,16 @@ struct CachedFiles {
 
 /// Fills the directory of the context's cache with all the code that compile() and Program::on need for this graph on
 /// each of `options.targets`. This host need not be able to run it. An application that reads the directory as a layer
-/// (ContextOptions::read_only_cache_directories) then needs no LLVM. The code that prepares constants when a program is
-/// loaded is included. A CPU level stands for all cores of that level, whatever features they have beyond it.
+/// (ContextOptions::read_only_cache_directories) then needs no LLVM. This includes the code that prepares constants
+/// when a program is loaded. A CPU level such as "cpu:avx512" also covers the cores that have features beyond the level
+/// (CpuFeatures).
 ///
-/// The other options are those that the application gives compile(); no device is opened. Give `options.context` a
-/// directory, no layers (their kernels are not copied), and requires_cache_writes. Files that the same context has
-/// written or found before are not counted again.
+/// The other options must be those that the application passes to compile(). No device is opened. Create
+/// `options.context` with a directory, without read-only directories (their kernels would not be copied), and with
+/// requires_cache_writes. Files that the same context has written or found in an earlier call are not counted.
 ///
-/// Fails without a target or a cache, and where compile() fails before it needs a device. If requires_cache_writes is
-/// set, also fails if code cannot be stored.
+/// Fails if there is no target or no cache, or if compile() would fail before it needs a device. If
+/// requires_cache_writes is set, also fails if code cannot be stored.
 Result<CachedFiles> cache_kernels(Graph graph, const CompileOptions& options);
 
 }  // namespace millrace

@@ -22,7 +22,7 @@ class Executor;  // hal/executor.h
 
 /// The progress of code generation, for display.
 struct CompileProgress {
-  std::size_t kernel = 0;  // the index of the kernel that begins
+  std::size_t kernel = 0;  // the index of the kernel that comes next
   std::size_t num_kernels = 0;
   std::string_view name;
 };
@@ -37,7 +37,7 @@ struct CompileOptions {
   LowerOptions lowering = {};
   PassOptions passes = {};
   ScheduleOrder order = ScheduleOrder::kMaxConcurrency;
-  /// A device that is already open, such as a wrapped one; null opens `device`.
+  /// A device that is already open, such as a trace device. Null: compile() opens `device`.
   std::shared_ptr<Device> on_device = {};
   /// Called before each kernel is looked up in the cache or compiled, target by target. Several threads may call it,
   /// but only one at a time.

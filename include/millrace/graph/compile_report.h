@@ -22,11 +22,11 @@ struct PassReport {
 struct KernelReport {
   std::string name;
   std::chrono::nanoseconds time{};   // spent generating its code or finding it in the cache
-  std::chrono::nanoseconds begin{};  // since the start of the phase `code`; threads overlap
+  std::chrono::nanoseconds begin{};  // since the start of the phase `code`; kernels overlap if threads generate them
 };
 
-/// A value that depends on constants alone, but no longer fits into PassOptions::max_prepared_bytes, so that each run
-/// computes it.
+/// A value that depends only on constants, but for which PassOptions::max_prepared_bytes has no room left, so each run
+/// computes it again.
 struct UnpreparedConstant {
   std::string name;  // the name of its node: "%weights = mul", "layer3/dequantize_linear"
   std::uint64_t size_bytes = 0;
@@ -40,7 +40,7 @@ struct CompileReport {
   std::vector<PassReport> pass_reports;
   std::vector<KernelReport> kernel_reports;
   std::size_t num_regions = 0, num_kernels = 0, num_dispatches = 0;
-  SizeExpr slab_bytes = 0;  // size of the transients; if sizes are symbolic, an expression that no run exceeds
+  SizeExpr slab_bytes = 0;  // memory for all transients; an upper bound if sizes are symbolic
   std::uint64_t constant_bytes = 0;
   std::uint64_t prepared_bytes = 0;  // the part of constant_bytes that loading computes
   std::vector<UnpreparedConstant> unprepared;

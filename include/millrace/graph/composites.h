@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-// Composites build smaller ops; they are not ops themselves. A text calls them by their names. Softmax, norms and
+// Composites are functions that expand to several ops. A graph text can call them by the same names. Softmax, norms and
 // attention compute 16-bit floats in f32 and round once.
 
 /// e^(x - max) / sum of e^(x - max) over `axis`. A row of only -inf gives NaN, as the formula does.
@@ -59,17 +59,17 @@ Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = fals
 Tensor l2_normalize(Tensor x, std::int64_t axis = -1, double epsilon = 1e-12);
 /// [..., depth]: 1 at the index, otherwise 0. An index outside [0, depth) gives a row of zeros.
 Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype = DType::kF32);
-/// Keeps the elements on and above (`upper`), or on and below, the diagonal `diagonal` of the last two dims; the others
-/// become 0.
+/// Keeps the elements of the last two dims on and above (`upper`) or on and below a diagonal, and sets the others to 0.
+/// Diagonal 0 is the main one; positive ones are above it.
 Tensor trilu(Tensor x, bool upper, std::int64_t diagonal = 0);
 /// indices[..., m] select elements or slices by the first m axes of x. Each index wraps and is checked as in gather.
 Tensor gather_nd(Tensor x, Tensor indices);
 /// x with elements or slices replaced by updates[..., rest]; indices[..., m] select them by the first m axes. Each
 /// index wraps and is checked as in gather; of equal indices, the last one wins.
 Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates);
-/// i64: for each of values[..., m], the number of elements of sorted[..., n] that come before it in the order of sort,
-/// or with `right`, that do not come after it. The leading dims are equal. For unsorted rows, the counts are
-/// meaningless. O(m log n).
+/// i64: for each of values[..., m], the position at which it would be inserted into sorted[..., n]: the number of
+/// elements that come before it in the order of sort or, with `right`, that do not come after it. The leading dims are
+/// equal. For unsorted rows, the counts are meaningless. O(m log n).
 Tensor searchsorted(Tensor sorted, Tensor values, bool right = false);
 /// i64: for each element, the index of the first maximum among the elements up to it along `axis`; NaN is greatest.
 Tensor cumulative_argmax(Tensor x, std::int64_t axis = -1);
@@ -77,38 +77,40 @@ struct IndicesAndCount {
   Tensor indices;
   Tensor count;  // an i64 scalar
 };
-/// Where x is not 0, NaN included: i64 indices[bound, rank] in row-major order, like NumPy's argwhere. `count` counts
-/// all such elements. If it exceeds the bound, only the first `bound` are listed. If it is lower, -1 fills the rest:
-/// gather accepts that index, and the caller can mask the result. O(elements + bound).
+/// The indices of the elements of x that are not 0 (NaN is not 0): i64 indices[bound, rank] in row-major order, like
+/// NumPy's argwhere. `count` is the number of all such elements. If it exceeds the bound, only the first `bound` are
+/// listed. If it is lower, the remaining rows are -1: gather accepts that index, and the caller can mask its result.
+/// O(elements + bound).
 IndicesAndCount nonzero(Tensor x, SizeExpr bound);
 /// The bound is the number of elements.
 IndicesAndCount nonzero(Tensor x);
 struct UniqueResults {
   Tensor values;         // [bound], ascending
-  Tensor inverse;        // i64 [n]: the place of each element of x in the values
-  Tensor counts;         // i64 [bound]: the number of elements that equal each value
-  Tensor first_indices;  // i64 [bound]: the index in x of the first such element
+  Tensor inverse;        // i64 [n]: for each element of x, the index of its value in `values`
+  Tensor counts;         // i64 [bound]: for each value, the number of elements equal to it
+  Tensor first_indices;  // i64 [bound]: for each value, the index in x of its first element
   Tensor count;          // i64 scalar: the number of values, which may exceed the bound
 };
-/// The different values of x[n], in the order of sort: NaN is greatest and equals NaN, -0 equals +0. Each is bitwise
-/// the first of its equals in x. From `count` on, values repeat the last element in that order (0 if x is empty),
-/// counts are 0 and first indices -1. If there are more than `bound` values, only the first `bound` are listed; the
-/// inverse still refers to all. O(n log n).
+/// The distinct values of x[n], in the order of sort: NaN is greatest and equals NaN, -0 equals +0. Each value has the
+/// bits of its first element in x. From index `count` on, `values` repeats the greatest value (0 if x is empty),
+/// `counts` is 0 and `first_indices` is -1. If there are more than `bound` values, only the first `bound` are listed,
+/// but `inverse` counts all of them. O(n log n).
 UniqueResults unique(Tensor x, SizeExpr bound);
 /// The bound is n.
 UniqueResults unique(Tensor x);
 /// The indices of the boxes[n, 4] to keep, best score first, at most `bound`. Drops a box if its overlap with a kept
-/// one (shared area divided by the area of the union) is above `max_overlap`. A box is two opposite corners: x, y, x,
-/// y. Only scores[n] above `min_score` count; NaN and -inf never do. Of equal scores, the first box comes first. From
-/// `count` on, the i64 indices are -1. Runs one iteration of O(n) per kept box.
+/// one (shared area divided by the area of the union) is above `max_overlap`. A box is given by two opposite corners:
+/// x, y, x, y. Only boxes with scores[n] above `min_score` are considered, and never those with NaN or -inf. Boxes with
+/// equal scores keep their order. From index `count` on, the i64 indices are -1. Runs one loop iteration of O(n) per
+/// kept box.
 /// Source: Neubeck & Van Gool, "Efficient Non-Maximum Suppression", ICPR 2006 (the greedy algorithm).
 IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound, double max_overlap = 0.5,
                                     double min_score = -std::numeric_limits<double>::infinity());
 /// The bound is n.
 IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores);
-/// topk of elements that carry indices: integers with the shape of x. The result's indices are taken from `indices`, in
-/// its dtype, instead of being positions along the axis, so this merges the results of shards or of an earlier topk.
-/// Among equal elements, the one first in x comes first, regardless of its index.
+/// topk of elements that come with indices of their own: integers in the shape of x. The result's indices are taken
+/// from `indices`, in its dtype, instead of being positions along the axis. This merges the results of several shards
+/// or of an earlier topk. Equal elements keep the order that they have in x, regardless of `indices`.
 ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes = {});
 
 /// Parts of x along `axis`, with the extents `sizes`, which add up to the axis' extent.
@@ -131,11 +133,11 @@ Tensor flip(Tensor x, std::vector<std::int64_t> axes);
 /// Moves elements `shift` places towards the end of `axis`; those that pass the end continue at the beginning.
 Tensor roll(Tensor x, std::int64_t shift, std::int64_t axis);
 /// Pads with the elements next to the border, mirrored at the outermost one: c b | a b c | b a. Each dim must be longer
-/// than its padding on each side; where that depends on a symbol, it is checked at run time.
+/// than its padding on each side; if this depends on a symbol, it is checked at run time.
 Tensor pad_reflect(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high);
 /// Pads with the outermost element: a a | a b c | c c. A padded dim must not be empty.
 Tensor pad_edge(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high);
-/// How the channels of depth_to_space divide: [block, block, c] or [c, block, block]. ONNX calls them DCR and CRD.
+/// How depth_to_space splits the channels: [block, block, c] or [c, block, block]. ONNX calls them DCR and CRD.
 enum class DepthOrder { kBlockFirst, kChannelFirst };
 /// x[n, c * block^2, h, w] -> [n, c, h * block, w * block].
 Tensor depth_to_space(Tensor x, std::int64_t block, DepthOrder order = DepthOrder::kBlockFirst);
@@ -145,13 +147,14 @@ Tensor space_to_depth(Tensor x, std::int64_t block);
 /// updates have equal shapes, which differ from x only along the axis. Of equal indices, the last one wins.
 Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 /// x with `update` in place of its elements from `start` on along `axis`; the other dims are equal. A negative start
-/// counts from the end. If x is not needed later, or is a variable that the result updates, only the update is stored.
-/// A start that puts a part of the update outside x is an error: here if it is known, otherwise at run time.
+/// counts from the end. If nothing needs x later, or if x is a variable whose new value is the result, only the
+/// elements of `update` are written. A start that puts part of the update outside x is an error: here if that is
+/// known, otherwise at run time.
 Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, SizeExpr start);
 /// Does the same with `start` as an i32 or i64 scalar.
 Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, Tensor start);
 
-/// Means and maxima over all dims after the second of x[n, c, ...], which keep extent 1.
+/// Mean and maximum over all dims of x[n, c, ...] after the second one. These dims stay, with extent 1.
 Tensor global_avg_pool(Tensor x);
 Tensor global_max_pool(Tensor x);
 
@@ -223,20 +226,21 @@ Tensor quantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t a
 Tensor dequantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis = -1);
 
 struct AttentionOptions {
-  /// Bool: a query sees the keys where it is true. Numbers: added to the scores. Broadcast to the scores' shape.
+  /// If bool, a query sees only the keys for which the mask is true; otherwise, the mask is added to the scores.
+  /// Broadcast to the scores' shape.
   Tensor mask = {};
   std::optional<double> scale = {};  // scale of the scores; default: 1 / sqrt(d)
   /// Query i of m sees keys up to i + n - m: the last query sees all n.
   bool is_causal = false;
   template <class V>
-  void visit(V&& v) {  // all but the mask, which is an operand
+  void visit(V&& v) {  // all members except the mask, which is an operand
     v("scale", scale);
     v("is_causal", is_causal);
   }
 };
-/// softmax(query * key^T * scale + mask) * value, for query[..., m, d], key[..., n, d], value[..., n, e]. Where key and
-/// value have fewer heads in dim -3 than the query, each head serves a group of adjacent query heads. A query that sees
-/// no key gives NaN. Source: Vaswani et al., arXiv:1706.03762; for groups, Ainslie et al., arXiv:2305.13245.
+/// softmax(query * key^T * scale + mask) * value, for query[..., m, d], key[..., n, d], value[..., n, e]. If key and
+/// value have fewer heads (dim -3) than the query, each of their heads serves a group of adjacent query heads. A query
+/// that sees no key gives NaN. Source: Vaswani et al., arXiv:1706.03762; for groups, Ainslie et al., arXiv:2305.13245.
 Tensor attention(Tensor query, Tensor key, Tensor value, AttentionOptions options = {});
 Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optional<double> scale = {});
 /// Rotates pairs of x[..., n, d] by angles whose cosines and sines are [n, d / 2], or broadcast to that. A pair is
@@ -245,12 +249,12 @@ Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optio
 Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved = false);
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dim. The mean is computed from differences to one
 /// of the row's elements: for a row of equal elements, x - mean and the variance are exactly 0, and rows far from 0
-/// keep their digits. A row with an infinity, or whose differences overflow, gives NaN. Source: Ba et al.,
+/// keep their precision. A row gives NaN if it has an infinity or if its differences overflow. Source: Ba et al.,
 /// arXiv:1607.06450.
 Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon = 1e-5);
 
-/// Random bits, u32: a function of the seed (u64, a scalar) and each element's position alone, so that every run on
-/// every target gives the same bits. Source: Philox 4x32-10, Salmon et al., SC 2011.
+/// Random u32 bits that depend only on the seed (a u64 scalar) and on each element's position, so every run on every
+/// target gives the same bits. Source: Philox 4x32-10, Salmon et al., SC 2011.
 Tensor random_bits(Tensor seed, Shape shape);
 /// Uniform in [0, 1), f32, in steps of 2^-24.
 Tensor random_uniform(Tensor seed, Shape shape);

@@ -19,8 +19,8 @@ class KernelCache;     // jit/kernel_cache.h
 class KernelCompiler;  // jit/kernel_compiler.h
 class Target;          // jit/target.h
 
-/// The drivers and generators to use, listed explicitly: nothing registers itself. Shareable between threads once
-/// built. Code that builds one includes the headers of its parts.
+/// The drivers and generators to use, listed explicitly: nothing registers itself. Once built, a Context can be shared
+/// between threads. Code that builds one must also include the headers that define its members' types.
 struct Context {
   std::vector<Driver> drivers;
   std::vector<std::shared_ptr<const KernelCompiler>> generators;  // tried in this order
@@ -31,7 +31,7 @@ struct Context {
   /// generators.
   Result<Target> target(std::string_view spec) const;
   /// Opens the device of a DeviceSpec, such as "cpu", "cpu:avx2", "hip" or "sim:gfx1100,seed=3". "trace(cpu)" opens
-  /// "cpu" and writes each command to the standard error. The error names the spec and lists the drivers.
+  /// "cpu" and writes each command to standard error. The error names the spec and lists the drivers.
   Result<std::shared_ptr<Device>> device(std::string_view spec) const;
 };
 

@@ -16,8 +16,8 @@ namespace millrace {
 
 enum class RegionId : std::uint32_t {};
 
-/// An operand that is copied to a result. For a concat or pad, its producer cannot write it there; for a loop's
-/// condition or first state, something else needs the operand.
+/// An operand that is copied to a result. For a concat or pad: its producer cannot write directly into the result. For
+/// a loop's condition or first state: the loop would overwrite the operand, which something else needs.
 struct CopiedOperand {
   std::uint32_t operand = 0;
   std::string reason;  // "%x is an input"
@@ -30,20 +30,20 @@ struct Region {
   std::string name;                        // "conv2d_add_max_3": its kernels' name in texts and traces
   std::string label = {};                  // "layer3/q": for people, see label_of
   std::vector<NodeId> nodes;               // in graph order
-  std::vector<Value> inputs;               // values from outside that the nodes read, each listed once
-  std::vector<Value> outputs;              // read by other regions, or graph outputs; never an unused result
+  std::vector<Value> inputs;               // values that the nodes read from outside the region, each listed once
+  std::vector<Value> outputs;              // results that other regions read, or graph outputs
   std::vector<std::string> reasons;        // why these nodes are together, one per line
-  std::vector<CopiedOperand> copies = {};  // operands that are not stored in the result in place
+  std::vector<CopiedOperand> copies = {};  // operands that their producers do not write in place
   std::string copy_reason = {};            // why a scatter has to copy its operand first
-  std::vector<std::shared_ptr<const DispatchGraph>> bodies = {};  // of a loop or a condition, in its node's order
+  std::vector<std::shared_ptr<const DispatchGraph>> bodies = {};  // of a loop or a condition, in the node's order
 };
 
-/// The place of a value in the storage of the concat or pad that reads it. Its elements are adjacent there, or in rows
-/// with gaps. If in rows, its outer dims index the rows, and only the concat or pad reads it. A value padded along
-/// several axes has rows within rows, listed outermost first.
+/// The place of a value in the storage of the concat or pad that reads it. The value's elements are adjacent there, or
+/// in rows with gaps between them. With rows, the value's outer dims index the rows, and only the concat or pad may
+/// read the value. A value that is padded along several axes has rows within rows, listed outermost first.
 struct StoragePart {
   struct Rows {
-    std::size_t num_outer_dims = 0;  // including the outer dims of the rows before it
+    std::size_t num_outer_dims = 0;  // that index the rows of this and all outer levels
     SizeExpr pitch_elements;         // from one row to the next
   };
   Value whole;  // the result of the concat or pad
@@ -51,35 +51,36 @@ struct StoragePart {
   std::vector<Rows> rows = {};
 };
 
-/// An update's new value that needs memory of its own, from which it is copied to the variable at the end.
+/// A variable's new value that cannot be stored in the variable at once: it has memory of its own, from which it is
+/// copied at the end of the run.
 struct CopiedUpdate {
   GraphUpdate update;
   std::string reason;  // "%x is an input"
 };
 
-/// The rule that keeps two neighbours from being one region; node_groups.cpp applies it.
+/// The rules that keep the producer of a value and its reader in different regions; node_groups.cpp applies them.
 enum class JoinRule : std::uint8_t {
   kControl,              // `node` is a loop or a condition: the host decides what it runs
-  kReadsMemory,          // the kernel of `node`, the reader, computes nothing on the way from memory
-  kAfterView,            // `node`, a view between the two, makes the reader need points other than its own
-  kAfterReshape,         // `node` is a reshape between the two: it shares its operand's storage
-  kTwoRoots,             // both `node` and `other` are a dot, a reduction or the like; a kernel has one at most
-  kNoEpilogue,           // the kernel of `node`, in the producer's region, has no epilogue
-  kViewAlone,            // the reader needs adjacent elements; `node`, a view, gathers them from far apart
-  kOtherPoints,          // the producer's region stores at the points of `node`, which are not the reader's
-  kReadAround,           // `node`, in a third region, reads one of the two and is needed by the other
-  kReadByRoot,           // `node`, one region's dot or reduction, reads the other region at points of its own
-  kRootInOperand,        // the reader takes elementwise operands only; `node`, in the producer's region, is not
-  kIsStored,             // `node`, in the producer's region, is an output or a variable's new value
-  kOtherReader,          // `node` reads the producer's region too
-  kTooManyNodes,         // `found` in both together; a region has at most `limit`
-  kTooManyInstructions,  // the same for instructions
+  kReadsMemory,          // the kernel of `node`, the reader, takes this operand only from memory
+  kAfterView,            // `node`, a view between the two, makes the reader need elements at other points
+  kAfterReshape,         // `node`, a reshape between the two, shares its operand's storage, which must exist
+  kTwoRoots,             // `node` and `other` are dots, reductions or the like; a kernel has at most one
+  kNoEpilogue,           // `node`, in the producer's region, has a kernel without an epilogue
+  kViewAlone,            // the reader loads whole rows; `node`, a view, collects them from far apart
+  kOtherPoints,          // `node`, in the producer's region, has another shape than the reader
+  kReadAround,           // `node`, in a third region, reads one region and the other needs it: a cycle
+  kReadByRoot,           // `node`, one region's dot or reduction, reads the other region at other points
+  kRootInOperand,        // `node`, in the producer's region, is not elementwise, as the reader requires
+  kIsStored,             // `node`, in the producer's region, is an output or update: in memory anyway
+  kOtherReader,          // `node` reads the producer's region too, so the value is in memory anyway
+  kTooManyNodes,         // the two have `found` nodes together; a region has at most `limit`
+  kTooManyInstructions,  // the two have `found` instructions together, at most `limit` fit
 };
 
 /// A value that one region stores and another reads, and the rule that keeps the two apart.
 struct Separation {
   Value value = {};  // the stored value; the reader may read it through views
-  NodeId reader{};   // the node of the other region
+  NodeId reader{};   // the node that reads the value, in the other region
   JoinRule rule{};
   NodeId node{}, other{};  // see JoinRule
   std::int64_t found = 0, limit = 0;
@@ -103,9 +104,10 @@ struct DispatchGraph {
     for (auto it = aliases.find(value); it != aliases.end(); it = aliases.find(value)) value = it->second;
     return value;
   }
-  /// The layout of the value in its storage. For a part, the offset counts from the part's first element.
+  /// The layout of the value in its storage. For a value with a StoragePart, the offset counts from the first element
+  /// of that part.
   Layout layout_of(Value value) const;
-  /// Like storage_of, but also follows what the value overwrites, to the first value in that memory.
+  /// Like storage_of, but also follows `in_place`, to the first value that was stored in this memory.
   Value memory_of(Value value) const {
     value = storage_of(value);
     for (auto it = in_place.find(value); it != in_place.end(); it = in_place.find(value)) {
@@ -115,15 +117,19 @@ struct DispatchGraph {
   }
 };
 
-/// Cuts the graph into regions. Elementwise chains become one region. Elementwise nodes and views move into the
-/// reduction or contraction that reads them, and elementwise nodes after it into its epilogue. Those before a sort or
-/// scan move into its load. Only views are recomputed. Operands of concats and pads are stored where the result has
-/// them, unless they need memory of their own (CopiedOperand). A scatter changes its operand in place if nothing needs
-/// that later (otherwise Region::copy_reason says why not); elementwise nodes overwrite an operand that they are the
-/// last to read in every order; a variable's new value is stored in the variable when nothing needs the old value any
-/// more (otherwise CopiedUpdate). A region has at most 128 nodes, and no more instructions than LLVM compiles in 100 ms
-/// (kMaxMapInstructions). Target-independent. O(nodes * operands), except that each join searches for cycles: quadratic
-/// at worst. The result is verified. Precondition: verify(graph) passed.
+/// Cuts the graph into regions. A chain of elementwise nodes becomes one region. Elementwise nodes and views move into
+/// the reduction or contraction that reads them; elementwise nodes after it move into its epilogue, and those before a
+/// sort or scan into its load. Only views are recomputed. A region has at most 128 nodes, and no more instructions than
+/// LLVM compiles in 100 ms (kMaxMapInstructions).
+///
+/// Values share memory where possible. Operands of concats and pads are stored directly in the result, unless they need
+/// memory of their own (CopiedOperand). A scatter changes its operand in place if nothing needs the operand later;
+/// otherwise, Region::copy_reason says why not. Elementwise nodes overwrite an operand if they are its last readers in
+/// every order. A variable's new value is stored in the variable once nothing needs the old value; otherwise, there is
+/// a CopiedUpdate.
+///
+/// Target-independent. O(nodes * operands), but quadratic at worst, because each join searches for cycles. The result
+/// is verified. Precondition: verify(graph) passed.
 Result<DispatchGraph> form_dispatches(Graph);
 /// A name for these nodes, for people: the name of the last named node, as texts spell it; if none is named, the last
 /// scope; empty if there is no scope either.
@@ -131,21 +137,22 @@ std::string label_of(const Graph&, std::span<const NodeId>);
 /// Checks these invariants. Fails with kInternal and one line per failure.
 /// * Every region stores at least one value.
 /// * Every region input is a graph input, a constant, a variable or stored by earlier regions, after following aliases.
-///   A concat without a region is stored when all of its operands are, each as a part of it.
-/// * A value that is stored in rows of another value is not the input of any region.
+///   A concat without a region counts as stored when all of its operands are stored as parts of it.
+/// * A value whose StoragePart has rows is not an input of any region.
 /// * No region reads a value after another region has overwritten it in place.
-/// * Every region output is used, unless it is a loop's or a condition's, and is stored by one region only.
+/// * Every region output is stored by one region only. It is used, except that a loop or a condition may have unused
+///   outputs.
 /// * Bodies keep these invariants.
 /// * Every graph output and every update is a graph input, a constant, a variable or stored by a region, after
 ///   following aliases.
-/// * Every update is in place or among the copied ones.
+/// * Every update is in `in_place` or in `copied_updates`.
 Status verify(const DispatchGraph&);
 std::string to_text(const DispatchGraph&);
 /// The edge, the rule, and a remedy: "%e -> %y: %y reads it through %t = transpose, at other points; ...".
 std::string to_text(const Graph&, const Separation&);
 
-/// A region's kernels for one target. The operands of each sequence are in the order of Region::inputs, its results in
-/// that of Region::outputs.
+/// A region's kernels for one target. The operands of each sequence are in the order of Region::inputs, and its results
+/// in the order of Region::outputs.
 Result<std::vector<KernelSequence>> lower_region(const DispatchGraph&, RegionId, const Target&, const LowerOptions&);
 /// Checks, before scheduling, that every region except loops and conditions has at least one kernel sequence, that
 /// verify(KernelSequence) accepts each, and that a generator of the target planned each kernel. `sequences` has one

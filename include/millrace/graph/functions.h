@@ -12,8 +12,8 @@
 
 namespace millrace {
 
-// The ops as functions on tensors. op_table.inc and `millrace ops` say what each means. Axes may be negative. The
-// builder records errors, including out of memory.
+// The ops as functions on tensors. op_table.inc and `millrace ops` describe each op. Axes may be negative. The builder
+// records errors, including out of memory.
 
 /// A C++ number next to a tensor: it stands for a tensor of the other operand's dtype and shape. An integer dtype must
 /// be able to hold it. x / 2.0 is refused for integers, because it would be an integer division.
@@ -23,7 +23,8 @@ class Literal {
   Literal(T value) : value_(value) {}
   template <std::floating_point T>
   Literal(T value) : value_(static_cast<double>(value)), is_floating_(true) {}
-  /// A number from elsewhere, such as a text; `is_floating` treats it as if it had a C++ floating-point type.
+  /// A number from another source, such as a graph text. If `is_floating`, it is treated as a C++ floating-point
+  /// number.
   Literal(const Number& value, bool is_floating) : value_(value), is_floating_(is_floating) {}
 
   const Number& value() const { return value_; }
@@ -86,8 +87,8 @@ concept ComparesTensors = (std::same_as<X, Tensor> && (std::same_as<Y, Tensor> |
                           (std::same_as<Y, Tensor> && std::convertible_to<X, Literal>);
 }  // namespace detail
 
-/// Comparing tensors does not compile: if it built a node instead of giving a bool, searches in containers of tensors,
-/// and their comparisons, would break.
+/// == and != on tensors do not compile. If they built a node instead of returning a bool, searching and comparing
+/// containers of tensors would silently go wrong.
 template <class X, class Y>
   requires detail::ComparesTensors<X, Y>
 bool operator==(const X&, const Y&) {
@@ -103,8 +104,8 @@ bool operator!=(const X&, const Y&) {
   return false;
 }
 
-/// if_true where condition (bool) holds, otherwise if_false. All three have one shape, and the choices have one dtype.
-/// One choice may be a number.
+/// if_true where condition (bool) holds, otherwise if_false. All three operands have the same shape, and both choices
+/// the same dtype. One choice may be a number.
 Tensor select(Tensor condition, Tensor if_true, Tensor if_false);
 Tensor select(Tensor condition, Tensor if_true, Literal if_false);
 Tensor select(Tensor condition, Literal if_true, Tensor if_false);
@@ -113,11 +114,11 @@ Tensor select(Tensor condition, Literal if_true, Tensor if_false);
 Tensor cast(Tensor x, DType dtype);
 
 /// Reductions over `axes` (at least one, each named once). The result keeps the dtype; reduced dims are dropped, or
-/// have extent 1 if keep_dims. sum, prod, max and min take integers and floats, mean floats, any and all bool. Sums of
-/// integers wrap. Sums and means of floats below f64 accumulate in f32, and by levels: for n terms, |error| <= (128 *
-/// levels + 16) * eps * sum |x|, plus the result's own rounding, where levels is 1 for n <= 128, 2 for n <= 128^2, 3
-/// for n <= 128^3, and so on, and eps is 2^-24 (2^-53 in f64). A mean rounds once more. If x is a product, as in
-/// reduce_sum(a * b), replace 128 with 512.
+/// have extent 1 if keep_dims. reduce_sum, _prod, _max and _min take integers and floats, reduce_mean floats,
+/// reduce_any and _all bool. Sums of integers wrap. Sums and means of floats accumulate in f32 (f64: in f64), in levels
+/// of at most 128 terms each. For n terms, |error| <= (128 * levels + 16) * eps * sum |x|, plus the result's own
+/// rounding. The number of levels is 1 for n <= 128, 2 for n <= 128^2, 3 for n <= 128^3, and so on; eps is 2^-24 (f64:
+/// 2^-53). A mean rounds once more. If x is a product, as in reduce_sum(a * b), replace 128 with 512.
 Tensor reduce_sum(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 Tensor reduce_prod(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 Tensor reduce_max(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
@@ -130,14 +131,15 @@ Tensor argmax(Tensor x, std::int64_t axis, bool keep_dims = false);
 Tensor argmin(Tensor x, std::int64_t axis, bool keep_dims = false);
 
 /// Matrix product of the last two dims, as in NumPy: x[..., m, k] * y[..., k, n] -> [..., m, n]. The leading (batch)
-/// dims are broadcast. A vector is a row on the left and a column on the right, and the result lacks its dim.
+/// dims are broadcast. A vector counts as a row on the left or as a column on the right, and the result does not have
+/// its dim of extent 1.
 Tensor matmul(Tensor x, Tensor y);
 /// Sums of products over the contracted dims, for integers or floats of one dtype. Result dims: batch dims, free dims
 /// of x, free dims of y. Integers wrap. The error of floats is bounded as for reduce_sum, with 512 instead of 128 and
 /// sum |x * y| instead of sum |x|.
 Tensor dot(Tensor x, Tensor y, DotAttrs attributes);
-/// dot of i8 or u8 operands, also mixed, with an i32 result. Sums wrap beyond i32, which takes more than 33025 products
-/// of u8, 65793 of mixed operands, or 131071 of i8.
+/// dot with an i32 result; each operand is i8 or u8. Sums wrap, but only beyond 33025 products of u8 with u8, 65793 of
+/// u8 with i8, or 131071 of i8 with i8.
 Tensor dot_i32(Tensor x, Tensor y, DotAttrs attributes);
 /// x[n,c,h,w], weights[o,c/groups,kh,kw] -> [n,o,h',w']: cross-correlation with zero padding, for integers or floats of
 /// one dtype. `groups` must divide c and o. composites.h has conv2d with a bias. The error of floats is bounded as for
@@ -148,8 +150,8 @@ Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes = {});
 Tensor max_pool2d(Tensor x, Pool2dAttrs attributes = {});
 Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes = {});
 
-/// At most one dim may be -1: it is computed from the number of elements. It must come out as an integer, which is
-/// checked at run time.
+/// At most one dim may be -1: it is computed from the number of elements, which the other dims must divide. If that
+/// depends on symbols, it is checked at run time.
 Tensor reshape(Tensor x, Shape shape);
 /// Result dim d is operand dim permutation[d].
 Tensor transpose(Tensor x, std::vector<std::int64_t> permutation);
@@ -157,9 +159,10 @@ Tensor transpose(Tensor x, std::vector<std::int64_t> permutation);
 Tensor broadcast_to(Tensor x, Shape shape);
 /// Operand dim d becomes result dim dims[d].
 Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims);
-/// Elements start, start + step, ... below stop of each dim: 0 <= start <= stop <= extent, step >= 1 (1 if empty). A
-/// negative start or stop counts from the end. With a negative step, elements above stop, backwards: -1 <= stop <=
-/// start < extent, where a stop of -1 is written as -1 - extent, as in NumPy.
+/// Takes the elements start, start + step, ... below stop of each dim, where 0 <= start <= stop <= extent and step >=
+/// 1. If `step` is empty, every step is 1. A negative start or stop counts from the end. A negative step takes the
+/// elements from start down to, but excluding, stop, where -1 <= stop <= start < extent. A stop of -1 is then written
+/// as -1 - extent, because -1 itself means the last element, as in NumPy.
 Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step = {});
 /// Adds low[d] elements before and high[d] elements after each dim d, equal to `value`; both counts are 0 or more.
 Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, Number value = 0);
@@ -171,13 +174,13 @@ inline Tensor concat(std::initializer_list<Tensor> tensors, std::int64_t axis) {
 /// Replaces `axis` of x by the dims of indices (i32 or i64). A negative index wraps once; an index out of range is an
 /// error at run time.
 Tensor gather(Tensor x, Tensor indices, std::int64_t axis);
-/// Picks the elements of x that the indices name along the axis, as in NumPy. The indices are i32 or i64. They have the
-/// shape of x, except that their extent along the axis is free; the result has their shape. A negative index wraps
-/// once; an index out of range is an error at run time, as for gather.
+/// Picks elements of x by their indices along the axis, as in NumPy. The indices are i32 or i64. They have the shape of
+/// x, except that their extent along the axis may differ; the result has the shape of the indices. A negative index
+/// wraps once; an index out of range is an error at run time, as for gather.
 Tensor take_along_axis(Tensor x, Tensor indices, std::int64_t axis);
 /// x with the elements that the indices select (as in gather) replaced by the updates, or combined with them, in the
-/// order of the indices. The updates have the type of gather(x, indices, axis). scatter takes any dtype, the others
-/// integers and floats.
+/// order of the indices. The updates have the type of gather(x, indices, axis). scatter takes any dtype; scatter_add,
+/// _min and _max take integers and floats.
 Tensor scatter(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_add(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_min(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
@@ -196,7 +199,7 @@ Tensor size_of(GraphBuilder& graph, const SizeExpr& size);
 
 struct ValuesAndIndices {
   Tensor values;
-  Tensor indices;  // i64; if topk is given indices, the dtype of those
+  Tensor indices;  // i64, or the dtype of the indices that topk is given
 };
 /// Sorts any dtype along `axis`, stably: NaN is greatest, and -0 equals +0. `indices` are positions along the axis.
 ValuesAndIndices sort(Tensor x, std::int64_t axis = -1, bool descending = false);

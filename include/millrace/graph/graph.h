@@ -61,10 +61,10 @@ struct VariableNode {
 
 struct Graph;
 
-/// Repeats its body for as long as a condition is true. The body's variables are the state: they begin with the loop's
-/// operands, each iteration gives them their updates, and the loop's results are their values at the end. Operands: the
-/// condition of the first iteration, bool[]; the first state; then the body's inputs, which stay the same. The body's
-/// one output is the condition of the next iteration.
+/// Repeats its body as long as a condition is true. The body's variables are the loop's state: they start with values
+/// from the loop's operands, each iteration applies their updates, and their final values are the loop's results.
+/// Operands: the condition of the first iteration, bool[]; then the initial state; then the body's inputs, which do not
+/// change. The body has one output, the condition of the next iteration.
 struct LoopNode {
   std::shared_ptr<const Graph> body;
 };
@@ -92,7 +92,7 @@ struct Node {
   std::vector<std::string> names = {};
   /// In Graph::scopes: the part of the model to which the node belongs. Inputs and variables belong to no scope.
   std::optional<ScopeId> scope = {};
-  std::shared_ptr<const NodeOrigin> origin = {};  // null: the caller built the node; not kept in texts
+  std::shared_ptr<const NodeOrigin> origin = {};  // null: the caller built the node itself; not in texts
 };
 
 struct GraphOutput {
@@ -131,7 +131,7 @@ const std::string* source_name(const Node&);
 std::string value_name(const Graph&, Value);
 /// The names of all values that have one.
 std::set<std::string> value_names(const Graph&);
-/// Removes names, scopes and origins, in bodies too. What is left decides what is computed.
+/// Removes names, scopes and origins, in bodies too: everything that does not affect what the graph computes.
 void strip_names(Graph&);
 /// The graphs of a loop or a condition; empty for other nodes. The second overload lets the caller change them.
 std::vector<const Graph*> bodies_of(const Node&);
@@ -165,9 +165,9 @@ std::string kind_name(const Node&);
 /// * A node has no names, or one per result, which may be empty. A name is unique within its scope, also among the
 ///   inputs and variables.
 /// * Nodes are in scopes of the graph; inputs and variables are in none.
-/// * Kernels of one name have one body.
-/// * Bodies keep these rules. The operands of a loop or a condition have the types that its bodies expect, and it has
-/// at most 32 results.
+/// * Custom kernels with the same name have the same body.
+/// * The bodies of loops and conditions keep these invariants too. The operands of a loop or a condition have the types
+///   that its bodies expect, and it has at most 32 results.
 /// * A symbol's facts do not contradict each other and are the same everywhere, in types and attributes.
 Status verify(const Graph&);
 

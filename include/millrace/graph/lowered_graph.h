@@ -25,12 +25,12 @@ struct LoweredGraph {
   std::map<RegionId, std::vector<std::shared_ptr<LoweredGraph>>> bodies;
   std::shared_ptr<LoweredGraph> setup = {};  // computes the prepared constants; null if there are none
   CommandList commands;                      // the schedule's steps in their order, and barriers
-  CompileReport report;                      // without code and loading
+  CompileReport report;                      // without the phases `code` and `load`
 };
 
 /// Where a command comes from.
 struct CommandOrigin {
-  const LoweredGraph* graph = nullptr;  // the given graph, or the body whose schedule has the step
+  const LoweredGraph* graph = nullptr;  // the graph whose schedule has the step: the given one, or a body
   const Step* step = nullptr;           // null: a barrier
   std::optional<CommandId> around;      // the loop or the condition that holds the command
 };

@@ -39,8 +39,8 @@ class NpyReader {
   const TensorType& type() const { return type_; }
   /// Reads the elements. Precondition: neither read() nor map() was called before.
   Result<NpyArray> read();
-  /// The elements without a copy, if the file is a regular one in C order: it is mapped (FileReader::map). Otherwise
-  /// they are read. Precondition: neither read() nor map() was called before.
+  /// Returns the elements without a copy if the file is a regular file in C order, by mapping it (FileReader::map).
+  /// Otherwise reads them. Precondition: neither read() nor map() was called before.
   Result<NpyView> map();
 
  private:

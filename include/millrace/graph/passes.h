@@ -23,9 +23,9 @@ Status fold_constants(Graph&);
 /// that equal folded constants merge. O(nodes). Idempotent.
 Status merge_equal_nodes(Graph&);
 
-/// Applies the rules of simplify_rules.inc and simplify_views.cpp until none matches. Every rule keeps the defined
-/// semantics bit for bit (a NaN stays a NaN). Leaves the replaced nodes behind, unused. Why here: after folding, which
-/// creates the constants that rules match. O(nodes * rules).
+/// Applies the rules of simplify_rules.inc and simplify_views.cpp until none matches. Every rule preserves results bit
+/// for bit, except that a NaN may become another NaN. Replaced nodes stay in the graph, unused. Why here: after
+/// folding, which creates the constants that rules match. O(nodes * rules).
 Status simplify_algebra(Graph&);
 
 /// Removes nodes that no output needs. Keeps inputs: they are part of the caller's contract. Unused results of the
@@ -34,21 +34,22 @@ Status eliminate_dead_nodes(Graph&);
 
 struct UnpreparedConstant;  // compile_report.h
 
-/// Work that depends on constants alone, and is done once, when a program is loaded.
+/// Work that depends only on constants, and is therefore done once, when a program is loaded.
 struct PreparedConstants {
   /// The graph that does the work. Its output k is the constant with ConstantNode::prepared k. Absent if there is no
   /// work.
   std::optional<Graph> setup;
-  std::vector<UnpreparedConstant> unprepared;  // work that stays in the graph, because its results do not fit
+  std::vector<UnpreparedConstant> unprepared;  // values that each run computes, because they do not fit
 };
 
-/// Moves work that depends on constants alone out of the graph, while the results fit into `max_bytes` in total. Views
-/// stay. So do cheap elementwise ops on single elements or on iotas, and those that read fewer bytes than they produce
-/// for an elementwise reader: computing them in the reader costs no more than loading them. Work in the bodies of loops
-/// and branches is moved to the graph around them first. Work that can fail at run time, such as a gather whose indices
-/// are not known to be in range, stays. Needs: no prepared constants. Leaves: no dead nodes, if it moved any. Why here:
-/// after all others, so that what folds or is not needed is not prepared, and before form_dispatches, so that the rest
-/// becomes regions without it. O(nodes * operands).
+/// Moves work that depends only on constants out of the graph, as long as the results fit into `max_bytes` in total.
+/// Three kinds of work stay. Views stay. Cheap elementwise ops stay if they work on single elements or iotas, or if
+/// they read fewer bytes than they produce for an elementwise reader: computing them in the reader costs no more than
+/// loading their results. Work that can fail at run time stays, such as a gather whose indices are not known to be in
+/// range. Work in the bodies of loops and branches is first moved to the graph around them. Needs: no prepared
+/// constants. Leaves: no dead nodes, if it moved any work. Why here: after all other passes, because folded and dead
+/// nodes need no preparation, and before form_dispatches, because prepared nodes must not be part of regions. O(nodes *
+/// operands).
 Result<PreparedConstants> prepare_constants(Graph&, std::uint64_t max_bytes);
 
 struct GraphPass {
@@ -76,16 +77,16 @@ struct PassReport;  // compile_report.h
 struct PassOptions {
   /// Whether run_passes() verifies the graph after each pass. Absent: yes if the library was built with assertions.
   std::optional<bool> verify_each = {};
-  /// Bytes of values that are computed when a program is loaded, and kept: values that depend on constants alone and
-  /// are not folded, such as dequantised weights. Each run computes the rest.
+  /// The maximum size of the values that are computed once, when a program is loaded, and then kept. They depend only
+  /// on constants, but are not folded, such as dequantised weights. Each run computes the values that do not fit.
   std::uint64_t max_prepared_bytes = std::uint64_t{256} << 20;
   /// Called after each pass that changed the graph's text, with the pass's name and the graph.
   Callback<std::string_view, const Graph&> dump = {};
 };
 
 /// Runs the passes. Only this function verifies, times and dumps. A graph that a pass made invalid is an internal error
-/// naming the pass. `prepared` gets what prepare_constants moves; if it is null, that pass moves nothing. Precondition:
-/// verify(graph) passed.
+/// naming the pass. prepare_constants moves its work to `prepared`; if that is null, the pass moves nothing.
+/// Precondition: verify(graph) passed.
 Result<std::vector<PassReport>> run_passes(Graph&, std::span<const GraphPass> passes, const PassOptions& = {},
                                            PreparedConstants* prepared = nullptr);
 

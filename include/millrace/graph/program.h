@@ -50,7 +50,7 @@ class Program {
 
   struct State;
   explicit Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-  // No moves: a moved-from program would have no state to answer with.
+  // No moves, only copies: a moved-from program would have no state.
   Program(const Program&) = default;
   Program& operator=(const Program&) = default;
   const std::shared_ptr<const State>& state() const { return state_; }
@@ -59,9 +59,9 @@ class Program {
   std::shared_ptr<const State> state_;
 };
 
-/// Runs a program, one run after another. Owns the memory between its kernels and the program's variables, which begin
-/// with their initial values. Only one thread may use a session at a time; a second one gets an error. For runs that
-/// overlap, use one session per thread. The destructor waits for submitted runs.
+/// Runs a program, one run after another. Owns the memory for values between kernels, and the program's variables,
+/// which start with their initial values. Only one thread may use a session at a time; a second one gets an error. For
+/// runs that overlap, use one session per thread. The destructor waits for submitted runs.
 class Session {
  public:
   static Result<Session> create(const Program&);
@@ -90,9 +90,9 @@ class Session {
              const std::stop_token& stop = {});
   /// Like run(), but does not wait if the device works asynchronously. The run starts when `wait` is reached and the
   /// session's earlier runs have ended. The returned timepoint is signalled when the run ends, or fails with its
-  /// status; until then, the bound memory must stay valid, and outputs must not be touched. If a run fails, so do the
-  /// later submitted runs that have not ended. On a device that finishes inline, a run that fails at once returns its
-  /// status instead of a timepoint.
+  /// status; until then, the bound memory must stay valid, and outputs must not be touched. If a run fails, the later
+  /// submitted runs that have not ended fail too. On a device that finishes inline, a run that fails at once returns
+  /// its status instead of a timepoint.
   Result<Timepoint> submit(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs,
                            ListView<DimBinding> dims = {}, std::span<const Timepoint> wait = {},
                            const std::stop_token& stop = {});
@@ -108,7 +108,7 @@ class Session {
   Status reset();
   /// Makes each later run that succeeds record in `times` when each of its commands ran, on any device. Copies between
   /// caller memory and the device are left out; commands in loops and conditions are recorded if `times` asks for them.
-  /// Null stops it. `times` must outlive the session, and must not be accessed during a run.
+  /// Null ends the recording. `times` must outlive the session, and must not be accessed during a run.
   void measure(SubmissionTimes* times);
 
  private:

@@ -16,8 +16,8 @@ struct RunDiagnostics;  // what error messages of runs need; private
 struct SlabPlan;        // how runs place transients; private
 
 /// A program for one of its targets. The target decides how many kernels a region becomes and how much scratch they
-/// need, so each variant has its own schedule, commands, memory plan and code. Running needs no more than this: neither
-/// the graph nor the kernels' IR. The constants' bytes are on the device.
+/// need, so each variant has its own schedule, commands, memory plan and code. A run needs neither the graph nor the
+/// kernels' IR. The constants' bytes are on the device, not here.
 struct ProgramVariant {
   TargetSpec target;
   std::vector<ExecutableImage> images;  // one per kernel of the commands

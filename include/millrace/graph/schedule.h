@@ -63,7 +63,7 @@ struct ResourcePart {
 struct ResourceUse {
   ResourceId resource{};
   bool is_written = false;
-  std::optional<ByteRange> touched = {};  // within the kernel's buffer; absent: perhaps all of it
+  std::optional<ByteRange> touched = {};  // within the kernel's buffer; absent: possibly all of it
   std::optional<PartId> part = {};        // the kernel's buffer; absent: the whole resource
 };
 
@@ -78,8 +78,8 @@ struct BodyPlace {
 /// The body of a loop or a branch of a condition: a schedule of its own, whose memory the step provides.
 struct StepBody {
   std::shared_ptr<const Schedule> schedule;
-  IdVector<ResourceId, BodyPlace> places;      // where its resources are
-  IdVector<KernelIndex, KernelIndex> kernels;  // its kernels -> kernels of the schedule around it
+  IdVector<ResourceId, BodyPlace> places;      // where the body's resources are
+  IdVector<KernelIndex, KernelIndex> kernels;  // the body's kernels -> kernels of the outer schedule
 };
 
 struct StepControl {
@@ -92,9 +92,9 @@ struct StepControl {
 struct Step {
   std::string name;
   std::string label = {};                           // its region's label
-  std::optional<KernelIndex> kernel;                // absent: a loop or a condition, or a copy from uses[0] to uses[1]
-  std::shared_ptr<const StepControl> control = {};  // for a loop or a condition, which reads a byte, uses[0]
-  std::optional<RegionId> region;                   // the region of the kernel or the loop; absent: a copy
+  std::optional<KernelIndex> kernel;                // absent: a loop, a condition, or a copy from uses[0] to uses[1]
+  std::shared_ptr<const StepControl> control = {};  // for a loop or a condition; uses[0] is its condition byte
+  std::optional<RegionId> region;                   // of the kernel, loop or condition; absent: a copy
   SizeExpr num_groups = 1;
   std::vector<SizeExpr> sizes;
   std::optional<SizeExpr> flops = {};          // of this launch, like PlannedKernel::flops
@@ -114,12 +114,12 @@ struct Schedule {
   IdVector<ResourceId, Resource> resources;
   IdVector<PartId, ResourcePart> parts;
   IdVector<StepId, Step> steps;
-  IdVector<KernelIndex, PlannedKernel> kernels;          // equal kernels once
+  IdVector<KernelIndex, PlannedKernel> kernels;          // equal kernels are listed once
   SizeExpr slab_bytes = 0;                               // set by pack_transients
   std::int64_t constant_bytes = 0, variable_bytes = 0;   // set by pack_transients
   ScheduleOrder order = ScheduleOrder::kMaxConcurrency;  // set by arrange_steps
-  /// Whether this is the schedule of a body: the step around it then places the variables, which may have any size, and
-  /// provides the slab.
+  /// Whether this is the schedule of a body. The step that holds the body then places its variables, which may have any
+  /// size, and provides its slab.
   bool is_body = false;
 
   /// Whether the size of some transient is known only at run time. Each transient is then a binding of its own, which
@@ -144,15 +144,15 @@ Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std:
 /// Chooses the steps' order and timepoints, then packs. The steps must be in the graph's order, as schedule_execution
 /// makes them.
 Status arrange_steps(Schedule&, ScheduleOrder);
-/// Sets timepoints, each as early as possible, and orders the steps by them. A step waits only for steps that touch the
-/// same bytes, if either of the two writes them. Ranges whose places are known only at run time count as overlapping,
-/// unless no binding makes them overlap. O(n log n) in uses.
+/// Sets timepoints, each as early as possible, and orders the steps by them. A step waits for an earlier step only if
+/// both touch the same bytes and at least one of them writes. Ranges whose places are known only at run time count as
+/// overlapping unless they are known to be disjoint for every binding. O(n log n) in uses.
 Status place_barriers(Schedule&);
 /// Assigns offsets in one slab, aligned to Buffer::kAlignment. Transients that do not live at the same time share
 /// bytes. Constant sizes are packed greedily in several orders, and the best packing is kept. Symbolic sizes cannot be
-/// compared, so such transients share whole slots, each as large as its largest user. Source: Pisarchyk & Lee,
-/// "Efficient Memory Management for Deep Neural Net Inference", arXiv:2001.03288. Lifetimes are counted in timepoints,
-/// so that steps which may run concurrently never share bytes. Precondition: place_barriers.
+/// compared, so transients with symbolic sizes share whole slots; a slot is as large as its largest user. Source:
+/// Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net Inference", arXiv:2001.03288. Lifetimes are
+/// counted in timepoints, so that steps which may run concurrently never share bytes. Precondition: place_barriers.
 Status pack_transients(Schedule&);
 /// Checks these invariants of a schedule that is ordered and packed. Fails with kInternal and one line per failure. O(n
 /// log n) in steps and resources.
@@ -163,22 +163,23 @@ Status pack_transients(Schedule&);
 /// * Parts are inside the parts or resources that hold them, and what a step touches is inside its kernel's buffers. If
 /// that depends on symbols, it must hold for some binding.
 /// * Steps write only transients, variables and outputs. They read bytes of transients and outputs only after earlier
-/// steps have written all of them. An empty value may be read first. Steps write all bytes of outputs.
+///   steps have written these bytes. An empty value may be read before it is written. Steps write all bytes of outputs.
 /// * Steps are ordered by timepoint. No step writes bytes that another step with the same timepoint touches.
 /// * If two steps touch the same bytes and one of them writes, they are in the graph's order.
 /// * A transient lives at every timepoint of a step that uses it.
 /// * Transients that live at the same time share no bytes.
 /// * Variables follow each other in their memory, and share no bytes.
 /// * Transients of constant size reserve at least that size, inside the slab.
-/// * Slots of symbolic size follow them without gaps and end with the slab. All users of a slot reserve the same bytes.
+/// * Slots of symbolic size follow the transients of constant size without gaps, up to the end of the slab. All users
+///   of a slot reserve the same bytes.
 Status verify(const Schedule&);
 std::string to_text(const Schedule&);
 /// The memory plan, one transient per line: offset, bytes, first and last timepoint.
 std::string memory_plan_text(const Schedule&);
 
-/// Records the steps as commands. The bindings are the inputs, the outputs, one for all constants and one for all
-/// variables, if there are any, and one for the slab. If runs place the transients, each of them, in order, has its own
-/// binding instead of the slab. The list is not validated: the device that records it does that.
+/// Records the steps as commands. The bindings are, in this order: the inputs; the outputs; one for all constants; one
+/// for all variables, if there are any; one for the slab. If runs place the transients, each transient has a binding of
+/// its own instead of the slab. The device that records the list validates it.
 Result<CommandList> record_commands(const Schedule&);
 
 }  // namespace millrace

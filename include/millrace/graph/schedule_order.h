@@ -11,8 +11,8 @@ namespace millrace {
 /// The order of a schedule's steps, and which of them may run concurrently.
 enum class ScheduleOrder : std::uint8_t {
   kStrict,          // the graph's order with a barrier after each step, for debugging
-  kMinPeak,         // the order that was found to need the least memory: never more than the graph's order
-  kMaxConcurrency,  // each step as soon as its operands are there, or later where that needs no more memory
+  kMinPeak,         // the order with the least memory that was found; never more than the graph's order
+  kMaxConcurrency,  // each step as soon as its operands are ready; later if that shortens lifetimes
 };
 
 /// "strict", "min-peak", "max-concurrency".

@@ -14,11 +14,11 @@ namespace millrace {
 struct ScheduleStatistics {
   ScheduleOrder order = ScheduleOrder::kMaxConcurrency;
   std::size_t num_dispatches = 0;
-  std::size_t num_copies = 0;    // copies of values; a copy by a kernel is a dispatch too
+  std::size_t num_copies = 0;    // copies of values; a copy that a kernel does is also a dispatch
   std::size_t num_waits = 0;     // steps that wait for earlier ones
   std::size_t num_barriers = 0;  // the barriers that these steps wait for
-  /// The slab bytes that a run takes, and a lower bound: the largest total that lives at one timepoint. Both include
-  /// alignment, and are absent if they depend on a symbol without a value.
+  /// The slab bytes that a run takes, and a lower bound for them: the maximum, over all timepoints, of the bytes that
+  /// are live. Both include alignment, and are absent if they depend on a symbol without a value.
   std::optional<std::int64_t> peak_bytes = {}, lower_bound_bytes = {};
   std::int64_t constant_bytes = 0;
   std::int64_t prepared_bytes = 0;  // the part of constant_bytes that loading computes

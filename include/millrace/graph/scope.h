@@ -25,7 +25,7 @@ class ScopeTable {
  public:
   /// Returns the scope with this name in `parent`; adds it if it is missing. O(log scopes).
   ScopeId find_or_add(std::optional<ScopeId> parent, std::string_view name);
-  /// The scope with the same path as a scope of another table; added if it is missing.
+  /// Returns the scope with the same path as `scope` of the other table; adds it if it is missing.
   std::optional<ScopeId> find_or_add(const ScopeTable& other, std::optional<ScopeId> scope);
   const Scope& operator[](ScopeId id) const { return scopes_[id]; }
   bool contains(ScopeId id) const { return scopes_.contains(id); }

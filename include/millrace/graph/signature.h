@@ -33,7 +33,8 @@ class Signature {
   const std::vector<Argument>& variables() const;
   /// Symbols that must be bound by name: no input's extents determine them, and their facts allow several values.
   const std::vector<Dim>& named_dims() const;
-  /// The output types for inputs with these extents. Fails where a run would fail; the messages do not name the caller.
+  /// The output types for inputs with these extents. Fails if a run with these extents would be refused; the messages
+  /// do not name a function.
   Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs,
                                                std::span<const DimBinding> dims = {}) const;
 

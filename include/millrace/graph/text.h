@@ -80,10 +80,10 @@
 /// * Inputs come before all other nodes, except that a line "input %x" places %x among the nodes.
 namespace millrace {
 
-/// An attribute that a text may give.
+/// The syntax of an attribute.
 struct AttributeForm {
   std::string name;
-  std::string default_text = {};  // empty: it must be given
+  std::string default_text = {};  // empty: the attribute is required
   bool is_in_words = false;       // default_text describes the default, such as "the number of elements"
 };
 
@@ -122,14 +122,14 @@ std::string value_text(const Graph&, Value);
 /// The node's name in every message: "%y = exp", "%values, %indices = topk", "%7 = topk".
 std::string node_text(const Graph&, NodeId);
 
-/// How the messages of a run name a node: by the function that the caller called, if one built the node, as in "%y =
-/// softmax" or "layer3/softmax"; otherwise like node_text.
+/// The node's name in messages of a run. If a function built the node for the caller, the function's name is used, as
+/// in "%y = softmax" or "layer3/softmax"; otherwise, this is node_text.
 std::string caller_text(const Graph&, NodeId);
 
 struct ParseOptions {
   std::string name = "graph";              // stands for the text in errors
   std::string directory = {};              // where constant files are; empty: files are rejected
-  std::vector<CustomKernel> kernels = {};  // that "kernel <name>" may name
+  std::vector<CustomKernel> kernels = {};  // the kernels that "kernel <name>" can refer to
 };
 
 /// Returns the verified graph, or the first mistake with its line and column, what was found and expected, and a

@@ -8,10 +8,10 @@
 namespace millrace {
 
 /// Writes all variables of the session to a safetensors file, by name. An existing file is replaced once everything is
-/// written. Waits for submitted runs. Fails, and leaves the file, if the session was moved from.
+/// written. Waits for submitted runs. If the session was moved from, fails and leaves the file unchanged.
 Status save_variables(Session&, const std::string& path);
-/// Sets all variables of the session from the file's entries with the same names, and ignores other entries. Fails, and
-/// changes nothing, if a variable has no entry or one of another type, or if the session was moved from.
+/// Sets all variables of the session from the file's entries with the same names, and ignores other entries. Fails and
+/// changes nothing if a variable has no entry, if its entry has another type, or if the session was moved from.
 Status restore_variables(Session&, const std::string& path);
 
 }  // namespace millrace
