@@ -19,8 +19,9 @@ namespace millrace {
 enum class SizeIndex : std::uint32_t {};     // index in CommandList::sizes
 enum class BindingIndex : std::uint32_t {};  // index in CommandList::bindings
 
-/// The index of a command in its list, counting the commands inside loops and conditions, which follow the command that
-/// holds them. Ids can therefore exceed the size of CommandList::commands: CommandList::num_commands() counts all.
+/// The index of a command in its list. The commands inside a loop or a condition are numbered too, right after the
+/// command that holds them. Ids can therefore exceed the size of CommandList::commands: CommandList::num_commands()
+/// counts all.
 enum class CommandId : std::uint32_t {};
 
 /// The role of a binding in the program that recorded the list.
@@ -99,7 +100,7 @@ struct DispatchCommand {
   SizeIndex num_groups{};                 // 0 runs nothing; at most 2^32 - 1
   std::vector<BufferRange> buffers = {};  // the kernel's arguments
   std::vector<SizeIndex> sizes = {};
-  std::vector<TouchedRange> touched = {};  // within each buffer; empty: perhaps all of it
+  std::vector<TouchedRange> touched = {};  // within each buffer; empty: possibly all of each buffer
   std::string label = {};                  // for people: "layer3/q"; may be empty
   friend bool operator==(const DispatchCommand&, const DispatchCommand&) = default;
 };
@@ -107,7 +108,7 @@ struct DispatchCommand {
 /// "exp_0 (layer3/q)": a kernel's name and the label of its dispatch; the name alone if the label is empty.
 std::string labelled(std::string_view kernel, std::string_view label);
 
-/// All commands before the barrier finish, and their writes are visible, before any command after it starts.
+/// Before any command after the barrier starts, all commands before it have finished and their writes are visible.
 struct BarrierCommand {
   friend bool operator==(const BarrierCommand&, const BarrierCommand&) = default;
 };
@@ -176,16 +177,16 @@ CommandId visit_commands(const CommandList& list, Visit&& visit) {
   return visit_commands(list.commands, list.first_command, visit);
 }
 
-/// Checks these invariants. Fails with kInvalidArgument and one line per failure. If sizes are symbolic, this reports
-/// only errors that every binding of the symbols has; submissions check the rest.
+/// Checks these invariants. Fails with kInvalidArgument and one line per failure. If sizes are symbolic, reports only
+/// errors that occur for every binding of the symbols; each submission checks the rest.
 /// * Indices of sizes, bindings and kernels exist; lengths and offsets are not negative; ranges are inside their
 /// bindings.
 /// * A pattern has 1, 2, 4 or 8 bytes, its value fits, and it divides the length that it fills.
 /// * The two ranges of a copy have equal lengths and do not overlap.
-/// * Uploads read bindings of the host and downloads write them; everything else uses bindings of the device.
+/// * Uploads read host bindings, and downloads write them; all other accesses are to device bindings.
 /// * Inputs and constants are not written.
 /// * A dispatch has as many buffers and sizes as its kernel, and at most 2^32 - 1 threads in all.
-/// * A dispatch states the touched bytes for all of its buffers or for none, and each within its buffer.
+/// * A dispatch states the touched bytes for all of its buffers or for none; they are within these buffers.
 /// * Two commands without a barrier between them touch the same bytes only if both read them.
 /// * A condition is one byte. Loops and conditions have their blocks, for which all of these rules hold too.
 Status validate(const CommandList&);

@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-/// Identifies bytes by a hash, which collides only by chance, and their number.
+/// Identifies bytes by their hash and their number. Different bytes have equal ids only by chance.
 struct ContentId {
   std::uint64_t high = 0, low = 0;
   std::size_t size_bytes = 0;
@@ -23,10 +23,10 @@ struct ContentId {
 /// Thread-safe.
 class ConstantBuffers {
  public:
-  /// Null if no owner is left.
+  /// Returns the buffer with these bytes; null if it has no owner any more, or never existed.
   std::shared_ptr<Buffer> find(const ContentId&) const;
-  /// Precondition: the buffer holds these bytes. If another thread has added such a buffer in the meantime, returns
-  /// that one.
+  /// Adds a buffer and returns it. If another thread has added a buffer with the same id in the meantime, returns that
+  /// one instead. Precondition: the buffer holds these bytes.
   std::shared_ptr<Buffer> add(const ContentId&, std::shared_ptr<Buffer>);
 
  private:

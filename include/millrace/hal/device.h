@@ -48,13 +48,14 @@ struct CommandTime {
   friend bool operator==(const CommandTime&, const CommandTime&) = default;
 };
 
-/// When the commands of a submission ran, without barriers, in the list's order: for profiles on any device. A device
-/// that does not finish inline measures on its own clock. A measured submission runs its commands one after another. A
-/// loop or a condition counts as one command, which the host's clock times from before its first decision to its end.
+/// When the commands of a submission ran, except barriers, in the list's order. Meant for profiles, on any device. A
+/// device that does not finish inline measures on its own clock. A measured submission runs its commands one after
+/// another. A loop or a condition counts as one command. The host's clock times it, from before the host's first
+/// decision to the end of the command.
 struct SubmissionTimes {
   std::vector<CommandTime> commands;
   /// Set by the caller: also records the commands in loops and conditions, one entry per execution, after the entry of
-  /// the loop or condition. That slows loops and conditions down, because the host waits for each of their parts.
+  /// the loop or condition. This slows loops and conditions down, because the host then waits for each of their parts.
   bool has_blocks = false;
 };
 
@@ -66,12 +67,12 @@ struct DispatchFailure {
   friend bool operator==(const DispatchFailure&, const DispatchFailure&) = default;
 };
 
-/// Explains a kernel's error to the submitter, who knows more than the device.
+/// Lets the submitter, who knows more than the device, word the message of a kernel's error.
 class FailureExplainer {
  public:
   virtual ~FailureExplainer() = default;
-  /// Returns the submission's status; `status` is the device's, which names the kernel. Called at most once, on the
-  /// thread that settles the submission, before any semaphore fails and while the bindings are valid.
+  /// Returns the status of the submission. `status` is the one from the device, which names the kernel. Called at most
+  /// once, on the thread that ends the submission, before any semaphore fails and while the bindings are valid.
   virtual Status explain(const DispatchFailure&, Status status) = 0;
 };
 
@@ -80,13 +81,13 @@ class FailureExplainer {
 struct Submission {
   std::span<const BufferBinding> bindings = {};  // in the order of CommandList::bindings
   std::span<const std::int64_t> sizes = {};      // the values of CommandList::sizes
-  std::span<const Timepoint> wait = {};          // waited for before anything runs; later submissions may reach these
-  std::span<const Timepoint> signal = {};        // signalled when everything is done, or failed
+  std::span<const Timepoint> wait = {};          // reached before anything runs; a later submission may signal them
+  std::span<const Timepoint> signal = {};        // signalled when all work is done; they fail if it fails
   FailureExplainer* explainer = nullptr;         // null: the device's message is used
   SubmissionTimes* times = nullptr;              // filled before the signals on success; null: not measured
-  /// Ends the submission early, with kCancelled: at once while it waits; later, before the next workgroup on a cpu
-  /// device, and before the next command on other devices that finish inline. A GPU completes the work that it was
-  /// given. What a stopped submission should have written is unspecified.
+  /// Ends the submission early, with kCancelled. While the submission waits, it ends at once. Once it runs, it ends
+  /// before the next workgroup on a cpu device, and before the next command on other devices that finish inline. A GPU
+  /// completes the work that it was given. The memory that a stopped submission writes has unspecified contents.
   std::stop_token stop = {};
 };
 
@@ -99,9 +100,9 @@ class Device {
   DeviceId id() const { return id_; }
   const DeviceInfo& info() const { return info_; }
   const std::string& name() const { return info_.name; }
-  /// The targets whose code it runs, best first.
+  /// The targets whose code the device runs, best first.
   std::span<const TargetSpec> targets() const { return info_.targets; }
-  /// The threads among which it shares work; null if it has none.
+  /// The threads among which the device shares its work; null if there are none.
   virtual std::shared_ptr<Executor> executor() const { return nullptr; }
   /// Buffers of constants that programs share.
   ConstantBuffers& constants() { return constants_; }
@@ -114,36 +115,38 @@ class Device {
                                                       Buffer::Deleter deleter = {}) = 0;
   /// A timeline that this device signals and waits for, without the host if possible.
   virtual Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial_value = 0);
-  /// Loads images into one table: image i is KernelIndex i. Fails naming the kernel whose image is not for this device.
+  /// Loads images into one table: image i is KernelIndex i. Fails if an image is not for this device, and names its
+  /// kernel.
   virtual Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) = 0;
   /// Validates the list against the executable and makes it replayable. `executable` may be null for a list without
   /// kernels. Allocates everything that the first replay needs.
   Result<std::shared_ptr<Recording>> record(const CommandList&, std::shared_ptr<Executable>);
-  /// Checks the submission against the list (counts, sizes, bindings), waits, runs, signals. Returns at once, unless
-  /// the device finishes inline and there is nothing to wait for: then the work is done when submit() returns, and the
-  /// status is the work's. After any failure, including a kernel that throws, the signal semaphores carry the status.
-  /// Errors of kernels (KernelError) name the kernel. Work that still waits when the device is closed is cancelled
-  /// (kCancelled). The inline cpu device allocates nothing here, unless it has to wait. A loop or a condition splits
-  /// the list: the host waits until the part before it has written the condition, then submits the part that comes
-  /// next.
+  /// Checks the submission against the list (counts, sizes, bindings), waits, runs, signals. Returns at once, except on
+  /// a device that finishes inline: there, if nothing has to be waited for, the work is done when submit() returns, and
+  /// the returned status is that of the work. After any failure, including a kernel that throws, the signal semaphores
+  /// carry the status. Errors of kernels (KernelError) name the kernel. Work that still waits when the device is closed
+  /// is cancelled (kCancelled). The inline cpu device allocates nothing here, unless it has to wait. A loop or a
+  /// condition splits the list: the host waits until the part before it has written the condition, then submits the
+  /// part that comes next.
   Status submit(Recording& recording, const Submission& submission) {
     begin_submission();
     return recording.has_control() ? submit_control(recording, submission) : submit_straight(recording, submission);
   }
-  /// Copies bytes of a buffer that no submission uses to the host. For diagnostics, because it blocks. Any thread may
-  /// call it, including one that explains a failure. Runs use upload and download commands instead.
+  /// Copies bytes to the host from a buffer that no submission uses. Blocks, so it is only for diagnostics. Any thread
+  /// may call it, including one that explains a failure. Runs use upload and download commands instead.
   virtual Status read_back(const Buffer&, std::size_t offset_bytes, std::span<std::byte> destination);
 
  protected:
-  /// A wrapper passes the id of the wrapped device, which makes its memory and executables.
+  /// A wrapper passes the id of the device that it wraps, because that device creates the wrapper's buffers and
+  /// executables.
   explicit Device(DeviceInfo info, DeviceId id = new_device_id());
   /// Call this first in a driver's destructor: from then on, loops and conditions do not continue, and the parts that
   /// they would submit are cancelled. Waits for parts that are being submitted.
   void close_control();
 
  private:
-  friend class ControlRecording;  // which splits lists into straight ones
-  /// See record() and submit(); without loops and conditions.
+  friend class ControlRecording;  // splits lists at loops and conditions
+  /// Like record() and submit(), for lists without loops and conditions.
   virtual Result<std::shared_ptr<Recording>> record_straight(const CommandList&, std::shared_ptr<Executable>) = 0;
   virtual Status submit_straight(Recording&, const Submission&) = 0;
   virtual void begin_submission() {}
@@ -156,10 +159,11 @@ class Device {
 };
 
 struct CpuDeviceOptions {
-  /// The threads with which the submitting or signalling thread shares the commands between two barriers, if that is
-  /// faster: a pool (create_thread_pool), or the application's own. Null: that thread runs everything.
+  /// The threads that help the submitting or signalling thread to run the commands between two barriers, if that is
+  /// faster: a pool (create_thread_pool), or the application's own threads. Null: that thread runs everything.
   std::shared_ptr<Executor> executor = {};
-  /// The maximum number of groups that one call of a kernel runs; for tests that results do not depend on it.
+  /// The maximum number of groups that one call of a kernel runs. For tests, which check that results do not depend on
+  /// it.
   std::uint32_t max_groups_per_call = 0xffff'ffff;  // at least 1
   /// For tests of executors: distributes every dispatch with two or more groups, however small it is.
   bool shares_small_work = false;
@@ -167,7 +171,7 @@ struct CpuDeviceOptions {
 
 /// Creates a device that runs code of `best` and of every target that `best` covers: lower levels, fewer features. It
 /// finishes inline, even with an executor. Fails if the host cannot execute code of `best`; the message lists the
-/// targets that it can.
+/// targets that the host can execute.
 Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions& = {});
 
 /// Wraps `inner`: passes one line of text per recorded and submitted command to `sink`, and forwards. Without an inner

@@ -10,9 +10,9 @@
 
 namespace millrace {
 
-/// The device that a user asks for, as text: "cpu", "cpu:avx2,threads=4", "sim:gfx1100,seed=3", "trace(cpu)". It has a
-/// driver's name, then words and options; or a wrapper's name around another spec. Generated code has a TargetSpec
-/// instead.
+/// The device that a user asks for, as text: "cpu", "cpu:avx2,threads=4", "sim:gfx1100,seed=3", "trace(cpu)". A spec is
+/// a driver's name with words and options, or a wrapper's name with another spec in parentheses. TargetSpec is the
+/// counterpart for generated code.
 struct DeviceSpec {
   /// An option: "seed=3".
   struct Option {
@@ -24,8 +24,8 @@ struct DeviceSpec {
   std::vector<Option> options = {};     // each key once
   std::string inner = {};               // for a wrapper: the text in parentheses
 
-  /// Fails naming the part that is empty, duplicate or out of place. Does not check that the driver exists, or that it
-  /// accepts the words and options.
+  /// Fails if a part is empty, duplicate or out of place, and names the part. Does not check that the driver exists, or
+  /// that it accepts the words and options.
   static Result<DeviceSpec> parse(std::string_view text);
   std::string to_text() const;
   friend bool operator==(const DeviceSpec&, const DeviceSpec&) = default;

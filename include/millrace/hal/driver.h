@@ -22,18 +22,19 @@ struct DeviceInfo {
   std::string name = {};                 // the spec that opens it: "cpu", "hip:1"
   std::string description = {};          // for people
   std::uint64_t memory_bytes = 0;        // available to buffers; 0: unknown
-  std::vector<TargetSpec> targets = {};  // the targets whose code it runs, best first; empty only with a problem
-  bool addresses_host_memory = true;     // otherwise caller memory is staged
-  bool finishes_inline = true;           // submit() returns when the work is done, unless it has to wait
-  /// Whether a failing dispatch stops the commands after the next barrier, and the submissions that wait for its own.
-  /// If false, they may run on whatever the dispatch wrote, but their submission still fails.
+  std::vector<TargetSpec> targets = {};  // the targets whose code it runs, best first; empty only if it has a `problem`
+  bool addresses_host_memory = true;     // if false, caller memory is staged
+  bool finishes_inline = true;           // submit() does the work before it returns, unless it has to wait
+  /// Whether, if a dispatch fails, the commands after the next barrier and the submissions that wait for this one do
+  /// not run. If false, they may run on whatever the dispatch wrote, but all of these submissions fail too.
   bool stops_at_failures = true;
   std::string problem = {};  // why it cannot be opened; then only its name is known
   friend bool operator==(const DeviceInfo&, const DeviceInfo&) = default;
 };
 
-/// The function of a driver that opens a device: a plain function, or an object that owns what the driver's devices
-/// share, such as threads. Copies share that object. A default-constructed one is empty; calling it is undefined.
+/// The function with which a driver opens a device: a plain function, or a function object that owns what the driver's
+/// devices share, such as threads. Copies share the object. A default-constructed one is empty; calling it is
+/// undefined.
 class OpenDevice {
  public:
   using Function = Result<std::shared_ptr<Device>>(const DeviceSpec&);
@@ -67,14 +68,14 @@ struct Driver {
   Status (*available)() = nullptr;
   /// All devices of the driver, in the order of their ordinals.
   Result<std::vector<DeviceInfo>> (*enumerate)() = nullptr;
-  /// Fails naming the unknown word or option, and the known ones.
+  /// For an unknown word or option, fails and names it and the known ones.
   OpenDevice open = {};
 };
 
 /// "cpu", "cpu:avx2", "cpu:threads=1", "cpu:avx2,threads=4,pinned=on": runs host code and interpreted kernels. The word
-/// is the best target whose code the device takes, a level and its features ("avx512+vbmi2"); without one, it is the
-/// host's best. Large dispatches are shared among `threads` threads, including the calling one; the default is one per
-/// physical core that the process may use; with threads=1, the calling thread runs everything. Devices of one
+/// is the best target whose code the device accepts, as a level and its features ("avx512+vbmi2"); the default is the
+/// host's best target. Large dispatches are shared among `threads` threads, including the calling one; the default is
+/// one per physical core that the process may use. With threads=1, the calling thread runs everything. Devices of one
 /// cpu_driver() and its copies share the threads for equal ThreadPoolOptions, so that a context has one pool.
 Driver cpu_driver();
 

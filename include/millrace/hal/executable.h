@@ -31,15 +31,15 @@ struct KernelInfo {
 
 enum class ImageFormat : std::uint8_t {
   kHostCode,     // position-independent machine code without undefined symbols
-  kInterpreted,  // `kernel` runs it
+  kInterpreted,  // no machine code: `kernel` interprets it
   kGpuObject,    // a relocatable ELF object with one GPU kernel, `symbol`; link_images makes it loadable
-  kGpuCode,      // a code object that a driver loads; a program's kernels share it, `symbol` is this one
+  kGpuCode,      // a loadable code object, shared by a program's kernels; `symbol` names this one
 };
 
 /// A compiled C++ routine of the library that loops around an image's microkernel, such as "gemm_f32".
 struct RoutineCall {
   std::string name = {};          // empty: the image's entry is a HostKernelEntry
-  std::uint32_t abi_version = 0;  // of the parameters and the microkernel's arguments
+  std::uint32_t abi_version = 0;  // version of the parameters and of the microkernel's arguments
   std::vector<std::int64_t> parameters = {};
   friend bool operator==(const RoutineCall&, const RoutineCall&) = default;
 };

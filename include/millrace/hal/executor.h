@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// A function of a range [begin, end), passed without owning it: valid only during the call that receives it.
+/// A non-owning reference to a function of a range [begin, end), valid only during the call to which it is passed.
 class RangeBody {
  public:
   template <class F>
@@ -37,13 +37,13 @@ class Executor {
   virtual std::uint32_t concurrency() const = 0;
 
   /// Calls `body` on ranges that together are [0, count), each with at most `chunk` (at least 1) indices and each index
-  /// once. Returns when all calls have returned; what they wrote is then visible to the caller. The calls may come in
-  /// any order, on any threads, at the same time or one after another: none waits for another. `body` does not throw,
-  /// and neither may this.
+  /// once. Returns when all calls have returned; what they wrote is then visible to the caller. The calls may run in
+  /// any order, on any threads, concurrently or one after another, because no call waits for another. `body` does not
+  /// throw, and parallel_for must not throw either.
   virtual void parallel_for(std::size_t count, std::size_t chunk, RangeBody body) = 0;
 
-  /// Roughly the number of threads, besides the calling one, that are awake and would begin at once. Work too small to
-  /// be worth waking a thread is shared only with these. Return 0 if it is unknown.
+  /// Roughly the number of threads, besides the calling one, that are awake and would begin at once. Work that is too
+  /// small to be worth waking a thread is shared only with the awake threads. Return 0 if the number is unknown.
   virtual std::uint32_t num_awake() const { return 0; }
 
   /// Roughly the number of nanoseconds that a sleeping thread needs to begin. Threads are woken only for work that
@@ -55,7 +55,7 @@ struct ThreadPoolOptions {
   static constexpr std::uint32_t kMaxThreads = 1024;
 
   std::uint32_t num_threads = 1;  // 1 to kMaxThreads, including the calling thread: the pool starts one less
-  bool is_pinned = false;         // whether each pool thread gets a CPU of its own, while CPUs last
+  bool is_pinned = false;         // whether each pool thread is pinned to a CPU of its own, as long as any are left
   friend bool operator==(const ThreadPoolOptions&, const ThreadPoolOptions&) = default;
 };
 

@@ -17,8 +17,8 @@ struct GfxTarget {
   GfxGeneration generation;
   std::uint32_t subgroup_size;            // threads that run in lockstep (a wave)
   std::uint32_t max_workgroup_size;       // threads
-  std::uint32_t workgroup_memory_bytes;   // maximum of one workgroup (LDS)
-  std::uint32_t private_memory_bytes;     // maximum of one thread: the registers that it can address
+  std::uint32_t workgroup_memory_bytes;   // maximum per workgroup (LDS)
+  std::uint32_t private_memory_bytes;     // maximum per thread: the registers that it can address
   std::uint32_t num_registers;            // vector registers of one SIMD, which its waves share
   std::uint32_t register_granule;         // a wave is given a multiple of these
   std::uint32_t num_scalar_registers;     // of one SIMD, which its waves share; 0: each wave has all it can use

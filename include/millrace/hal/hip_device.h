@@ -18,7 +18,7 @@ struct HipDeviceOptions {
   /// Path of a HIP runtime. Empty: the runtime that the process has already opened, otherwise the system's newest.
   std::string library = {};
   std::uint32_t ordinal = 0;
-  /// The device counts as lost if no work on it ends for this long, although it could run. 0: never.
+  /// The device counts as lost if work could run on it, but no work has ended for this long. 0: never.
   std::chrono::milliseconds time_limit = std::chrono::minutes(1);
   /// The number of streams that independent submissions share, 1 to 16. AMD's runtime has four hardware queues by
   /// default.
@@ -33,24 +33,24 @@ struct HipDeviceOptions {
 
 /// Counts of what a HIP device could not return to the runtime.
 struct HipLosses {
-  std::uint64_t num_quarantined = 0;      // objects that are never released, because the call might not return
-  std::uint64_t num_failed_releases = 0;  // failed calls that should have released something
+  std::uint64_t num_quarantined = 0;      // objects never released, because the releasing call might hang
+  std::uint64_t num_failed_releases = 0;  // calls that should have released an object, but failed
   friend bool operator==(const HipLosses&, const HipLosses&) = default;
 };
 
-/// An AMD GPU, driven by AMD's HIP runtime. Its work has not ended when submit() returns. Submissions that wait for
-/// each other are ordered on the device, without the host. One that waits for another device's work begins when the
-/// host has seen that work end: if it waited on the device itself, a hanging device would hang it too. Commands after a
-/// failing dispatch run all the same (DeviceInfo::stops_at_failures). Every method leaves the calling thread's current
-/// HIP device as it was.
+/// An AMD GPU, driven by AMD's HIP runtime. submit() returns before the work has ended. Submissions that wait for each
+/// other are ordered on the device, without the host. If a submission waits for another device's work, the host starts
+/// it after that work has ended: if the GPU itself waited, a hang of the other device would hang the GPU too. Commands
+/// after a failing dispatch run all the same (DeviceInfo::stops_at_failures). Every method leaves the calling thread's
+/// current HIP device as it was.
 ///
 /// When HIP reports a fault, or the time limit passes, the device is lost: all of its work and every later call fail
 /// with the same kDeviceLost. Other devices continue. Many versions of AMD's runtime end the process instead when a
 /// kernel touches unmapped memory.
 ///
-/// HIP's own calls may wait for queued work. While a kernel does not end, these may therefore block until the time
-/// limit has passed: allocate(), load() and pin_host(), and dropping the last owner of a buffer, recording, executable
-/// or pin. A pin that work uses is dropped on the device's own thread, which cannot watch the limit meanwhile.
+/// Some HIP calls wait for queued work. While a kernel hangs, the following can therefore block until the time limit
+/// has passed: allocate(), load() and pin_host(), and dropping the last owner of a buffer, recording, executable or
+/// pin. If work uses a pin, the device's own thread drops it, and cannot check the time limit meanwhile.
 ///
 /// A HIP call that fails sets the calling thread's hipGetLastError(), even if the failure is handled.
 class HipDevice : public Device {
@@ -58,10 +58,10 @@ class HipDevice : public Device {
   /// Wraps device memory that the application owns; `deleter` (may be empty) runs once, with the last owner.
   virtual Result<std::shared_ptr<Buffer>> import_memory(void* device_address, std::size_t size_bytes,
                                                         Buffer::Deleter deleter = {}) = 0;
-  /// Pins host memory while the result lives: uploads from it and downloads to it then need no staging. Pinning locks
-  /// every page, so it is worthwhile only for memory that is used repeatedly. When the result is dropped, the memory
-  /// stays pinned until all work submitted before has ended. Until then, it must not be freed and cannot be pinned
-  /// again.
+  /// Pins host memory while the result lives, so that uploads from this memory and downloads to it need no staging.
+  /// Pinning locks every page, so it is worthwhile only for memory that is used repeatedly. After the result is
+  /// dropped, the memory stays pinned until all work that was submitted before has ended. Until then, it must not be
+  /// freed and cannot be pinned again.
   virtual Result<std::shared_ptr<void>> pin_host(std::span<std::byte> memory) = 0;
   virtual HipLosses losses() const = 0;
 

@@ -26,8 +26,8 @@ struct KernelArgs {
   void* workgroup_memory;     // 8: this worker's block, 64-byte aligned, at least the plan's workgroup_bytes
   void* const* buffers;       // 16: one pointer per buffer argument, to its first byte
   const std::int64_t* sizes;  // 24: one value per size argument
-  /// 32: kKeptBytes that the calls of one dispatch on one worker share. Zero before the first call. Workgroup memory,
-  /// too, keeps its content between these calls. Null: every call counts as the first.
+  /// 32: kKeptBytes bytes that persist between the calls that one worker makes for one dispatch; zero before the first
+  /// of these calls. Workgroup memory persists between them too. Null: every call counts as the first.
   void* kept = nullptr;
 
   static constexpr std::size_t kKeptBytes = 64;
@@ -38,13 +38,13 @@ static_assert(sizeof(KernelArgs) == 40);
 /// among calls.
 using HostKernelEntry = void (*)(const KernelArgs*, std::uint32_t first_group, std::uint32_t end_group);
 
-/// A compiled C++ routine around a generated microkernel. `microkernel` is the address of the image's entry;
+/// A compiled C++ routine that calls a generated microkernel. `microkernel` is the address of the image's entry;
 /// `parameters` come from the image. An image names the routine (RoutineCall), so that loading it needs no generator.
 using HostRoutine = void (*)(const void* microkernel, std::span<const std::int64_t> parameters, const KernelArgs*,
                              std::uint32_t first_group, std::uint32_t end_group);
 
-/// A kernel that the host runs without machine code: the interpreter, behind an interface. Errors do not name the
-/// kernel; the caller adds its name. A device with threads runs several ranges of groups at the same time.
+/// The interface to a kernel that the interpreter runs, without machine code. Errors do not name the kernel; the caller
+/// adds its name. A device with threads calls run() for several ranges of groups at the same time.
 class HostKernel {
  public:
   virtual ~HostKernel() = default;

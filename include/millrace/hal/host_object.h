@@ -19,7 +19,7 @@ struct ObjectFunction {
 
 /// An ELF object for x86-64 with one code section, and a symbol for each function in it.
 struct HostObject {
-  std::span<const std::byte> code = {};  // empty: a section without content, for a debugger
+  std::span<const std::byte> code = {};  // empty: the section has no content, as for a debugger
   std::uint64_t size_bytes = 0;          // the section's size
   std::uint64_t address = 0;             // where it is loaded; 0: not loaded
   std::span<const ObjectFunction> functions = {};

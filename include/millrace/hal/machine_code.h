@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-/// An instruction as the assembler writes it. The text is complete: assembled, it gives the same bytes.
+/// An instruction as the assembler writes it. Assembling the text gives the same bytes.
 struct MachineCodeInstruction {
   std::uint64_t address = 0;  // in the object's own addresses
   std::uint32_t size_bytes = 0;
@@ -25,15 +25,15 @@ struct MachineCodeInstruction {
 /// A kernel of a code object.
 struct MachineCodeKernel {
   std::string symbol = {};
-  std::uint64_t entry = 0;                                // address of its first instruction
-  std::array<std::byte, 64> descriptor = {};              // LLVM's "User Guide for AMDGPU Backend", "Kernel Descriptor"
-  std::uint64_t argument_bytes = 0;                       // of the kernarg segment
-  std::uint64_t workgroup_bytes = 0;                      // of the group segment
-  std::uint64_t private_bytes = 0;                        // of the private segment, per thread
-  std::uint32_t workgroup_size = 0;                       // threads
-  std::uint32_t subgroup_size = 0;                        // threads of a wave
-  std::uint32_t num_vector_registers = 0;                 // per thread, including accumulation registers
-  std::vector<std::string> hidden_arguments = {};         // arguments that a driver would have to fill in
+  std::uint64_t entry = 0;                         // address of its first instruction
+  std::array<std::byte, 64> descriptor = {};       // see "Kernel Descriptor" in LLVM's "User Guide for AMDGPU Backend"
+  std::uint64_t argument_bytes = 0;                // of the kernarg segment
+  std::uint64_t workgroup_bytes = 0;               // of the group segment
+  std::uint64_t private_bytes = 0;                 // of the private segment, per thread
+  std::uint32_t workgroup_size = 0;                // threads
+  std::uint32_t subgroup_size = 0;                 // threads of a wave
+  std::uint32_t num_vector_registers = 0;          // per thread, including accumulation registers
+  std::vector<std::string> hidden_arguments = {};  // arguments that a driver would have to fill in
   std::vector<MachineCodeInstruction> instructions = {};  // in the order of their addresses, without a gap
 };
 

@@ -54,8 +54,8 @@ struct MemoryAccess {
   std::span<const ThreadAccess> threads;
 };
 
-/// Called before each event of a running kernel. If a function fails, the kernel ends and the instruction has no
-/// effect. The caller that runs the kernel puts its name and the line before the message.
+/// Its functions are called before each event of a running kernel. If one of them fails, the kernel ends, and the
+/// instruction has no effect. Whoever runs the kernel puts the kernel's name and the line before the message.
 class MemoryObserver {
  public:
   virtual ~MemoryObserver() = default;
@@ -63,8 +63,8 @@ class MemoryObserver {
   virtual Status access(const MemoryAccess&) = 0;
   /// All threads of the workgroup have reached the barrier.
   virtual Status barrier(std::uint32_t line) = 0;
-  /// The most recent group has ended. `lane_instructions` counts what its threads executed: an instruction counts once
-  /// per lane, a constant not at all, and a loop instruction once, however often its body runs.
+  /// The group of the last begin_group() has ended. `lane_instructions` counts the instructions that its threads
+  /// executed, once per lane. Constants do not count, and a loop instruction counts once, however often its body runs.
   virtual void end_group([[maybe_unused]] std::uint64_t lane_instructions) {}
 };
 

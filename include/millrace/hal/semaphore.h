@@ -15,8 +15,9 @@
 
 namespace millrace {
 
-/// A timeline semaphore: a value that only grows, shared by the host and devices. Thread-safe. A failure is final and
-/// reaches every waiter, now and later, with its first status. A signaller holds a reference.
+/// A timeline semaphore: a value that only grows, shared by the host and devices. Thread-safe. A failure is final:
+/// every present and future waiter gets the status of the first failure. Whoever will signal a semaphore holds a
+/// reference to it.
 /// Source: Vulkan's timeline semaphores.
 class Semaphore {
  public:

@@ -47,11 +47,11 @@ struct SimDeviceOptions {
 /// A simulated GPU in the host's memory. It interprets kernels and checks each access against shadow memory. These
 /// mistakes of a kernel end the submission with kInternal, and the message names the kernel, the line of its text, the
 /// threads and the place: leaving a buffer or slot, reading workgroup or private memory that was not written, a race, a
-/// barrier or subgroup instruction that not all threads reach, and needing more than the target has.
+/// barrier or subgroup instruction that not all threads reach, and more threads or memory than the target has.
 class SimDevice : public Device {
  public:
-  /// What each dispatch of the last submission did, in order. A failed dispatch is left out. Concurrent submissions mix
-  /// theirs.
+  /// What each dispatch of the last submission did, in order. A failed dispatch is left out. If submissions run
+  /// concurrently, their dispatches are mixed.
   virtual std::vector<SimDispatch> dispatches() const = 0;
 
  protected:

@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-/// The instruction sets for which CPU code is generated. A value of the target rather than an #ifdef, so that a test
-/// can ask for a lower level than the host's.
+/// The instruction sets for which CPU code is generated. The level is chosen at run time, not by an #ifdef, so that a
+/// test can ask for a lower level than the host's.
 enum class IsaLevel : std::uint8_t {
   kBaseline,  // x86-64-v2: SSE4.2
   kAvx2,      // x86-64-v3: AVX2, FMA, F16C
@@ -24,13 +24,13 @@ std::string_view to_text(IsaLevel);
 /// The levels that this host can execute, lowest first. Not empty on any x86-64 host that Millrace supports.
 std::span<const IsaLevel> host_isa_levels();
 
-/// Instructions beyond a level, for kernels that gain from them. Cores from Ice Lake and Zen 4 on have them.
+/// Instruction sets beyond a level, for kernels that benefit from them. Cores have them since Ice Lake and Zen 4.
 struct CpuFeatures {
   bool vbmi2 = false;      // AVX-512 VBMI2: compresses bytes
   bool vpopcntdq = false;  // AVX-512 VPOPCNTDQ: counts the bits of lanes
 
   bool any() const { return *this != CpuFeatures{}; }
-  /// Whether these features include all of the others.
+  /// Whether these features include all features of the argument.
   bool covers(const CpuFeatures&) const;
   friend bool operator==(const CpuFeatures&, const CpuFeatures&) = default;
 };
@@ -47,10 +47,11 @@ struct TargetSpec {
   std::string gfx = {};                // GPUs only: a name of gfx_targets()
   CpuFeatures features = {};           // cpu only, avx512 only
 
-  /// "cpu" alone means the host's best. Fails naming the unknown part (kNotFound for a family) and the known ones.
+  /// "cpu" alone means the host's best. For an unknown part, fails (with kNotFound if it is the family) and names the
+  /// part and the known ones.
   static Result<TargetSpec> parse(std::string_view text);
   std::string to_text() const;
-  /// Whether a machine that executes code for this target also executes code for the other one.
+  /// Whether every machine that executes code for this target also executes code for `other`.
   bool covers(const TargetSpec& other) const;
   /// This target without features beyond its level.
   TargetSpec plain() const { return {family, isa, gfx}; }

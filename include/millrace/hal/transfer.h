@@ -5,8 +5,8 @@
 
 #include "millrace/hal/device.h"
 
-// Copies between the host and a device's buffer that block until they are done: for set-up, and for looking at results.
-// Not needed for runs: a session stages caller memory by itself.
+// Blocking copies between the host and a device's buffer, for setting up data and inspecting results. Runs do not need
+// them: a session stages caller memory itself.
 
 namespace millrace {
 

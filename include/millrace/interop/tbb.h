@@ -13,7 +13,8 @@
 namespace millrace {
 
 /// Runs a cpu device's work on oneTBB's threads, in an arena: `create_cpu_device(target, {.executor =
-/// std::make_shared<TbbExecutor>()})`. Include it where oneTBB is linked; Millrace itself does not need it.
+/// std::make_shared<TbbExecutor>()})`. Include this header only in code that links oneTBB; Millrace itself does not
+/// need oneTBB.
 class TbbExecutor final : public Executor {
  public:
   /// All threads that oneTBB has, or at most `max_threads`, including the calling one.

@@ -22,7 +22,7 @@ struct IsaCounts {
   std::uint64_t global_instructions = 0;  // GLOBAL, FLAT and MUBUF
   std::uint64_t local_instructions = 0;   // DS
   std::uint64_t branches = 0;             // taken or not
-  std::uint64_t waits = 0;                // S_WAITCNT and its kin
+  std::uint64_t waits = 0;                // S_WAITCNT and similar instructions
   std::uint64_t barriers = 0;             // once for each wave that reaches one
   std::uint64_t other_instructions = 0;   // S_NOP, S_DELAY_ALU, S_CLAUSE, S_ENDPGM and the like
   std::uint64_t lane_instructions = 0;    // vector instructions times their active lanes
@@ -80,21 +80,21 @@ struct IsaDeviceOptions {
 ///  - a value taken from an inactive lane;
 ///  - an access that is misaligned, or outside workgroup memory or the buffer to which its address belongs;
 ///  - a barrier that not all waves reach; a race between waves; an endless loop;
-///  - an instruction without a row in the table of semantics, which loading already finds.
-/// Mistakes in these are not found, because they are not modelled:
+///  - an instruction without a row in the table of semantics; loading the kernel already fails.
+/// The following are not modelled, so mistakes that concern them are not found:
 ///  - time;
-///  - hazards that need S_NOP or other instructions in between, which LLVM's hazard recogniser handles (the manuals,
-///  "Manually Inserted Wait States");
-///  - caches and the scopes of accesses: an access takes effect at once, for everyone;
+///  - hazards that need S_NOP or other instructions in between, which LLVM's hazard recogniser handles (see
+///    "Manually Inserted Wait States" in the ISA manuals);
+///  - caches and the scopes of accesses: an access takes effect at once, for all waves;
 ///  - whether the bytes of a buffer were ever written: all of them count as defined;
 ///  - FLAT addresses of other segments: they count as global ones, and are then outside the buffers.
-/// MUBUF accesses, loads into half of a register on GFX9, global data share, and barriers other than the workgroup's
-/// have no row: a kernel that has one is not loaded. Reading an inactive lane by DPP, V_PERMLANE* or DS_BPERMUTE is a
-/// mistake here, even where the manual defines the result.
+/// MUBUF accesses, loads into half of a register on GFX9, the global data share, and barriers other than the
+/// workgroup's have no row in the table of semantics, so a kernel that contains one cannot be loaded. Reading an
+/// inactive lane by DPP, V_PERMLANE* or DS_BPERMUTE is a mistake here, even where the manual defines the result.
 class IsaDevice : public Device {
  public:
-  /// What each dispatch of the last submission did, in order. A failed dispatch is left out. Concurrent submissions mix
-  /// theirs.
+  /// What each dispatch of the last submission did, in order. A failed dispatch is left out. If submissions run
+  /// concurrently, their dispatches are mixed.
   virtual std::vector<IsaDispatch> dispatches() const = 0;
 
  protected:

@@ -10,7 +10,7 @@
 namespace millrace {
 
 /// The driver of devices such as "isa:gfx1100" or "isa:gfx1100,seed=3": a GPU whose machine code is executed on the
-/// host, see IsaDevice. The options are those of IsaDeviceOptions: "seed=3", and "checks=off" to look for no mistakes.
+/// host, see IsaDevice. The options "seed=3" and "checks=off" set IsaDeviceOptions::seed and turn finds_mistakes off.
 /// Needs the LLVM module, which disassembles the code. Add the driver to Context::drivers.
 Driver isa_driver();
 
