@@ -8,7 +8,7 @@ namespace millrace {
 
 namespace detail {
 /// Converts `value` to a double that rounds to the same 16-bit float as `value` itself. Exact below 2^53. From 2^53 on,
-/// the lowest bit is set if any dropped bit was 1 (a sticky bit).
+/// a sticky bit replaces the lowest 11 bits: bit 11 is set if any of them is 1.
 template <std::integral I>
 constexpr double to_double_sticky(I value) {
   auto magnitude = static_cast<std::uint64_t>(value);

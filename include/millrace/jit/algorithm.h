@@ -14,8 +14,8 @@
 
 namespace millrace {
 
-/// Scatters updates into the input along one axis, in the row-major order of the indices, as data. Indices are i32 or
-/// i64 and wrap once if negative; an index out of range is reported and changes nothing.
+/// Describes a scatter of updates into the input along one axis, in the row-major order of the indices. Indices are i32
+/// or i64. A negative index wraps once. An index out of range is reported, and its update is skipped.
 struct ScatterDescriptor {
   std::string name;
   KernelTensor input;
@@ -24,10 +24,10 @@ struct ScatterDescriptor {
   KernelTensor result;
   std::uint32_t axis = 0;
   std::optional<ReductionKind> combine;  // absent: the update replaces
-  bool in_place = false;                 // the result is in the input's memory: no kernel gets the input
+  bool in_place = false;                 // the result is in the input's memory; kernels get only the result
 };
 
-/// The request that a region makes to the jit.
+/// A region's request for kernels.
 using KernelRequest = std::variant<LoopKernel, SortDescriptor, ScanDescriptor, ScatterDescriptor>;
 
 /// The binding of a kernel's buffer argument.
@@ -60,8 +60,8 @@ struct SequenceScratch {
 };
 
 /// The kernels that compute a region on one target, in order, and the scratch between them, which is a transient buffer
-/// of the schedule. If the sizes bound at run time decide among several algorithms, the kernels of those that do not
-/// apply have 0 groups, and their scratch has 0 bytes.
+/// of the schedule. If the sizes bound at run time decide among several algorithms, the kernels of the algorithms that
+/// do not apply have 0 groups, and their scratch has 0 bytes.
 struct KernelSequence {
   std::string algorithm;  // one name, or several: "gpu_tile_sort, gpu_radix_sort"
   std::vector<SequenceKernel> kernels;
@@ -78,13 +78,17 @@ struct KernelSequence {
 Status verify(const KernelSequence&);
 std::string to_text(const KernelSequence&);
 
-/// Verifies a nest or a load, and asks the algorithms in order (kAlgorithms in src/jit/algorithms/list.cpp) until one
-/// covers every size that may be bound at run time. The sequence has its operands and results in the order of the
-/// request (LoopKernel: operands; results. SortDescriptor: input, then the indices of its elements if it has them;
-/// values if requested, then indices if requested. ScanDescriptor: input; result. ScatterDescriptor: input, indices,
-/// updates; result. Operands of a load take the place of the input). An operand that is changed in place is bound as
-/// the result only. An algorithm that does not read loads gets the load's result from scratch. Fails naming the request
-/// and every reason.
+/// Verifies a LoopKernel or a load, and tries the algorithms in order (kAlgorithms in src/jit/algorithms/list.cpp)
+/// until those that accepted cover every size that may be bound at run time. A failure names the request and every
+/// algorithm's reason. If an algorithm does not accept loads, a kernel before it stores the load's result in scratch.
+///
+/// The sequence's operands and results are in the order of the request. An operand that is changed in place is bound
+/// only as the result. If the request has a load, the load's operands take the place of the input.
+/// * LoopKernel: the operands; the results.
+/// * SortDescriptor: the input, then the indices of its elements if it has them; the values, then the indices, each if
+///   requested.
+/// * ScanDescriptor: the input; the result.
+/// * ScatterDescriptor: the input, the indices, the updates; the result.
 Result<KernelSequence> lower_request(const KernelRequest&, const Target&, const LowerOptions&);
 
 }  // namespace millrace

@@ -8,9 +8,9 @@
 
 namespace millrace {
 
-/// An argmax, or an argmin if `smallest`, along the last axis, as data: the first of equals, where -0 equals +0; NaN is
-/// found before any number. Each row has one result; if it is cut into parts, each part has one. A row is contiguous,
-/// or its elements are s apart and s such rows interleave.
+/// Describes an argmax, or an argmin if `smallest`, along the last axis. A NaN wins over any number, -0 equals +0, and
+/// of equal elements the first one wins. Each row has one result, or one per part if the row is cut into parts. A row
+/// is contiguous, or s rows are interleaved, so that the elements of each are s apart.
 struct ArgDescriptor {
   std::string name;
   KernelTensor input;
@@ -18,10 +18,10 @@ struct ArgDescriptor {
   /// The index (i64) of each element, with the input's shape and layout. If absent, an element's index is its position
   /// in the row.
   std::optional<KernelTensor> input_indices = std::nullopt;
-  /// The parts per row. Their lengths are nearly equal, and multiples of 64 except for the last.
+  /// The number of parts per row. Parts have nearly equal lengths, which are multiples of 64 except for the last part.
   SizeExpr parts = 1;
-  /// The results (i64), whose last extent is the number of parts; and, if requested, the elements found, in the same
-  /// layout.
+  /// The resulting indices (i64), whose last extent is the number of parts, and, if requested, the elements at these
+  /// indices, in the same layout.
   KernelTensor indices;
   std::optional<KernelTensor> values = std::nullopt;
 };

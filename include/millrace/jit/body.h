@@ -22,8 +22,8 @@
 
 namespace millrace {
 
-/// The dtype of a tensor's element in a body: f16 and bf16 become f32, and the store rounds. A body rounds to f16 or
-/// bf16 by converting there and back, and holds these dtypes nowhere else.
+/// The dtype of a tensor's element in a body: f16 and bf16 become f32, and the store rounds. To round to f16 or bf16
+/// itself, a body converts a value to that dtype and back; it has no other values of these dtypes.
 constexpr DType body_dtype(DType stored) {
   return stored == DType::kF16 || stored == DType::kBF16 ? DType::kF32 : stored;
 }
@@ -36,7 +36,8 @@ struct BodyInstruction {
   DType dtype = DType::kF32;  // the dtype of its value
   std::uint8_t num_operands = 0;
   std::array<BodyValueId, 3> operands{};
-  /// Constant bits; index of an access, dim or reduction; for a select, whether its condition is rarely true.
+  /// For a constant, its bits; for a load, index, extent or reduced, the number of the access, dim, extent or
+  /// reduction; for a select, whether its condition is rarely true.
   std::uint64_t immediate = 0;
   friend bool operator==(const BodyInstruction&, const BodyInstruction&) = default;
 };
@@ -96,8 +97,8 @@ class BodyVocabulary {
   V gt(V a, V b) { return lt(b, a); }
   V ge(V a, V b) { return le(b, a); }
   V select(V condition, V a, V b) { return self().emit(KernelOp::kSelect, a.dtype, {condition, a, b}); }
-  /// A select whose condition is rarely true. Use it if only `a` needs much computation: a kernel may branch around
-  /// that if no lane's condition is true. Consecutive selects with the same condition share the branch.
+  /// A select whose condition is rarely true. Use it if only `a` is expensive to compute: a kernel may skip that
+  /// computation if no lane's condition is true. Consecutive selects with the same condition share the branch.
   V select_rarely(V condition, V a, V b) { return select(condition, a, b); }
   V convert(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kConvert, to, {a}); }
   V bitcast(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kBitcast, to, {a}); }
@@ -168,8 +169,8 @@ class HostEval : public BodyVocabulary<HostEval, Scalar> {
   Scalar emit(KernelOp op, DType dtype, std::initializer_list<Scalar> operands) {
     return evaluate(op, dtype, std::span(operands.begin(), operands.size()));
   }
-  /// Like BodyBuilder::mistake(). Needed here too: on the host, a body may read other operands than when it is
-  /// recorded.
+  /// Like BodyBuilder::mistake(). Needed here too, because a body may read different operands on the host than when it
+  /// is recorded.
   const std::string& mistake() const { return mistake_; }
   void note_mistake(std::string text) {
     if (mistake_.empty()) mistake_ = std::move(text);
@@ -212,7 +213,7 @@ class BodyOperands {
     std::size_t index_ = 0;
   };
 
-  /// Keeps references to both.
+  /// Keeps references to the builder and the values.
   BodyOperands(B& builder, std::span<const Value> values) : builder_(&builder), values_(values) {}
 
   Value operator[](std::size_t index) const {

@@ -14,7 +14,8 @@ inline constexpr std::uint64_t kDefaultMaxCacheBytes = std::uint64_t{1} << 30;
 std::string default_cache_directory();
 /// The absolute paths in the colon-separated "$MILLRACE_CACHE_LAYERS"; empty if it is not set.
 std::vector<std::string> default_read_only_cache_directories();
-/// The relative paths there, which are ignored, because their meaning depends on where a program is started.
+/// The relative paths in "$MILLRACE_CACHE_LAYERS". They are ignored, because their meaning depends on the working
+/// directory.
 std::vector<std::string> ignored_cache_layers();
 
 }  // namespace millrace

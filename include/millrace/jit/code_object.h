@@ -34,7 +34,8 @@ struct CodeObjectKernel {
   std::uint64_t code_bytes = 0;
   std::uint64_t code_address = 0;        // in the object's own addresses
   std::uint64_t descriptor_address = 0;  // of "<symbol>.kd", 64 bytes; 0 if absent
-  /// Instructions that read other lanes where a lane may be off: "v_permlanex16_b32 v2, v1, s2, s3 at byte 132".
+  /// Instructions that read other lanes at a point where some lanes may be inactive: "v_permlanex16_b32 v2, v1, s2, s3
+  /// at byte 132".
   std::vector<std::string> partial_exchanges = {};
 };
 
@@ -53,21 +54,21 @@ struct CodeObjectInfo {
 /// or if its target is not in gfx_targets().
 Result<CodeObjectInfo> read_code_object(std::span<const std::byte>);
 
-/// Disassembles a code object through the LLVM module. Fails with kDataLoss where read_code_object does, and if a
-/// kernel's code or descriptor, or a relocation, lies outside the loaded segments. Bytes that are not an instruction
-/// are not an error: see MachineCodeInstruction.
+/// Disassembles a code object through the LLVM module. Fails with kDataLoss if read_code_object would, or if a kernel's
+/// code, a descriptor or a relocation lies outside the loaded segments. Bytes that are not an instruction are not an
+/// error: see MachineCodeInstruction.
 Result<MachineCode> decode_code_object(std::span<const std::byte>);
 
 /// Checks that the code object holds the kernel as planned. Fails with kInternal and every failure in one message.
-/// * The target is `spec`'s, without required xnack or sramecc settings. The version is 4, the lowest that carries all
-///   we need, so that older drivers accept it.
+/// * The target is `spec`'s, without required xnack or sramecc settings. The version is 4, the lowest with everything
+///   that kernels need, so that older drivers accept it.
 /// * The object has the kernel's symbol, no other functions, no undefined symbols and only relative relocations.
 /// * Arguments are the status pointer, the buffers' pointers and the sizes; none are hidden.
 /// * Workgroup memory equals the plan. Private memory is 0 if the plan's is 0; otherwise at most the plan, rounded up
 ///   to 16 bytes, plus 16 bytes for LLVM.
 /// * Workgroup size and subgroup size are the kernel's.
 /// * Vector registers do not spill (scalar registers may spill to lanes of vector registers), and the stack is static.
-/// * Values are exchanged between lanes only where every lane is on.
+/// * Values are exchanged between lanes only where every lane is active.
 Status check_code_object(const CodeObjectInfo&, const PlannedKernel&, const TargetSpec&);
 
 /// Links images of kernels (ImageFormat::kGpuObject) for one target into one code object that a driver loads. Equal

@@ -5,9 +5,9 @@
 
 namespace millrace {
 
-// Conversions between stored f16 and bf16 (u16 bits) and computing registers, as integer sequences over any builder:
-// LLVM's own would be library calls, and vcvtneps2bf16 flushes subnormals. They round once, to nearest, ties to even,
-// and keep subnormals, infinities, NaN and its sign.
+// Conversions between f16 or bf16 in memory (u16 bits) and register dtypes, as integer sequences for any builder.
+// LLVM's own conversions would be library calls, and the instruction vcvtneps2bf16 flushes subnormals. These
+// conversions round once, to nearest, ties to even, and keep subnormals, infinities, and NaNs with their sign.
 
 namespace float16 {
 
@@ -78,7 +78,8 @@ typename B::Value round_to_odd(B& b, typename B::Value f64) {
   return b.bitcast(DType::kF32, b.select(b.bit_and(is_even, is_inexact), odd, bits));
 }
 
-/// Converts 64-bit integers to f64, with the bits that do not fit into 53 kept as one sticky bit.
+/// Converts a 64-bit integer to f64. From 2^52 on, a sticky bit replaces the lowest 11 bits: bit 11 is set if any of
+/// them is 1.
 template <ScalarBuilder B>
 typename B::Value sticky_f64(B& b, typename B::Value x) {
   auto constant = [&](std::int64_t value) { return b.constant_int(x.dtype, value); };

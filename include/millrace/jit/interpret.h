@@ -11,9 +11,9 @@
 namespace millrace {
 
 /// Executes workgroups [first_group, end_group) of a verified kernel, one instruction at a time for all threads and
-/// lanes, with the meanings of `evaluate`. Generated code is compared with this. `args` is the same as for machine
-/// code. Fails if a thread accesses memory outside a slot, or if a barrier or shuffle waits for threads that are
-/// elsewhere.
+/// lanes, with the meanings of `evaluate`. Tests compare generated code with its results. `args` is the same as for
+/// machine code. Fails if a thread accesses memory outside a slot, or if some threads wait at a barrier or shuffle that
+/// others do not reach.
 Status interpret_kernel(const MachineKernel&, const MemoryPlan&, const KernelArgs& args, std::uint32_t first_group,
                         std::uint32_t end_group);
 

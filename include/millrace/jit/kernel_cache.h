@@ -21,16 +21,16 @@ namespace millrace {
 class KernelCache {
  public:
   struct Options {
-    /// Where compiled kernels are stored; empty for in memory only. Each file is written under a temporary name and
-    /// renamed, so readers never see a partial file. Users who may list the directory may read its files: files get
-    /// mode 0644 in a directory of mode 0755 (such as a system-wide one), and 0600 in a directory of mode 0700. The
-    /// cache creates a missing directory with mode 0700.
+    /// The directory that stores compiled kernels; if empty, they are kept only in memory. Each file is written under a
+    /// temporary name and renamed, so readers never see a partial file. Users who may list the directory may read its
+    /// files: files get mode 0644 in a directory of mode 0755 (such as a system-wide one), and 0600 in a directory of
+    /// mode 0700. The cache creates a missing directory with mode 0700.
     std::string directory = {};
     /// Searched in this order for kernels missing from `directory`, and never written; for example system-wide kernels.
     std::vector<std::string> read_only_directories = {};
     /// Limits the size of the files in `directory`; 0 for no limit. Writers remove the least recently used files (with
-    /// a resolution of one day) and leftovers of killed writers. They count only occasionally, so the limit may be
-    /// exceeded by a few percent.
+    /// a resolution of one day) and leftovers of killed writers. They check the size only occasionally, so the
+    /// directory may exceed the limit by a few percent.
     std::uint64_t max_bytes = kDefaultMaxCacheBytes;
     std::size_t max_memory_entries = 4096;
     /// Whether get() fails if it cannot store a compiled kernel in `directory`; for tools that fill a cache. If false,
@@ -43,7 +43,7 @@ class KernelCache {
   struct Stats {
     std::uint64_t memory_hits = 0, disk_hits = 0, misses = 0;
     std::uint64_t rejected = 0;  // damaged or untrusted files
-    std::uint64_t written = 0;   // files of the directory
+    std::uint64_t written = 0;   // files written to the directory
   };
   /// Returns the kernel from memory or disk, or compiles it with `compiler` and stores it. A file is recompiled and
   /// replaced, never trusted, if it is damaged, or if anyone other than this user or root owns it or can write it. If

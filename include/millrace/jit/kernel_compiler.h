@@ -22,8 +22,8 @@ namespace millrace {
 struct RowsWork;
 
 /// A sort, TopK, scan, argmin or argmax with one row, or one part of a row, per workgroup; or one step of sorting long
-/// rows. Its buffers are the operands (with a load, its operands in place of the input), the requested results (of an
-/// argmin or argmax: indices, then values), and scratch if the generator needs it.
+/// rows. Its buffers are, in this order: the operands (if there is a load, the load's operands in place of the input),
+/// the requested results (of an argmin or argmax: indices, then values), and scratch if the generator needs it.
 struct RowsKernel {
   std::string name;
   std::shared_ptr<const RowsWork> work;
@@ -34,8 +34,8 @@ using Kernel = std::variant<LoopKernel, MachineKernel, RowsKernel>;
 
 const std::string& name_of(const Kernel&);
 
-/// A generator's decisions about a kernel that it does not map to a MachineKernel. Only that generator knows their
-/// form.
+/// What a generator decided about a kernel that it does not map to a MachineKernel. Opaque to everything except that
+/// generator.
 struct KernelDesign {
   /// The target is the one given to plan(), or differs from it only in features that the kernel does not need.
   std::function<Result<ExecutableImage>(const TargetSpec&)> emit;
@@ -51,8 +51,8 @@ struct PlannedKernel {
   std::vector<SizeExpr> sizes;  // size arguments
   MemoryPlan memory;
   KernelInfo info;
-  /// Operations of one launch, see count_flops; scans and scatters count one per element or update that they combine.
-  /// Empty for a sort, which only compares, as often as its data requires.
+  /// Operations of one launch, see count_flops. Scans and scatters count one operation per element or update that they
+  /// combine. Empty for a sort, which only compares, and whose number of comparisons depends on the data.
   std::optional<SizeExpr> flops = {};
   std::string key_text;       // canonical text of everything that determines the code; enters the cache key
   std::string mapping = {};   // how a loop nest is spread over the target, for people; empty for other kernels
@@ -85,10 +85,11 @@ class KernelCompiler {
   virtual std::string version() const = 0;
   /// Ok, or why this generator cannot serve the target: its module is missing, or the target is of another family.
   virtual Status supports(const TargetSpec&) const = 0;
-  /// Whether this is the slow reference. If another generator serves the target too, the reference must be requested.
+  /// Whether this is the slow reference. If another generator also serves the target, the reference is used only on
+  /// request.
   virtual bool is_reference() const { return false; }
-  /// Maps the kernel to the target, or refuses with a reason. Emits nothing and opens no library. Verifies the
-  /// MachineKernel that it emits from. Precondition: verify() accepts a loop nest.
+  /// Maps the kernel to the target, or refuses with a reason. Emits nothing and opens no library. If emit() will start
+  /// from a MachineKernel, verifies it. Precondition for a loop nest: verify() accepts it.
   virtual Result<PlannedKernel> plan(const Kernel&, const TargetSpec&) const = 0;
   /// Emits code. The image has no undefined symbol.
   virtual Result<ExecutableImage> emit(const PlannedKernel&, const TargetSpec&) const = 0;
@@ -100,11 +101,11 @@ class KernelCompiler {
   virtual void release_memory() const {}
 };
 
-/// The reference: interpret_kernel. Takes every kernel that maps.
+/// The reference: interpret_kernel. Accepts every kernel that can be mapped to a MachineKernel.
 std::shared_ptr<const KernelCompiler> make_interpreter_generator();
-/// f32 contractions, argmin and argmax along contiguous rows, sorts and scans on AVX2 and AVX-512.
+/// Accepts f32 contractions, argmin and argmax along contiguous rows, sorts, and scans, on AVX2 and AVX-512.
 std::shared_ptr<const KernelCompiler> make_xbyak_generator();
-/// Every kernel, through the module libmillrace_llvm, which is opened by the first emit().
+/// Accepts every kernel. Uses the module libmillrace_llvm, which the first emit() opens.
 std::shared_ptr<const KernelCompiler> make_llvm_generator(const LlvmOptions& = {});
 
 /// Why a generator or an algorithm did not accept a kernel.
@@ -119,8 +120,8 @@ struct PlanOutcome {
   std::vector<Refusal> refusals;
 };
 
-/// Verifies a loop nest and asks the target's generators in order; the first that accepts wins. The error names the
-/// kernel and each reason.
+/// Verifies a loop nest and tries the target's generators in order; the first one that accepts is used. The error names
+/// the kernel and each reason.
 Result<PlanOutcome> plan_kernel(const Kernel&, const Target&, const CompileKernelOptions&);
 
 }  // namespace millrace

@@ -16,8 +16,8 @@ enum class KernelOp : std::uint8_t {
 
 enum class KernelOpRule : std::uint8_t { kArith, kCompare, kSelect, kConvert, kBody, kMachine };
 
-/// The dtypes that an op accepts. f16 and bf16 are only moved, selected and converted, and only in bodies: a machine
-/// register holds their bits as u16.
+/// The dtypes that an op accepts. f16 and bf16 can only be moved, selected and converted, and only in bodies; machine
+/// registers hold their bits as u16.
 enum class KernelOpDTypes : std::uint8_t {
   kEvery,
   kNonBool,  // every dtype except bool
@@ -42,7 +42,7 @@ constexpr std::string_view to_text(KernelOp op) {
   return kNames[static_cast<std::size_t>(op)];
 }
 
-/// The number of fixed operands. kLoad may have one more, kFor any number more.
+/// The number of fixed operands. kLoad may have one more operand, and kFor any number of further ones.
 constexpr unsigned num_operands(KernelOp op) {
   constexpr unsigned kCounts[] = {
 #define MILLRACE_KERNEL_OP(name, text, operands, rule, dtypes, meaning) operands,
@@ -81,7 +81,7 @@ constexpr bool is_register_dtype(DType dtype) { return dtype != DType::kF16 && d
 /// The register dtype that a machine kernel loads from, and stores to, elements of dtype `stored`.
 constexpr DType register_dtype(DType stored) { return is_register_dtype(stored) ? stored : DType::kU16; }
 
-/// Whether `op` accepts operands of `dtype` (kSelect: as the selected ones).
+/// Whether `op` accepts operands of `dtype`; for kSelect, as operands 1 and 2.
 constexpr bool takes(KernelOp op, DType dtype) {
   const bool is_bool = dtype == DType::kBool;
   const bool is_register_float = is_float(dtype) && is_register_dtype(dtype);

@@ -31,7 +31,7 @@ struct LoopDim {
   std::string name;  // "m", "k", "d0": for text only
   SizeExpr extent;
   bool is_reduction = false;  // reduction dims follow all parallel ones
-  bool is_group = false;      // parallel: each index is work for a group of its own
+  bool is_group = false;      // a parallel dim; each index is work for a separate workgroup
   friend bool operator==(const LoopDim&, const LoopDim&) = default;
 };
 
@@ -54,19 +54,19 @@ struct AffineIndex {
 struct Access {
   std::uint32_t tensor = 0;          // index of the operand (loads) or result (stores)
   std::vector<AffineIndex> indices;  // one per dim of that tensor
-  /// The tensor dim whose index is the load's operand plus the affine index (gather).
+  /// For a gather: the tensor dim whose index is the load's operand plus the affine index.
   std::optional<std::uint32_t> dynamic_dim;
-  /// If set, an index outside the tensor's extents gives this value and touches no memory (padding); its dtype is
-  /// body_dtype of the tensor's. If not set, every index of the domain must be inside.
+  /// For padding: the value that a load gives, without touching memory, if an index is outside the tensor's extents.
+  /// Its dtype is body_dtype of the tensor's. If absent, every index of the domain must be inside.
   std::optional<Scalar> fill;
   friend bool operator==(const Access&, const Access&) = default;
 };
 
 /// One accumulator. 16-bit floats and f32 accumulate in f32, f64 in f64, integers in their own dtype (wrapping). Long
-/// sums of floats nest: an accumulator takes at most 128 terms, or 512 products, and its sum is one term of the next.
-/// Empty reductions give: sum 0, prod 1, min the highest value (+inf), max the lowest value (-inf). kArgMin and kArgMax
-/// give the i64 index along the one reduction dim: the first of equals, where -0 equals +0; NaN before any number; 0 if
-/// empty.
+/// sums of floats are computed in levels: an accumulator adds at most 128 terms, or 512 products, and its sum is one
+/// term of the next level. Empty reductions give: sum 0, prod 1, min the highest value (+inf), max the lowest value
+/// (-inf). kArgMin and kArgMax give the i64 index along the one reduction dim: a NaN wins over any number, -0 equals
+/// +0, of equal elements the first one wins, and an empty reduction gives 0.
 struct Reduction {
   ReductionKind kind = ReductionKind::kSum;
   DType dtype = DType::kF32;  // the dtype of accumulator and yield; kArgMin and kArgMax: of the compared values
@@ -75,8 +75,8 @@ struct Reduction {
 
 /// A perfect loop nest over an index domain. For each point of the parallel dims, `term` runs for each point of the
 /// reduction dims and yields one value per reduction; then `epilogue` yields one value per store. A map has no
-/// reduction and an empty `term`. There is no vector width, thread or address space. Stores are the only writes: one
-/// per result, at the parallel point, so their `coefficients` for reduction dims are 0.
+/// reduction and an empty `term`. The nest has no vector widths, threads or address spaces. Stores are the only writes:
+/// one per result, at the parallel point, so their `coefficients` for reduction dims are 0.
 struct LoopKernel {
   std::string name;
   std::vector<LoopDim> domain;
@@ -101,17 +101,17 @@ std::string_view to_text(ReductionKind);
 
 /// Checks these invariants, and those of bodies only if the rest holds. Fails with kInvalidArgument and one line per
 /// failure.
-/// * Parallel dims precede reduction dims, which are not groups. Reduction dims imply a reduction. kArgMin and
-///   kArgMax have exactly one reduction dim.
+/// * Parallel dims precede reduction dims. Reduction dims are not groups, and exist only if there is a reduction.
+///   kArgMin and kArgMax have exactly one reduction dim.
 /// * Reductions accumulate in an integer, f32 or f64.
 /// * Tensors have one stride per dim.
-/// * Accesses name an existing tensor, with one index per tensor dim and one coefficient per domain dim. Where the
-///   domain and the extent are constant, an index without `fill` stays inside; a dynamic index is exempt.
+/// * Accesses name an existing tensor, with one index per tensor dim and one coefficient per domain dim. If the domain
+///   and the extent are constant, an index without `fill` stays inside, unless it is dynamic.
 /// * A load's dynamic dim exists, and its fill has the tensor's body_dtype.
 /// * Store i writes result i, without dynamic dim or fill. It uses no reduction dim, and every parallel dim whose
 ///   extent is not 1.
-/// * Only maps with one result are in place. The operand has the result's type and layout, and is read only where the
-///   result is stored.
+/// * Only maps with one result are in place. The operand has the result's type and layout, and is read only at the
+///   point at which the result is stored.
 /// * `term` yields one value per reduction, with its dtype; `epilogue` one per store, with the result's body_dtype.
 /// * Body instructions are not kMachine ops. Their operands are defined earlier, and number and dtypes follow the op's
 ///   rule. f16 and bf16 occur only as operand or result of kConvert.
@@ -119,15 +119,15 @@ std::string_view to_text(ReductionKind);
 ///   the results of kArgMin and kArgMax are i64.
 /// * `epilogue` uses no reduction dim, by index or load; only `epilogue` uses kReduced.
 Status verify(const LoopKernel&);
-/// The whole kernel as text, which parse_loop_kernel reads. Equal kernels have equal text; apart from the names, this
-/// is the text of the cache key. Precondition: verified.
+/// The whole kernel as text, which parse_loop_kernel reads. Equal kernels have equal text. Without the names, this text
+/// enters the cache key. Precondition: verified.
 std::string to_text(const LoopKernel&);
 /// Reads to_text, and text written by hand, in which the kind may be left out. Does not verify the kernel. A failure
-/// gives the line and column, the text found and the text expected; `name` names the text in it.
+/// gives the line and column, the text found and the text expected; `name` stands for the text in the message.
 Result<LoopKernel> parse_loop_kernel(std::string_view text, std::string_view name = "loop kernel");
 
-/// The nest's floating-point operations: each arithmetic op on f32 or f64 counts as 1, mul_add as 2, and each term that
-/// enters a reduction as 1, so a contraction has 2*k*m*n. Compares, selects and conversions count as 0.
+/// The number of floating-point operations of the nest. An arithmetic op on f32 or f64 counts as 1, mul_add as 2, and
+/// each term that enters a reduction as 1, so a contraction has 2*k*m*n. Compares, selects and conversions count as 0.
 SizeExpr count_flops(const LoopKernel&);
 
 /// Returns the same nest with fewer dims, for generators that compute addresses. Tensors without fill or dynamic index

@@ -26,8 +26,8 @@ struct LoadOptions {
   /// The value that the load gives if an index is outside the tensor (padding). Without it, every index must be inside.
   /// Precondition: its dtype is body_dtype of the operand's.
   std::optional<Scalar> fill = {};
-  /// An i64 of the body that is added to the index of the operand's dim `gather_dim`. BodyBuilder::check_index gives an
-  /// index that is inside.
+  /// An i64 value of the body that is added to the index of the operand's dim `gather_dim`. Use
+  /// BodyBuilder::check_index to keep it in range.
   std::optional<BodyValue> gather_index = {};
   std::uint32_t gather_dim = 0;
 };
@@ -46,7 +46,7 @@ struct LoadOptions {
 ///     MILLRACE_TRY_ASSIGN(const LoopKernel built, kernel.finish());
 ///
 /// A kernel without reductions computes in the epilogue alone. Domain dims, operands, loads, reductions and results are
-/// numbered in the order of the calls. A wrong call is noted, and finish() returns the first one.
+/// numbered in the order of the calls. Wrong calls are recorded; finish() returns an error for the first one.
 class LoopKernelBuilder {
  public:
   explicit LoopKernelBuilder(std::string name) { kernel_.name = std::move(name); }
@@ -54,12 +54,12 @@ class LoopKernelBuilder {
   /// Adds a dim to the domain, and returns the index that walks it. Parallel dims come before reductions.
   AffineIndex parallel(std::string name, SizeExpr extent);
   AffineIndex reduction(std::string name, SizeExpr extent);
-  /// A parallel dim. On CPUs, each index of it is a group.
+  /// Adds a parallel dim. On CPUs, each of its indices is a separate workgroup.
   AffineIndex groups(std::string name, SizeExpr extent);
-  /// One parallel dim per dim of the shape: d0, d1, ...
+  /// Adds one parallel dim per dim of the shape: d0, d1, ...
   std::vector<AffineIndex> parallel_dims(const Shape& shape);
 
-  /// A tensor that the kernel reads; row-major unless it has a layout.
+  /// Adds a tensor that the kernel reads; row-major unless a layout is given.
   OperandId operand(std::string name, TensorType type);
   OperandId operand(KernelTensor tensor);
 
@@ -85,8 +85,8 @@ class LoopKernelBuilder {
   void store(std::string name, TensorType type, std::vector<AffineIndex> indices, BodyValue value);
   void store(KernelTensor tensor, std::vector<AffineIndex> indices, BodyValue value);
 
-  /// The kernel, verified, or the first wrong call: "loop kernel 'weigh_rows': store 'y': expected a value of the
-  /// epilogue; reduce() gives one". Call it once, after everything else.
+  /// Returns the kernel, verified, or an error for the first wrong call: "loop kernel 'weigh_rows': store 'y': expected
+  /// a value of the epilogue; reduce() gives one". Call it once, after everything else.
   Result<LoopKernel> finish();
   /// Like finish(), but does not verify the kernel, for lower_request() and plan_kernel(), which verify it themselves.
   Result<LoopKernel> finish_unverified();

@@ -29,15 +29,15 @@ struct MemoryHandle {
 };
 
 /// Builds a MachineKernel. map_kernel and the workgroup templates (sort, TopK, scan) use it. Lanewise operations come
-/// from BodyVocabulary and splat a scalar operand that meets a vector; constants are scalars. Values that depend on
-/// nothing inside the kernel (constants, sizes, ids, iotas, and splats of these) are created once, at the head of the
-/// body, so that loops contain none of them. Misuse is our own error: MILLRACE_CHECK.
+/// from BodyVocabulary. If some of their operands are vectors, the scalar ones are splat; constants are scalars. Values
+/// that depend on nothing inside the kernel (constants, sizes, ids, iotas, and splats of these) are created once, at
+/// the head of the body, so that loops contain none of them. Misuse is a bug in Millrace and fails a MILLRACE_CHECK.
 class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
  public:
   explicit MachineBuilder(std::string name);
 
   MemoryHandle buffer(std::string name, DType dtype, BufferAccess access);
-  /// A constant for a constant expression; else the size argument for it, made once.
+  /// A constant if the expression is constant; otherwise a size argument, which equal expressions share.
   MachineValue size(const SizeExpr&);
   MemoryHandle workgroup_memory(DType dtype, std::uint64_t num_elements, std::string name);
   /// Row `i` begins at element i * row.pitch(). The last row has no padding after it.
@@ -95,7 +95,7 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   MachineKernel finish();
 
  private:
-  /// Identifies a value of the head: op, operand, immediate, type.
+  /// Identifies a value at the head of the body: op, operand, immediate, type.
   using HeadKey = std::tuple<KernelOp, MachineValueId, std::uint64_t, DType, std::uint32_t>;
 
   MachineValue define(VectorType);

@@ -40,8 +40,8 @@ struct BufferArgument {
   friend bool operator==(const BufferArgument&, const BufferArgument&) = default;
 };
 
-/// An i64 argument. `value` is a size expression that the launch evaluates; empty if kernels share their code
-/// (share_kernels) and each launch passes its own number.
+/// An i64 argument. `value` is a size expression that is evaluated for a launch. It is empty if several kernels share
+/// the code (share_kernels) and each launch passes its own number.
 struct SizeArgument {
   std::string name;
   std::optional<SizeExpr> value;
@@ -56,7 +56,8 @@ struct PaddedRow {
   friend bool operator==(const PaddedRow&, const PaddedRow&) = default;
 };
 
-/// Declared memory of a workgroup or a thread, which plan_memory places. Its contents are undefined at the start.
+/// Workgroup or private memory that a kernel declares; plan_memory chooses its place. Its initial contents are
+/// undefined.
 struct MemorySlot {
   std::string name;
   MemoryKind kind = MemoryKind::kWorkgroup;
@@ -119,13 +120,13 @@ struct MachineKernel {
 ///   those of the op; types, lanes and immediates follow its rule (kernel_ops.inc).
 /// * Loads, stores and atomics name an existing buffer or slot, and access buffers only as declared (is_read,
 ///   is_written). Atomics do not access private memory.
-/// * If subgroup_size > 1 and all else holds: shuffles and ballots are only in blocks that all threads of a subgroup
-///   enter together, or none (jit/ir/subgroup_flow.h).
+/// * If subgroup_size > 1 and all other invariants hold: shuffles and ballots are only in blocks that all threads of a
+///   subgroup enter together, or none (jit/ir/subgroup_flow.h).
 Status verify(const MachineKernel&);
 
-/// The kernel as text, with everything that determines its code, which parse_machine_kernel reads: equal kernels have
-/// equal text, names aside. Buffers are @0, slots #0, size arguments s0. If a workgroup has more than one thread, a
-/// line follows the groups: "workgroup 256 threads, subgroups of 32".
+/// The kernel as text that parse_machine_kernel reads. It has everything that determines the code: kernels with equal
+/// text, apart from names, have equal code. Buffers are @0, slots #0, size arguments s0. If a workgroup has more than
+/// one thread, the line after `groups` says so: "workgroup 256 threads, subgroups of 32".
 ///
 ///     kernel relu
 ///     symbol n in 1..
@@ -140,8 +141,8 @@ Status verify(const MachineKernel&);
 ///     }
 std::string to_text(const MachineKernel&);
 /// Reads to_text, and text written by hand. Numbers blocks in the order of the text, as MachineBuilder does. Does not
-/// verify the kernel. A failure gives the line and column, the text found and the text expected; `name` names the text
-/// in it.
+/// verify the kernel. A failure gives the line and column, the text found and the text expected; `name` stands for the
+/// text in the message.
 Result<MachineKernel> parse_machine_kernel(std::string_view text, std::string_view name = "kernel");
 
 }  // namespace millrace

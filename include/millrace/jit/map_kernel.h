@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// How a loop nest maps to a CPU. choose_tiling chooses it, explain prints it, tests force it.
+/// How a loop nest is mapped to a CPU: chosen by choose_tiling, printed by `millrace explain`, and forced by tests.
 struct Tiling {
   std::uint32_t vector_dim = 0;  // the domain dim whose points are lanes
   std::uint32_t lanes = 1;
@@ -24,8 +24,8 @@ struct Tiling {
   /// Whether a partial transposed block goes to private memory and from there, point by point, to the result. The code
   /// then has the same length for any block, for targets without masked stores.
   bool loops_tail_stores = false;
-  /// Points of the innermost reduction dim per step, each with its own accumulators: with too few accumulators, each
-  /// addition would wait for the previous one. 1 if lanes run along a reduction dim.
+  /// The number of points of the innermost reduction dim per step. Each has its own accumulators, because with too few
+  /// accumulators each addition would wait for the previous one. 1 if lanes run along a reduction dim.
   std::uint32_t term_unroll = 1;
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
@@ -33,11 +33,11 @@ struct Tiling {
 Tiling choose_tiling(const LoopKernel&, const TargetSpec&);
 std::string to_text(const Tiling&);
 
-/// Tiles the nest (never the shape), maps points to lanes, and handles remainders with masked lanes, so that every
-/// element is computed and stored exactly once, inside the tile body. Facts about extents affect only the remainder
-/// code. f16 and bf16 are widened after loads and narrowed before stores by integer sequences, unless they are only
-/// moved. On a GPU, each thread has one tile, and a workgroup's threads have neighbouring tiles. On a CPU, a tiling
-/// whose code would be too long is reduced first.
+/// Tiles the nest without padding any tensor, maps points to lanes, and handles remainders with masked lanes, so that
+/// every element is computed and stored exactly once, inside the tile body. Facts about extents affect only the
+/// remainder code. f16 and bf16 are widened after loads and narrowed before stores by integer sequences, unless they
+/// are only moved. On a GPU, each thread has one tile, and a workgroup's threads have neighbouring tiles. On a CPU, a
+/// tiling whose code would be too long is first reduced.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&);
 struct DescribedKernel {
   MachineKernel kernel;

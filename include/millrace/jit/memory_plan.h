@@ -16,14 +16,14 @@ struct PlannedSlot {
   MemoryKind kind = MemoryKind::kWorkgroup;
   std::uint64_t offset_bytes = 0;
   std::uint64_t size_bytes = 0;
-  std::uint32_t first_phase = 0;  // phases are separated by barriers, in program order; a loop is one span of phases
+  std::uint32_t first_phase = 0;  // each barrier begins a new phase; a slot used in a loop lives for all of it
   std::uint32_t last_phase = 0;
   PaddedRow row = {};  // the slot's padded row
   friend bool operator==(const PlannedSlot&, const PlannedSlot&) = default;
 };
 
 /// The place of every slot of a kernel, fixed before any code is emitted. Slots whose phases do not overlap may share
-/// bytes; an untouched slot has none. Offsets are multiples of 64.
+/// bytes. A slot that no instruction accesses gets no bytes. Offsets are multiples of 64.
 struct MemoryPlan {
   std::vector<PlannedSlot> slots;  // in the order of MachineKernel::slots
   std::uint64_t workgroup_bytes = 0;
@@ -32,8 +32,8 @@ struct MemoryPlan {
 };
 
 /// A target's limits in bytes. CPU: half of a common L2 cache per workgroup, and a stack size that every thread can be
-/// expected to have. GPU: LDS, and the capacity of the 256 vector registers that a thread can address, because anything
-/// beyond would silently go to slow memory.
+/// expected to have. GPU: LDS per workgroup, and the capacity of the 256 vector registers that a thread can address,
+/// because private memory beyond them would silently be placed in slow memory.
 struct MemoryLimits {
   std::uint64_t workgroup_bytes = 0;
   std::uint64_t private_bytes = 0;

@@ -21,11 +21,12 @@ std::string_view to_text(OccupancyLimit);
 
 /// How many subgroups and workgroups of a kernel a GPU runs at once, given enough work.
 struct Occupancy {
-  /// The number of subgroups for which every resource has room; on the fullest SIMD, if a workgroup's subgroups do not
-  /// divide evenly among the SIMDs. Computed as LLVM does ("; Occupancy" in its assembly), except that workgroup memory
-  /// and scalar registers are allocated in granules: on CDNA, 97 to 100 scalar registers take 112 of 800.
+  /// The number of subgroups for which every resource suffices. If a workgroup's subgroups do not divide evenly among
+  /// the SIMDs, this is the number on the fullest SIMD. Computed as LLVM does ("; Occupancy" in its assembly), except
+  /// that workgroup memory and scalar registers are allocated in granules: on CDNA, 97 to 100 scalar registers take 112
+  /// of 800.
   std::uint32_t subgroups_per_simd = 0;
-  std::uint32_t workgroups_per_unit = 0;            // whole ones per compute unit; 0: the kernel cannot be launched
+  std::uint32_t workgroups_per_unit = 0;  // whole workgroups per compute unit; 0: the kernel cannot be launched
   OccupancyLimit limit = OccupancyLimit::kNothing;  // the resource that limits subgroups_per_simd
   friend bool operator==(const Occupancy&, const Occupancy&) = default;
 };

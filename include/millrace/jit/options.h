@@ -18,8 +18,8 @@ struct LowerOptions {
 };
 
 struct LlvmOptions {
-  /// Adds line tables to GPU code objects that map each instruction to a line of the kernel's text (DWARF 5, text
-  /// included).
+  /// Adds DWARF 5 line tables to GPU code objects. They map each instruction to a line of the kernel's text, which they
+  /// include.
   bool line_tables = false;
 };
 

@@ -9,14 +9,15 @@
 
 namespace millrace {
 
-/// The step of a scan that one kernel does. Rows in parts take two kernels: kTotals, then kParts.
+/// The step of a scan that one kernel performs. If rows are cut into parts, there are two kernels: kTotals, then
+/// kParts.
 enum class ScanStep : std::uint8_t {
   kRows,    // scans whole rows
-  kTotals,  // writes the total of each part, in scan_total_bytes() each, row by row; has no result buffer
-  kParts,   // scans each part from those totals, whose buffer is between input and result
+  kTotals,  // writes each part's total (scan_total_bytes() bytes), row by row; has no result buffer
+  kParts,   // scans each part, using the totals, whose buffer is between input and result
 };
 
-/// A running reduction along one axis, as data. 16-bit floats accumulate in f32.
+/// Describes a running reduction along one axis. 16-bit floats accumulate in f32.
 struct ScanDescriptor {
   std::string name;
   KernelTensor input;
@@ -24,11 +25,11 @@ struct ScanDescriptor {
   KernelTensor result;
   std::uint32_t axis = 0;
   ReductionKind kind = ReductionKind::kSum;
-  bool exclusive = false;  // excludes the element itself; the first result is an empty reduction's
+  bool exclusive = false;  // excludes the element itself; the first result is that of an empty reduction
   bool reverse = false;
-  ScanStep step = ScanStep::kRows;  // a request is for whole rows
-  /// The parts per row. Their lengths are nearly equal, and multiples of 64 except for the last. In a request, 1 lets
-  /// the algorithm choose the number.
+  ScanStep step = ScanStep::kRows;  // always kRows in a request
+  /// The number of parts per row. Parts have nearly equal lengths, which are multiples of 64 except for the last part.
+  /// In a request, 1 means that the algorithm chooses the number.
   SizeExpr parts = 1;
 };
 

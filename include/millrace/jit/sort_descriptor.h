@@ -9,14 +9,14 @@
 
 namespace millrace {
 
-/// Sort or TopK along one axis, as data. Order: NaN is greatest, -0 equals +0, equal keys keep the lower index first,
-/// in both directions. Values are bitwise the input's. Each row of n elements has `k` results, k <= n. If it is cut
-/// into parts, each part has k results of its own, part after part.
+/// Describes a sort or TopK along one axis. Order: NaN is greatest, -0 equals +0, and of equal keys the one with the
+/// lower position comes first, even in descending order. Values keep the input's bits. Each row of n elements has `k`
+/// results, k <= n. If a row is cut into parts, each part has k results, and these follow each other.
 struct SortDescriptor {
   std::string name;
   KernelTensor input;
-  /// If set, the input is not in a buffer: it is the only result of this map, computed point by point. The map's
-  /// operands are then the sort's.
+  /// If set, the input is not in a buffer, but is computed point by point: it is the only result of this map. The map's
+  /// operands then replace the input as operands of the sort.
   std::optional<LoopKernel> load = {};
   std::uint32_t axis = 0;
   SizeExpr k;
@@ -25,7 +25,7 @@ struct SortDescriptor {
   /// The index (i64) of each element, with the input's shape and layout. If absent, an element's index is its position
   /// in the row. Equal keys keep the lower position first in either case.
   std::optional<KernelTensor> input_indices = std::nullopt;
-  /// The parts per row. Their lengths are nearly equal, and multiples of 64 except for the last.
+  /// The number of parts per row. Parts have nearly equal lengths, which are multiples of 64 except for the last part.
   SizeExpr parts = 1;
   /// The requested results; an absent one has no storage and no code. Indices are i64.
   std::optional<KernelTensor> values;

@@ -16,11 +16,11 @@ class KernelCompiler;  // kernel_compiler.h
 
 using KernelCompilerList = std::vector<std::shared_ptr<const KernelCompiler>>;
 
-/// A spec and the generators that serve it, in the order in which they are asked. A Target always has a generator, so a
-/// device without a back end cannot be expressed.
+/// A spec and the generators that serve it, in the order in which they are tried. There is always at least one, so a
+/// Target without code generation cannot exist.
 class Target {
  public:
-  /// Keeps the generators that support `spec`. Fails if none does, naming the target and each generator with its
+  /// Keeps the generators that support `spec`. If none does, the error names the target, and each generator with its
   /// reason.
   static Result<Target> create(TargetSpec spec, const KernelCompilerList& generators);
 
