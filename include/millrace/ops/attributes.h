@@ -52,7 +52,8 @@ struct ArgAttrs {
   }
   friend bool operator==(const ArgAttrs&, const ArgAttrs&) = default;
 };
-/// Dims are paired in order: x_contract[i] with y_contract[i]. This covers every transposed variant.
+/// Dims are paired in order: x_contract[i] with y_contract[i]. Since any dims can be paired, no transposed variants are
+/// needed.
 struct DotAttrs {
   std::vector<std::int64_t> x_batch = {}, y_batch = {}, x_contract = {}, y_contract = {};
   template <class V>
@@ -68,7 +69,7 @@ struct Conv2dAttrs {
   std::vector<std::int64_t> strides = {1, 1};        // h, w
   std::vector<std::int64_t> padding = {0, 0, 0, 0};  // h low, w low, h high, w high
   std::vector<std::int64_t> dilations = {1, 1};      // h, w
-  std::int64_t groups = 1;  // splits input channels and filters alike; a filter sees its group's channels
+  std::int64_t groups = 1;  // splits input channels and filters; a filter reads only its group's channels
   template <class V>
   void visit(V&& v) {
     v("strides", strides);
@@ -83,8 +84,8 @@ struct Pool2dAttrs {
   std::vector<std::int64_t> strides = {2, 2};
   std::vector<std::int64_t> padding = {0, 0, 0, 0};  // h low, w low, h high, w high
   bool count_include_pad = false;                    // avg_pool2d only
-  /// Adds windows that begin inside x or in the padding before it, and end after all padding, as PyTorch and ONNX do.
-  /// Elements after the padding never count.
+  /// Adds windows that begin inside x or in the padding before it, but extend beyond the padding after it, as in
+  /// PyTorch and ONNX. Positions beyond that padding never count.
   bool ceil_mode = false;
   template <class V>
   void visit(V&& v) {
@@ -232,8 +233,8 @@ using Attributes = std::variant<NoAttrs, CastAttrs, ReduceAttrs, ArgAttrs, DotAt
 std::span<const std::string_view> required_attributes(const Attributes&);
 /// "{axis = 1, keep_dims = false}"; "" for NoAttrs.
 std::string to_text(const Attributes&);
-/// Also states the facts of each symbol that is not in `stated`, and adds the symbol there: "{k = k in 0..64, axis =
-/// 1}".
+/// Also prints the facts of each symbol that is not yet in `stated`, and adds the symbol to it: "{k = k in 0..64, axis
+/// = 1}".
 std::string to_text(const Attributes&, std::map<std::string, Dim>& stated);
 
 }  // namespace millrace

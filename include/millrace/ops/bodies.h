@@ -91,7 +91,8 @@ typename B::Value sign(B& b, typename B::Value x) {
   return b.select(b.gt(x, zero), b.constant_like(x, 1), negative);
 }
 
-/// Both steps round, so in f32 and f64 this equals div(1, sqrt(x)) bit for bit on every target.
+/// Two steps that each round, not an approximate instruction, so in f32 and f64 this equals div(1, sqrt(x)) bit for bit
+/// on every target.
 template <class B>
 typename B::Value rsqrt(B& b, typename B::Value x) {
   return b.div(b.constant_like(x, 1), b.sqrt(x));

@@ -27,23 +27,23 @@ enum OpTraits : std::uint32_t {
   kElementwise = 1 << 0,  // a result point depends on the same point of every operand
   kReduction = 1 << 1,    // a result point depends on many operand points
   kContraction = 1 << 2,  // sums of products of two operands
-  kIndexView = 1 << 3,    // only renames elements, by an affine map of indices
+  kIndexView = 1 << 3,    // gives elements other indices, by an affine map
   kStorageView = 1 << 4,  // the same elements in memory, with another shape
   kView = kIndexView | kStorageView,
   kMove = 1 << 5,      // copies elements elsewhere
   kOrder = 1 << 6,     // sort and topk
   kSequence = 1 << 7,  // scans and scatters: results depend on the order of the operand's points
-  // How its kernel takes part in a dispatch. Elementwise ops do all of these.
-  kTakesEpilogue = 1 << 8,  // can apply elementwise ops to its result
+  // What its kernel can fuse. Elementwise ops have all of these properties.
+  kTakesEpilogue = 1 << 8,  // can apply elementwise ops to its result before it stores it
   kTakesTerm = 1 << 9,      // reads each operand point once, and can apply elementwise ops to it first
   kReadsViews = 1 << 10,    // reads operands through index views; ops with kTakesTerm do too
-  // Properties of its values.
-  kCommutative = 1 << 11,   // its two operands may be exchanged
+  // Properties of the op's operands and results.
+  kCommutative = 1 << 11,   // the two operands may be exchanged
   kAccumulates = 1 << 12,   // sums or products of many floats, in an order that the kernel chooses
   kMultiplies = 1 << 13,    // products, not sums
   kPicks = 1 << 14,         // each result element is an operand's element, as in views and moves
   kTakesIndices = 1 << 15,  // operand 1 holds indices along an axis of operand 0
-  // Another way to take part in a dispatch.
+  // What its kernel can fuse, continued.
   kTakesLoad = 1 << 16,  // can apply elementwise ops to the elements of its operand as it reads them
 };
 

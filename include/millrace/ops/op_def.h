@@ -34,23 +34,23 @@ struct OpDef {
   /// Infers the result types and the checks that remain for run time, or returns the problem: "operand 1 is f32[8],
   /// expected f32[4x8] like operand 0; insert a broadcast". The caller puts the node's name before it.
   Result<Inference> (*infer)(std::span<const TensorType> operands, const Attributes&) = nullptr;
-  /// Elementwise ops only: one body, for recording and for the host.
+  /// Elementwise ops only: the op's body, once for recording and once for evaluation on the host.
   BodyFunction body = nullptr;
   HostFunction host = nullptr;
-  /// The op's requests to the jit, with row-major operands and results. There is one request, except that concat has
+  /// The op's requests for kernels, with row-major operands and results. There is one request, except that concat has
   /// one per operand, each storing its slice of the result. Unused results are left out. A request has the node's
   /// operands (for concat, request i has only operand i) and its used results, each in order.
   Result<std::vector<KernelRequest>> (*build)(const OpInstance&) = nullptr;
 };
 
 const OpDef& definition(Op op);
-/// The op's alternative of Attributes, with default values.
+/// The attributes of the op with default values, in the op's alternative of the variant.
 Attributes default_attributes(Op op);
 
-/// Describes how a type breaks the limits that every value keeps: a known dtype, at most kMaxRank dims, extents of 0 or
-/// more, fewer than 2^48 elements, an element count of at most 4096 terms, no dim that is too long or divides by zero.
-/// The text follows the name of the value: "is f32[-1], expected extents of 0 or more; correct the extent". Empty if
-/// the type is within the limits.
+/// Describes how a type breaks the limits that hold for every value: a known dtype, at most kMaxRank dims, extents of 0
+/// or more, fewer than 2^48 elements, an element count of at most 4096 terms, no dim that is too long or divides by
+/// zero. The text follows the name of the value: "is f32[-1], expected extents of 0 or more; correct the extent". Empty
+/// if the type is within the limits.
 std::string broken_limit(const TensorType&);
 
 /// Infers an op's types, and checks what the table and the limits imply: operand count, attribute type, broken_limit.

@@ -19,7 +19,7 @@ inline constexpr double kQuarterPi = 0x1.921fb54442d18p-1, kQuarterPiLow = 0x1.1
 inline constexpr double kHalfPi = 0x1.921fb54442d18p+0, kHalfPiLow = 0x1.1a62633145c07p-54;
 inline constexpr double kPi = 0x1.921fb54442d18p+1, kPiLow = 0x1.1a62633145c07p-53;
 
-/// atan(t) for 0 <= t <= 1. Above tan(pi / 8) it is pi / 4 + atan((t - 1) / (t + 1)).
+/// atan(t) for 0 <= t <= 1. For t > tan(pi / 8), computed as pi / 4 + atan((t - 1) / (t + 1)).
 template <class B, class V>
 V atan_of_ratio(B& b, V t, bool is_long) {
   const auto like = [&](double value) { return b.constant_like(t, value); };

@@ -6,7 +6,8 @@
 namespace millrace::math {
 namespace detail {
 
-// Up to the limit below, erf(|x|) = |x| + |x| * P(x^2); above it, erf(x) = 1 - e^-(x + x * Q(x)). Minimax coefficients.
+// For |x| below 0.921875 (f32) or 1 (f64), erf(x) = x + x * P(x^2); otherwise erf(|x|) = 1 - e^-(|x| + |x| * Q(|x|)).
+// Minimax coefficients.
 inline constexpr double kErfLowF32[] = {1.2837917e-01, -3.7612635e-01, 1.1283696e-01, -2.6859399e-02,
                                         5.2010324e-03, -8.1427046e-04, 8.370101e-05};
 inline constexpr double kErfHighF32[] = {1.2865317e-01, 6.3513184e-01, 1.0626987e-01, -2.3791116e-02,

@@ -5,8 +5,8 @@
 
 namespace millrace::math {
 
-/// e^x - 1, without cancellation near 0. Keeps -0 and subnormals; -1 below about -17.4 (f32) and -37.5 (f64), +inf
-/// where exp is; NaN stays NaN.
+/// e^x - 1, without cancellation near 0. Keeps -0 and subnormals; -1 below about -17.4 (f32) and -37.5 (f64); +inf if
+/// e^x is; NaN stays NaN.
 /// Error: at most 2 ulp.
 template <class B>
 typename B::Value expm1(B& b, typename B::Value x) {
@@ -16,8 +16,9 @@ typename B::Value expm1(B& b, typename B::Value x) {
   const V one = b.constant_like(x, 1);
   const V limited = is_f64 ? detail::clamp(b, x, -45, 710) : detail::clamp(b, x, -25, 89);
   const auto reduced = detail::reduce_exp(b, limited);
-  // (2^k - 1) + 2^k * high + 2^k * tail, adding the first two exactly as a sum and its error: either the second is
-  // smaller or the first is 0. Far above 1 the -1 is lost, and 2^k alone might overflow.
+  // e^x - 1 = (2^k - 1) + 2^k * high + 2^k * tail. The first two terms are added exactly, as a sum and its error,
+  // because the second term is smaller than the first, or the first is 0. If x is large, the -1 has no effect and 2^k
+  // might overflow, so `far` is e^x, scaled at the end.
   const V power = detail::power_of_two(b, reduced.k, x);
   const V first = b.sub(power, one);
   const V second = b.mul(power, reduced.high);

@@ -52,8 +52,8 @@ std::array<V, 3> two_over_pi_bits(B& b, V begin) {
   return bits;
 }
 
-/// `words` (one number, most significant first) times an integer below 2^53. Returns the upper four of the product's
-/// six lower 32-bit digits, most significant first.
+/// `words` (one number, most significant first) times an integer below 2^53. Returns the upper 128 of the product's
+/// lower 192 bits, as four 32-bit digits, most significant first.
 template <class B, class V>
 std::array<V, 4> multiply_digits(B& b, const std::array<V, 3>& words, V integer) {
   std::array<V, 6> digits;
@@ -109,8 +109,9 @@ ReducedAngle<V> scale_to_angle(B& b, V quarters, V high, V low) {
 }
 
 /// A finite f64 of at least 2 is m * 2^e with an integer m. This multiplies m by the bits of 2 / pi from 2^(1 - e)
-/// down; the bits above only add multiples of four quarters. 192 bits leave 137 bits of fraction, and no f64 is closer
-/// than 2^-62 quarters to a whole one, so 75 bits of the result are correct. For other x the result is arbitrary.
+/// down; the bits above only add multiples of four quarters. 192 bits leave 137 bits of fraction. No f64 is closer than
+/// 2^-62 quarters to an integer number of quarters, so 75 bits of the result are correct. For other x the result is
+/// arbitrary.
 /// Source: Payne & Hanek, Radian reduction for trigonometric functions, SIGNUM Newsletter 18, 1983; Muller et al.,
 /// Handbook of Floating-Point Arithmetic, 11.3 (the nearest f64).
 template <class B, class V>

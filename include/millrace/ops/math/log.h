@@ -45,7 +45,7 @@ V log_rest(B& b, V f) {
   return b.sub(b.mul(s, b.add(half_square, r)), half_square);
 }
 
-/// k * ln2 + f + rest, adding k * ln2_high and f exactly as a sum and its error: |f| < ln2_high, or k is 0.
+/// k * ln2 + f + rest. Adds k * ln2_high and f exactly, as a sum and its error, because |f| < ln2_high, or k is 0.
 template <class B, class V>
 V join_log(B& b, V k, V f, V rest) {
   const FloatFormat format = format_of(f.dtype);

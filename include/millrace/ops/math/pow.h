@@ -87,7 +87,7 @@ V exp2_double_double(B& b, DoubleDouble<V> x) {
   return scale(b, y, n.integer);
 }
 
-/// |x|^y in f64, ignoring the cases where C's pow gives 1 but the logarithm does not.
+/// |x|^y in f64, except in the cases for which C defines the result as 1 although the logarithm would give another one.
 template <class B, class V>
 V pow_magnitude_f64(B& b, V x, V y) {
   const auto f64 = [&](double value) { return b.constant(DType::kF64, value); };

@@ -34,7 +34,7 @@ inline constexpr double kCosLong[] = {4.16666666666666019037e-02, -1.38888888888
 /// exactly. Source: Payne & Hanek, Radian reduction for trigonometric functions, SIGNUM Newsletter 18, 1983.
 template <class B, class V>
 ReducedAngle<V> reduce_large_f32_angle(B& b, V x) {
-  constexpr std::size_t kWholeTurns = 5;  // the products after these are below 1 for every x
+  constexpr std::size_t kWholeTurns = 5;  // later products are below 1 for every x
   std::array<V, std::size(kTurnParts)> turns;
   for (std::size_t i = 0; i < turns.size(); ++i) {
     turns[i] = b.mul(x, b.constant_like(x, kTurnParts[i]));
@@ -43,7 +43,7 @@ ReducedAngle<V> reduce_large_f32_angle(B& b, V x) {
   V sum = turns[0];
   for (std::size_t i = 1; i < turns.size(); ++i) sum = b.add(sum, turns[i]);
   const NearestInteger<V> quarters = nearest_integer(b, sum, 4);
-  // Sum again, centred on 0, where little precision is lost.
+  // Sum again, with the quarters removed first: near 0, the sum loses little precision.
   V rest = b.sub(turns[0], b.mul(quarters.value, b.constant_like(x, 0.25)));
   for (std::size_t i = 1; i < turns.size(); ++i) rest = b.add(rest, turns[i]);
   return {quarters.integer, b.mul(rest, b.constant_like(x, kTwoPi)), b.constant_like(x, 0)};
@@ -59,7 +59,7 @@ ReducedAngle<V> reduce_small_f32_angle(B& b, V x) {
   return {n.integer, b.mul_add(n.value, b.constant_like(x, -kRest), first), b.constant_like(x, 0)};
 }
 
-/// The angle, reduced in one of two ways: the slower one where `is_large`.
+/// Selects between two reductions of an angle: `large`, which is slower to compute, if `is_large`; otherwise `small`.
 template <class B, class V>
 ReducedAngle<V> pick_angle(B& b, V is_large, const ReducedAngle<V>& large, const ReducedAngle<V>& small) {
   const V quarters = b.select_rarely(is_large, large.quarters, small.quarters);

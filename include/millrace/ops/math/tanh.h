@@ -15,8 +15,8 @@ typename B::Value tanh(B& b, typename B::Value x) {
   const bool is_f64 = x.dtype == DType::kF64;
   const V magnitude = detail::clamp(b, b.abs(x), 0, is_f64 ? 20 : 10);
   const auto reduced = detail::reduce_exp(b, b.add(magnitude, magnitude));
-  // E = (2^k - 1) + 2^k * high + 2^k * tail, adding the first two exactly as a sum and its error: either the second is
-  // smaller or the first is 0.
+  // E = (2^k - 1) + 2^k * high + 2^k * tail. The first two terms are added exactly, as a sum and its error, because the
+  // second term is smaller than the first, or the first is 0.
   const V power = detail::power_of_two(b, reduced.k, x);
   const V first = b.sub(power, b.constant_like(x, 1));
   const V second = b.mul(power, reduced.high);
