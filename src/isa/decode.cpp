@@ -172,7 +172,7 @@ void do_nothing(Wave&, const Instruction&) {}
 
 Result<Instruction> decode_single(std::string_view whole, const Machine& machine) {
   InstructionText text = split_instruction(whole);
-  // An instruction of a pair (VOPD) is an ordinary vector instruction.
+  // Each instruction of a pair (VOPD) is decoded as an ordinary vector instruction.
   std::string name(text.name);
   const bool is_of_pair = name.starts_with("v_dual_");
   if (is_of_pair) {

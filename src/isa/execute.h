@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The executor of machine code: loads a code object and runs its kernels. It knows no devices.
+// The executor of machine code: loads a code object and runs its kernels. It does not depend on devices.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ struct LaunchBuffer {
   std::uint64_t address = 0;
   std::uint64_t size_bytes = 0;
   bool is_written = true;  // whether the dispatch may write it
-  /// The offset in the arguments, in bytes, of the buffer's address. If it is given, the kernel sees another address,
-  /// far from all others, so that an access that leaves the buffer never meets another buffer.
+  /// The offset in the arguments, in bytes, of the buffer's address. If it is given, the argument is replaced by an
+  /// address far from all other buffers, so that an access that leaves the buffer never hits another buffer.
   std::optional<std::uint32_t> argument_offset = std::nullopt;
 };
 

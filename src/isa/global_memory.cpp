@@ -104,7 +104,7 @@ std::optional<std::uint32_t> GlobalMemory::find_outside(const Lanes<std::uint64_
     }
     const std::uint64_t begin = regions_[last].begin, max_offset = regions_[last].size() - num_bytes;
     if (~left == 0) {
-      // The top bit says whether a lane is outside, as in memory_access.cpp.
+      // The top bit of `outside` is set if any lane is outside, as in memory_access.cpp.
       std::uint64_t outside = 0;
       for (std::uint32_t i = 0; i < kMaxLanes; ++i) {
         const std::uint64_t offset = addresses.values[i] - begin;

@@ -70,7 +70,7 @@ Footprint& InFlight::add_footprint() {
   return *footprints_.back();
 }
 
-/// Ends the flights for which `is_done` returns true; it is called in order of issue.
+/// Ends the flights for which `is_done` returns true. Calls `is_done` in order of issue.
 template <class IsDone>
 void InFlight::land_if(IsDone is_done) {
   std::size_t num_flights = 0, num_footprints = 0, next_footprint = 0;

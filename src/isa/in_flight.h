@@ -14,15 +14,15 @@
 namespace millrace::isa {
 
 /// How an access to memory is counted. Accesses of one kind finish in order, except scalar loads and FLAT, which finish
-/// in any order. FLAT may go to local memory, so it also counts as an access to that.
+/// in any order. A FLAT instruction may access local memory, so it also counts as a local access.
 enum class FlightKind : std::uint8_t { kLoad, kStore, kPrivateStore, kLocal, kScalarLoad, kFlatLoad, kFlatStore };
 inline constexpr std::size_t kNumFlightKinds = 7;
 
-/// The counters that instructions wait for. Which kinds each counts depends on the processor.
+/// The counters that instructions wait for. Which kinds a counter counts depends on the processor.
 enum class WaitCounter : std::uint8_t { kVm, kVs, kLgkm, kLoad, kStore, kDs, kKm };
 
-/// The memory that an access touches. A barrier orders it with later accesses only if the wave has waited for it
-/// before.
+/// The memory that an access touches. A barrier orders the access before later ones only if the wave has waited for the
+/// access before the barrier.
 struct Footprint {
   AccessKind kind = AccessKind::kLoad;
   bool is_local = false;
@@ -51,13 +51,13 @@ class InFlight {
   bool has(FlightKind kind) const { return num_[static_cast<std::size_t>(kind)] != 0; }
   /// The first register of the instruction that a load in flight will write.
   std::optional<RegisterRange> find_pending(const Instruction&) const;
-  /// The accesses in flight to memory that others may touch.
+  /// The accesses in flight to memory that other waves may touch.
   const std::vector<std::unique_ptr<Footprint>>& footprints() const { return footprints_; }
 
  private:
   struct Flight {
     FlightKind kind = FlightKind::kLoad;
-    std::uint8_t counters = 1;        // to be waited for: FLAT has two
+    std::uint8_t counters = 1;        // bits of the counters still to be waited for: FLAT has two
     std::uint8_t num_footprints = 0;  // in footprints_, in the order of the flights
     RegisterRange result = {};
   };

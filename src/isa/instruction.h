@@ -49,7 +49,7 @@ struct Row {
   Adaptor adapt = nullptr;
   /// Replaces `run` if an integer instruction has the modifier "clamp". Null if it cannot have the modifier.
   Handler run_clamped = nullptr;
-  /// Whether GFX9 also leaves the other half of a 16-bit result unchanged; see commit.
+  /// Whether GFX9 also leaves the other half of a 16-bit result unchanged; see commit().
   bool keeps_other_half = false;
   /// How the instruction accesses memory, and the number of bytes from each address.
   AccessKind access = AccessKind::kLoad;

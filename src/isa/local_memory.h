@@ -10,15 +10,15 @@
 
 namespace millrace::isa {
 
-/// The group segment (LDS) and the private segments of a workgroup. If mistakes are searched for, an equal number of
-/// bytes follows, which mark the undefined bits.
+/// The group segment (LDS) and the private segments of a workgroup. If mistakes are searched for, each of these
+/// memories is followed by as many bytes again, which mark its undefined bits.
 class LocalMemory {
  public:
   LocalMemory(const Kernel&, const Launch&);
 
   /// From now on, the memory belongs to another workgroup.
   void begin_group();
-  /// All waves have reached a barrier, which opens: accesses before it are ordered before those after it.
+  /// Call this when all waves have reached a barrier. It orders the accesses before the barrier before those after it.
   void open_barrier() { ++phase_; }
   /// The number of barriers and workgroups so far.
   std::uint32_t phase() const { return phase_; }

@@ -83,7 +83,7 @@ bool find_global(Wave& wave, const Instruction& instruction, std::int64_t offset
 
 /// The lanes whose offsets are outside a memory of `size` bytes.
 std::uint64_t find_outside(const Places& places, std::uint32_t num_lanes, std::uint32_t num_bytes, std::uint64_t size) {
-  // The top bit says whether a lane is beyond: SSE2 can subtract 64-bit numbers, but not compare them.
+  // The top bit is set if any lane is beyond the end: SSE2 can subtract 64-bit numbers, but not compare them.
   std::uint64_t beyond = size - num_bytes;
   for_all_lanes(num_lanes, [&](std::size_t i) { beyond |= size - num_bytes - places.addresses.values[i]; });
   if (beyond >> 63 == 0) return 0;
@@ -135,8 +135,8 @@ bool find_private(Wave& wave, const Instruction& instruction, std::int64_t offse
   return true;
 }
 
-/// LLVM asks AMDHSA for "unaligned-access-mode", and all processors here have "unaligned-ds-access": loads and stores
-/// may have any address, atomics may not.
+/// LLVM requests "unaligned-access-mode" from AMDHSA, and all processors here have "unaligned-ds-access": loads and
+/// stores may have any address, atomics may not.
 bool check_aligned(Wave& wave, std::uint32_t num_bytes, AccessKind kind, const Places& places) {
   if (kind != AccessKind::kAtomic) return true;
   std::uint64_t misaligned = 0;
@@ -183,7 +183,7 @@ RegisterRange result_of(const Instruction& instruction) {
   return result.is_vector() ? RegisterRange{true, result.first, result.count} : RegisterRange{};
 }
 
-/// LDS counts separately; accesses with a result count as loads; FLAT counts as both.
+/// Accesses with a result count as loads, others as stores. LDS has its own kind; FLAT counts as both LDS and global.
 FlightKind flight_of(const Instruction& instruction) {
   if (is_local(instruction)) return FlightKind::kLocal;
   const bool has_result = instruction.operands[kResult].is_vector();

@@ -11,7 +11,7 @@
 
 namespace millrace::isa {
 
-/// The positions of the operands of vector memory instructions, whichever of them an instruction has.
+/// The positions of the operands of vector memory instructions. An instruction need not have all of these operands.
 inline constexpr std::size_t kResult = 0, kAddress = 1, kData = 2, kData1 = 3, kBase = 4;
 
 /// The memory that an instruction of Class::kGlobal accesses; stored in Instruction::immediate.
@@ -37,19 +37,19 @@ bool check_order(Wave&, const Instruction&, std::uint32_t num_bytes, AccessKind,
 /// Fails if stored data are undefined and the memory must be defined. `bits`: the bits of each 32-bit word that are
 /// stored.
 bool check_stored_bits(Wave&, const Operand& data, std::uint32_t bits, const Places&);
-/// Fails for lanes that store other bytes than earlier lanes did in the same place.
+/// Fails for lanes that store a value in a place in which an earlier lane has stored a different value.
 void fail_overlap(Wave&, const Instruction&, std::uint32_t num_bytes, const Places&, std::uint64_t lanes);
-/// Counts the accesses and, if mistakes are searched for, begins them; `second` is for two-address instructions.
+/// Counts the access, and adds it to those in flight (see begin_flight). `second` is for two-address instructions.
 void finish_access(Wave&, const Instruction&, std::uint32_t num_bytes, AccessKind, const Places&,
                    const Places* second = nullptr);
 
-/// Begins an access, if anybody needs to know what is in flight.
+/// Adds an access to those in flight, if mistakes are searched for or the dispatch is profiled.
 void begin_flight(Wave&, FlightKind, const RegisterRange& result = {});
 /// Counts an access, in bytes.
 void count_bytes(IsaCounts&, bool is_local, AccessKind, std::uint64_t num_bytes);
-/// Adds a scalar access to the memory's history.
+/// Like check_order(), for a scalar access.
 bool check_scalar_order(Wave&, const Instruction&, std::uint64_t address, std::uint32_t num_bytes);
-/// Counts a scalar load and, if mistakes are searched for, begins it.
+/// Counts a scalar load, and adds it to the accesses in flight (see begin_flight).
 void finish_scalar_load(Wave&, const Instruction&, std::uint64_t address, std::uint32_t num_bytes);
 /// Updates the memory when all waves of a workgroup pass a barrier.
 void pass_barrier(Workgroup&);

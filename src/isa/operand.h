@@ -20,13 +20,13 @@ enum class Type : std::uint8_t {
   kB96,
   kB128,
   kB256,
-  kB512,  // bits, or integers
+  kB512,  // kB16 to kB512: bits, or integers
   kI64,   // like kB64, but a 32-bit constant is sign-extended
   kF16,
   kF32,
   kF64,
   kPackedB16,
-  kPackedF16,  // two halves in one register
+  kPackedF16,  // this and kPackedB16: two halves in one register
   kPackedF32,  // two registers
   kMask,       // one bit per lane: one scalar register, or two
   kImmediate,  // a number in the instruction, such as a branch's distance

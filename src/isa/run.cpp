@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a kernel: the workgroups of a dispatch, and the waves of each one after another, from barrier to barrier.
+// Runs a kernel: its workgroups one after another, and the waves of a workgroup one after another from barrier to
+// barrier.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -164,8 +165,8 @@ class GroupRunner {
     return resource_exhausted(std::string(status.message()));
   }
 
-  /// All waves have reached a barrier, or have ended. The hardware does not wait for ended waves; here that is a
-  /// mistake.
+  /// Opens the barrier, once each wave has reached a barrier or ended. The hardware does not wait for waves that have
+  /// ended; here, waiting for one is a mistake.
   Status open_barrier() {
     const auto at_barrier = std::ranges::find(group_.waves, WaveState::kAtBarrier, &Wave::state);
     const auto ended = std::ranges::find(group_.waves, WaveState::kEnded, &Wave::state);

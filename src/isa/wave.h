@@ -53,7 +53,8 @@ struct Wave {
   std::string failure = {};            // the mistake of the current instruction
   std::uint64_t failing_lanes = 0;     // the lanes that made it; 0: the whole wave made it
   bool has_signalled_barrier = false;  // gfx12: signalled, but not waited for yet
-  // gfx12: accesses that may happen after the barrier that the wave has signalled: those in flight then, and all since.
+  // gfx12: accesses that may happen after the barrier that the wave has signalled: those in flight at the signal, and
+  // all later ones.
   std::vector<Footprint> passing_barrier = {};
 
   std::uint64_t exec() const { return mask(kExec); }

@@ -25,7 +25,7 @@ Status check_code(const ExecutableImage& image, const MachineCodeKernel& code) {
   };
   MILLRACE_TRY(check("bytes of arguments", code.argument_bytes, kernarg_bytes(info)));
   MILLRACE_TRY(check("threads in a workgroup", code.workgroup_size, info.workgroup_size));
-  if (code.workgroup_bytes != 0) {  // LLVM removes workgroup memory without effect
+  if (code.workgroup_bytes != 0) {  // 0 if LLVM has removed memory that has no effect
     MILLRACE_TRY(check("bytes of workgroup memory", code.workgroup_bytes, info.workgroup_bytes));
   }
   if (code.hidden_arguments.empty()) return {};
@@ -40,7 +40,7 @@ struct CodeObject {
   std::shared_ptr<const isa::Program> program;
 };
 
-/// A message about the object, which may concern another of its kernels.
+/// An error about the whole object: it may concern a kernel other than the image's.
 Status about_object(const ExecutableImage& image, const Status& status) {
   return {status.code(), fmt::format("code object of kernel '{}': {}", image.info.name, status.message())};
 }

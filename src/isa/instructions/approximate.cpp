@@ -9,7 +9,7 @@
 namespace millrace::isa {
 namespace {
 
-/// The operation: each has its own errors.
+/// The operation. The pseudorandom errors depend on it.
 enum class Of : std::uint64_t { kExp = 1, kLog, kReciprocal, kReciprocalRoot, kRoot, kSine, kCosine };
 
 /// Bits that look random. Source: Steele et al., "Fast splittable pseudorandom number generators" (SplitMix64).

@@ -7,14 +7,15 @@
 namespace millrace::isa {
 
 // With seed 0, these functions round to nearest. Any other seed gives one of the two floats next to the exact value,
-// the same one each time; exact results stay as they are. Subnormal sources and results are flushed to zero. Source:
-// RDNA 3 ISA, 16.8 (1 ulp); LLVM's SIISelLowering.cpp and AMDGPULegalizerInfo.cpp, which scale around subnormals.
+// always the same one for the same source; exact results stay as they are. Subnormal sources and results are flushed to
+// zero. Source: RDNA 3 ISA, 16.8 (1 ulp); LLVM's SIISelLowering.cpp and AMDGPULegalizerInfo.cpp, which scale around
+// subnormals.
 float approximate_exp2(float, std::uint64_t seed);
 float approximate_log2(float, std::uint64_t seed);
 float approximate_reciprocal(float, std::uint64_t seed);
 float approximate_reciprocal_root(float, std::uint64_t seed);
 float approximate_root(float, std::uint64_t seed);
-/// Takes an angle in revolutions; beyond 256 it counts as zero.
+/// Takes an angle in revolutions. Angles beyond 256 revolutions count as zero.
 float approximate_sine(float, std::uint64_t seed);
 float approximate_cosine(float, std::uint64_t seed);
 

@@ -62,7 +62,7 @@ Status expect_workgroup_barrier(const InstructionText& text, const Machine&, Ins
   return unimplemented(fmt::format("barrier '{}' is not modelled, only the workgroup's", text.rest));
 }
 
-/// The padding after a kernel is an illegal instruction.
+/// s_code_end is the padding after a kernel, and must never run.
 void run_past_end(Wave& wave, const Instruction&) { wave.fail("runs past the kernel's end"); }
 
 void do_nothing(Wave&, const Instruction&) {}
@@ -104,7 +104,7 @@ void set_denorm_mode(Wave& wave, const Instruction& instruction) {
   wave.mode.flushes_f16_f64_results = flushes(3);
 }
 
-/// A branch reads its mask without naming it, and a load of the mask may be in flight.
+/// Adds the mask, which a branch reads without naming it, to the registers that are checked for loads in flight.
 template <std::uint32_t kMask>
 Status decode_branch_by_mask(const InstructionText& text, const Machine& machine, Instruction& instruction) {
   MILLRACE_TRY(decode_operands(text, machine, instruction));

@@ -13,9 +13,9 @@ struct Division {
   static constexpr bool kIsSingle = sizeof(T) == 4;
   /// The exponent of the factor that keeps intermediate results from overflow and underflow.
   static constexpr int kScale = kIsSingle ? 64 : 128;
-  static constexpr int kNearOverflow = kIsSingle ? 96 : 768;   // quotients of this exponent
+  static constexpr int kNearOverflow = kIsSingle ? 96 : 768;   // quotients of this exponent or a greater one
   static constexpr int kTinyNumerator = kIsSingle ? 23 : 53;   // exponent fields up to this one
-  static constexpr int kUnderflow = kIsSingle ? -150 : -1075;  // quotients below are less than half a subnormal
+  static constexpr int kUnderflow = kIsSingle ? -150 : -1075;  // below: less than half the smallest subnormal
 };
 
 /// Whether the exact quotient a / b is in the range of subnormals. Both are finite and not zero.
@@ -35,10 +35,10 @@ struct Scaled {
   bool needs_scaling_back;  // this lane's bit in the mask
 };
 
-/// The value (the denominator or the numerator), scaled for division. Where the denominator's reciprocal and the
-/// quotient are both subnormal, the manual scales the denominator up, which would overflow; scaled down, as here, it
-/// gives the quotient that v_div_fmas expects. The manual does not say how it rounds the quotient for this decision;
-/// here it is exact.
+/// The value (the denominator or the numerator), scaled for division. If the denominator's reciprocal and the quotient
+/// are both subnormal, the manual scales the denominator up, which would overflow. Here it is scaled down, which gives
+/// the quotient that v_div_fmas expects. The manual does not say how the quotient is rounded for this decision; here
+/// the exact quotient decides.
 template <class T>
 Scaled<T> div_scale(T value, T denominator, T numerator) {
   using D = Division<T>;
@@ -60,8 +60,9 @@ Scaled<T> div_scale(T value, T denominator, T numerator) {
   return {exponent_field(numerator) <= D::kTinyNumerator ? scale(value, D::kScale) : value, false};
 }
 
-/// The factor by which v_div_fmas scales back. The manual gives one factor; v_div_scale determines which of the two it
-/// is, because only quotients near overflow and subnormal ones have just one operand scaled.
+/// The exponent of the factor by which v_div_fmas scales back: kScale or -kScale. (The manual gives only one factor.)
+/// The quotient shows which one: v_div_scale scales just one operand only if the quotient is near overflow or
+/// subnormal.
 template <class T>
 int scale_back(T quotient) {
   return exponent_field(quotient) > FloatBits<T>::kBias ? Division<T>::kScale : -Division<T>::kScale;
@@ -74,7 +75,7 @@ T div_fmas(T a, T b, T c, bool needs_scaling_back, bool is_to_nearest) {
   if (!needs_scaling_back) return value;
   const int exponent = scale_back(c);
   const T result = scale(value, exponent);
-  // Rounding twice differs only if the first rounding made a tie that the exact value would have broken.
+  // Rounding twice differs from rounding once only if the first rounding made a tie from a value that is not a tie.
   const T beyond = value - scale(result, -exponent);
   const T half_unit = scale(std::numeric_limits<T>::denorm_min(), -exponent - 1);
   // In the other rounding modes, rounding twice equals rounding once.
@@ -84,8 +85,8 @@ T div_fmas(T a, T b, T c, bool needs_scaling_back, bool is_to_nearest) {
   const T unit = std::numeric_limits<T>::denorm_min();
   return result + (has_sign(beyond) ? -unit : unit);
 }
-/// The quotient's special cases. It is NaN where the steps before overflowed, because the manual's overflow cannot
-/// occur there.
+/// Handles the special cases of a quotient. If the steps before overflowed, `quotient` is NaN, and the result is an
+/// infinity: the manual's own condition for overflow cannot hold at that point.
 template <class T>
 T div_fixup(T quotient, T denominator, T numerator) {
   const bool sign = has_sign(denominator) != has_sign(numerator);

@@ -61,12 +61,12 @@ template <class T>
 constexpr T with_sign(T x, bool is_negative) {
   return std::bit_cast<T>(magnitude_bits(x) | (is_negative ? FloatBits<T>::kSign : BitsOf<T>{0}));
 }
-/// The result of an invalid operation: 0x7fc00000. x86 gives a negative one.
+/// The result of an invalid operation: 0x7fc00000. x86 gives a negative NaN.
 template <class T>
 constexpr T default_nan() {
   return std::bit_cast<T>(FloatBits<T>::kInfinity | FloatBits<T>::kQuiet);
 }
-/// Zero for a subnormal, with its sign.
+/// Replaces a subnormal by a zero of the same sign.
 template <class T>
 constexpr T without_subnormal(T x) {
   const auto bits = std::bit_cast<BitsOf<T>>(x);
@@ -101,7 +101,7 @@ constexpr bool is_below(T a, T b) {
   return a < b || (a == b && has_sign(a) && !has_sign(b));
 }
 
-/// The results of v_min_f32, v_max_f32 and similar ones up to GFX11 where a source is NaN. With MODE's IEEE bit,
+/// The result of v_min_f32, v_max_f32 and similar instructions, up to GFX11, if a source is NaN. With MODE's IEEE bit,
 /// signalling NaNs become quiet ones; otherwise numbers win over NaN.
 /// Source: RDNA 3 ISA, 16.7 "V_MIN_F32" (of two NaNs, the first); RDNA 2 ISA and CDNA 4 ISA, 12.7 (the second).
 template <class T>
@@ -167,7 +167,8 @@ constexpr T middle(T a, T b, T c) {
 
 /// x * 2^exponent, rounded once. Computing the power of two first, as the manuals do, could overflow.
 inline float scale(float x, std::int32_t exponent) {
-  const int clamped = exponent < -400 ? -400 : exponent > 400 ? 400 : exponent;  // reaches every f32, exact as doubles
+  // 2^400 is enough to reach every f32, and is exact as a double.
+  const int clamped = exponent < -400 ? -400 : exponent > 400 ? 400 : exponent;
   const auto power = std::bit_cast<double>(static_cast<std::uint64_t>(clamped + 1023) << 52);
   return canonical(static_cast<float>(x * power), x);
 }

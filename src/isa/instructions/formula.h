@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of integer instructions from formulas: generic functions of 32- or 64-bit words, which known.h also evaluates on
-// undefined bits. 16-bit sources are extended according to their type; a lane of a mask is 0 or ~0.
+// Makes rows of integer instructions from formulas. A formula is a generic function of 32- or 64-bit words; on the
+// Known words of known.h, it also computes which bits of the result are undefined. 16-bit sources are extended
+// according to their type; a lane of a mask is 0 or ~0.
 #pragma once
 
 #include "isa/instructions/vector.h"

@@ -19,8 +19,8 @@ Segment segment_of(std::string_view name) {
   return name.starts_with("scratch_") ? Segment::kPrivate : Segment::kGlobal;
 }
 
-/// The operands vdst, vaddr, vdata, saddr that the instruction has. Without a scalar base, the address has 64 bits;
-/// with one, it is a 32-bit offset. SCRATCH addresses always have 32 bits, and FLAT has no base.
+/// Decodes those of the operands vdst, vaddr, vdata and saddr that the instruction has. Without a scalar base, the
+/// address has 64 bits; with one, it is a 32-bit offset. SCRATCH addresses always have 32 bits, and FLAT has no base.
 Status decode_places(const InstructionText& text, const Machine& machine, bool has_result, Instruction& instruction) {
   const Row& row = *instruction.row;
   const Segment segment = segment_of(row.name);
@@ -28,7 +28,7 @@ Status decode_places(const InstructionText& text, const Machine& machine, bool h
   if (has_result) {
     MILLRACE_TRY(decode_memory_operand(text.operands[next++], row.types[kResult], machine, kResult, instruction));
   }
-  // In stores the address comes first, unlike in other instructions; the data follow.
+  // In stores, the address comes first, and the data follow.
   const std::string_view address = text.operands[next++];
   const bool has_base = segment != Segment::kFlat;
   const std::string_view base = has_base ? text.operands.back() : "off";
@@ -49,7 +49,7 @@ Status adapt_global(const InstructionText& text, const Machine& machine, Instruc
   instruction.immediate = static_cast<std::int64_t>(segment);
   const std::size_t min_operands =
       1u + (segment != Segment::kFlat) + (row.types[kData] != Type::kNone) + (row.access == AccessKind::kLoad);
-  // An atomic returns the old value where the text has a register for it.
+  // An atomic returns the old value if the text has a register for it.
   const bool returns = row.access == AccessKind::kAtomic && text.operands.size() == min_operands + 1;
   if (text.operands.size() != min_operands && !returns) {
     return unimplemented(fmt::format("it has {} operands, expected {}", text.operands.size(), min_operands));
@@ -94,7 +94,7 @@ Row atomic() {
           .access_bytes = sizeof(T)};
 }
 
-/// The data, followed by the comparand.
+/// The data operand of a compare-and-swap holds the new value, followed by the comparand.
 template <class T>
 Row compare_swap() {
   Row row = atomic<T, atomics::kCompareSecond>();

@@ -24,7 +24,7 @@ void read_lane(Wave& wave, const Instruction& instruction, std::uint32_t lane) {
     value = wave.read_scalar(source);
     undefined = wave.undefined_bits(source);
   }
-  // Compilers read 16-bit values from lanes whose other halves were never written.
+  // A partly undefined value is allowed: compilers read 16-bit values from lanes whose other half was never written.
   if (static_cast<std::uint32_t>(undefined) == ~0u) wave.fail("undefined data reaches a scalar register", bit_of(lane));
   wave.write_scalar(instruction.result(), value, undefined);
 }
@@ -74,7 +74,8 @@ void permute_lanes(Wave& wave, const Instruction& instruction, bool fetches_inac
   commit(wave, instruction, results, is_defined ? nullptr : &undefined);
 }
 
-/// Any order of the lanes of a row of 16 (kXor 0), or of the adjacent row (kXor 16): four bits per lane.
+/// Gives each lane the value of any lane of its row of 16 lanes (kXor 0), or of the adjacent row (kXor 16). The sources
+/// hold four bits per lane, which choose the lane.
 template <std::uint32_t kXor>
 void permute_row(Wave& wave, const Instruction& instruction) {
   const Operand& low = instruction.source(1);

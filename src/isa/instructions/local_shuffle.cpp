@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DS instructions that move values between lanes and touch no memory. They are counted, and finish, like other LDS
-// ones.
+// instructions.
 // Source: RDNA 3 ISA, 12.5.2 "LDS Lane-permute Ops" and 16.15 "LDS & GDS"; CDNA 4 ISA, 12.12 "LDS"; LLVM's "Syntax of
 // AMDGPU Instruction Modifiers", "swizzle".
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ bool check_lanes_defined(Wave& wave, const Operand& operand) {
 }
 
 /// In waves of 64 lanes, GFX10 and GFX11 move values within each half. (In the manual's pseudocode, both halves use the
-/// lower half's lanes; Mesa's compiler, which has to work around it, counts from each half's first lane.)
+/// lower half's lanes; Mesa's compiler, which has to work around the limit, counts from each half's first lane.)
 std::uint32_t num_reachable(const Machine& machine) {
   return machine.major == 10 || machine.major == 11 ? 32 : machine.num_lanes;
 }
@@ -99,7 +99,8 @@ void run_permute(Wave& wave, const Instruction& instruction) {
   shuffle(wave, instruction, instruction.operands[kData], [&](std::uint32_t i) { return senders[i]; });
 }
 
-/// `immediate` is the offset: bit 15 chooses between groups of four lanes and masks within 32 lanes.
+/// `immediate` is the offset. If its bit 15 is set, the lower bits permute each group of four lanes; otherwise they are
+/// masks for the lane index within 32 lanes.
 void run_swizzle(Wave& wave, const Instruction& instruction) {
   const auto offset = static_cast<std::uint32_t>(instruction.immediate);
   shuffle(wave, instruction, instruction.operands[kAddress], [&](std::uint32_t i) {

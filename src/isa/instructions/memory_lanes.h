@@ -25,7 +25,7 @@ constexpr Type type_of(Format format) {
   return kTypes[format.num_words()];
 }
 
-/// Calls `f` with each lane.
+/// Calls `f` with each lane of `lanes`.
 template <class F>
 void for_active(const Wave& wave, std::uint64_t lanes, F f) {
   if (lanes == wave.machine.all_lanes()) {
@@ -85,7 +85,7 @@ void write_lanes(const Wave& wave, const Places& places, std::uint64_t base, con
   });
 }
 
-/// Writes words where several lanes store to the same bytes. Fails if their values differ.
+/// Writes words when several lanes store to the same bytes. Fails if their values differ.
 template <Format kFormat>
 void write_overlapping(Wave& wave, const Instruction& instruction, const Places& places, const LaneWords* words) {
   std::uint64_t differing = 0;

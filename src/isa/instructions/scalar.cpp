@@ -11,7 +11,7 @@
 namespace millrace::isa {
 namespace {
 
-// Rules for undefined bits. A bit of a conjunction is defined if one source's bit is a defined 0.
+// Rules for undefined bits. For example, a bit of an AND is defined if either source has a defined 0 there.
 
 constexpr auto kAnd = [](auto a, auto b) {
   return (a.undefined & b.undefined) | (a.undefined & b.value) | (b.undefined & a.value);
@@ -152,7 +152,7 @@ constexpr Row compare_constant(const char* name) {
       scalar<[](u32 a, u32 b) { return (a op b); }>("s_cmp_" condition "_u32"),                 \
       compare_constant<[](i32 a, i32 b) { return (a op b); }, i32>("s_cmpk_" condition "_i32"), \
       compare_constant<[](u32 a, u32 b) { return (a op b); }, u32>("s_cmpk_" condition "_u32")
-// EXEC's old value is the result; the new one is `expression` of the source a and the old value b.
+// The result is EXEC's old value. EXEC's new value is `expression` of the source a and the old value b.
 #define SAVEEXEC_ROWS(name, expression, rule)                                       \
   saveexec<[](u64 a, u64 b) { return expression; }, rule, 1>(name "_saveexec_b32"), \
       saveexec<[](u64 a, u64 b) { return expression; }, rule, 2>(name "_saveexec_b64")

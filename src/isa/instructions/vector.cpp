@@ -192,8 +192,8 @@ void write_undefined(Wave& wave, std::uint32_t vector_register, std::uint64_t wr
   wave.set_undefined(vector_register, written, bits);
 }
 
-/// Whether an instruction with a 16-bit result keeps the other half of the register. GFX9 zeroes it, except for
-/// instructions that are new in GFX9.
+/// Whether an instruction with a 16-bit result keeps the other half of the register. GFX9 zeroes the other half, except
+/// in instructions that are new in GFX9.
 /// Source: LLVM, GCNSubtarget::zeroesHigh16BitsOfDest.
 bool keeps_other_half(const Wave& wave, const Instruction& instruction) {
   const Type type = instruction.row->types[0];
@@ -201,7 +201,7 @@ bool keeps_other_half(const Wave& wave, const Instruction& instruction) {
   return wave.machine.major >= 10 || instruction.row->keeps_other_half;
 }
 
-/// Writes a result to its part of the register, and sets or keeps the rest as the modifiers say.
+/// Writes a result to its part of the register, and sets or keeps the rest of the register according to the modifiers.
 void merge_part(const Instruction& instruction, Part part, bool keeps_rest, const LaneWords& old,
                 std::uint32_t num_lanes, std::uint32_t* values) {
   const std::uint32_t shift = part_shift(part), mask = part_mask(part) << shift;

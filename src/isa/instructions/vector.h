@@ -65,7 +65,8 @@ void for_all_lanes(std::uint32_t num_lanes, F f) {
   }
 }
 
-/// A mask of lanes that is built lane by lane: a byte each, which SSE2 compares produce, and then a bit each.
+/// A mask of lanes that is built with one byte per lane, as SSE2 compares produce them, and then packed to one bit per
+/// lane.
 class LaneMask {
  public:
   void set(std::size_t lane, bool is_set) { bytes_[lane] = is_set; }

@@ -17,7 +17,7 @@ constexpr bool add_carries(u32 a, u32 b, u32 carry) {
   return sum < a || sum + carry_bit(carry) < sum;
 }
 constexpr WithCarry<u32> add(u32 a, u32 b, u32 carry) { return {a + b + carry_bit(carry), add_carries(a, b, carry)}; }
-/// The carry is defined where the minimum and the maximum of the sources give the same carry.
+/// The carry is defined if the minimum and the maximum of the sources give the same carry.
 constexpr WithCarry<K32> add(K32 a, K32 b, K32 carry) {
   return {a + b + (carry & 1u), add_carries(a.lowest(), b.lowest(), carry.lowest()) !=
                                     add_carries(a.highest(), b.highest(), carry.highest())};

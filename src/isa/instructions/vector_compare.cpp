@@ -60,7 +60,7 @@ T max_value(Known<Bits> a) {
   return static_cast<T>(((a.value | a.undefined) & ~sign) | ((a.value & ~a.undefined) & sign));
 }
 
-/// Integers that differ in a defined bit are unequal. An order is defined where the minimum and the maximum values that
+/// Integers that differ in a defined bit are unequal. An order is defined if the minimum and the maximum values that
 /// the undefined bits allow compare alike.
 template <class Condition, class T>
 inline constexpr auto kUndefined = [](Known<BitsOf<T>> a, Known<BitsOf<T>> b) -> bool {

@@ -11,7 +11,7 @@ constexpr auto kAdd = [](auto a, auto b) { return a + b; };
 constexpr auto kSub = [](auto a, auto b) { return a - b; };
 constexpr auto kSubReversed = [](auto a, auto b) { return b - a; };
 constexpr auto kMulAdd = [](auto a, auto b, auto c) { return a * b + c; };
-// Sources are extended to 32 bits, signed ones with their sign, so one order serves both.
+// Sources are extended to 32 bits, with zeros or with their sign, so the signed order of words is right for both types.
 constexpr auto kLesser = [](auto a, auto b) { return lesser_signed(a, b); };
 constexpr auto kGreater = [](auto a, auto b) { return greater_signed(a, b); };
 constexpr auto kMin3 = [](auto a, auto b, auto c) { return lesser_signed(lesser_signed(a, b), c); };

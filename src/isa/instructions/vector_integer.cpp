@@ -7,7 +7,7 @@
 namespace millrace::isa {
 namespace {
 
-// Formulas, for plain words and for known ones.
+// Formulas for plain words and for Known words (known.h).
 constexpr auto kAdd = [](auto a, auto b) { return a + b; };
 constexpr auto kSub = [](auto a, auto b) { return a - b; };
 constexpr auto kSubReversed = [](auto a, auto b) { return b - a; };
@@ -135,7 +135,7 @@ struct Select {
   }
 };
 
-// Where an operation has two names, the first is GFX9's, the second that of GFX10 and later.
+// If an operation has two names, the first is the one of GFX9, and the second the one of GFX10 and later.
 constexpr Row kArithmetic[] = {
     add_row<u32>("v_add_u32"),
     add_row<u32>("v_add_nc_u32"),

@@ -12,7 +12,7 @@ namespace {
 template <class H, class...>
 using Same = H;
 
-/// A formula of 16-bit integers, or, for the modifier "clamp", of 64-bit ones whose result is saturated.
+/// A formula of 16-bit integers, or, for the modifier "clamp", of 64-bit integers whose result is saturated.
 template <auto kFormula, class H, class... A>
 struct Halves {
   static constexpr std::uint32_t half(std::uint32_t word, std::uint32_t i) { return word >> (16 * i) & 0xffff; }

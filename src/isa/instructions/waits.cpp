@@ -77,7 +77,7 @@ constexpr Row kRows[] = {
     row("s_waitcnt_vscnt", &run_wait<WaitCounter::kVs>, &adapt_count),
     row("s_waitcnt_lgkmcnt", &run_wait<WaitCounter::kLgkm>, &adapt_count),
     row("s_waitcnt_expcnt", &run_nothing, &adapt_count),
-    // A dependency that the processor also checks itself; this only stalls.
+    // These wait for dependencies that the processor also checks itself, so they only stall.
     row("s_waitcnt_depctr", &run_nothing, &adapt_any),
     row("s_wait_alu", &run_nothing, &adapt_any),
     row("s_wait_loadcnt", &run_wait<WaitCounter::kLoad>, &adapt_count),
