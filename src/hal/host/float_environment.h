@@ -5,8 +5,9 @@
 
 namespace millrace {
 
-/// While it lives: rounding to nearest, subnormals kept, and no traps. Kernels are defined in that environment, and an
-/// application may have set another one for its thread. Costs two reads of MXCSR if nothing needs to change.
+/// While an object of this class lives, its thread rounds to nearest, keeps subnormals, and traps no exceptions.
+/// Kernels are defined for that environment, but an application may have set another one for its thread. Costs one read
+/// of MXCSR if nothing needs to change.
 class DefaultFloatEnvironment {
  public:
   DefaultFloatEnvironment() : saved_(_mm_getcsr()) {

@@ -20,8 +20,8 @@ Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, Dev
 std::shared_ptr<Buffer> import_host_buffer(void* data, std::size_t size_bytes, Buffer::Deleter deleter = {},
                                            DeviceId device = {});
 
-/// The address of a binding's first byte, on a device that addresses host memory. An integer, because an empty binding
-/// may be null, and adding an offset to that is fine as long as nothing is read.
+/// The address of a binding's first byte, on a device that addresses host memory. It is an integer, because an empty
+/// binding may be null, and an offset may be added to 0, but not to a null pointer.
 inline std::uintptr_t host_address(const BufferBinding& binding) {
   if (binding.buffer == nullptr) return reinterpret_cast<std::uintptr_t>(binding.data);
   return reinterpret_cast<std::uintptr_t>(binding.buffer->host_address()) + binding.offset_bytes;

@@ -111,8 +111,8 @@ Result<std::vector<std::byte>> link_host_images(std::span<const ExecutableImage>
         return invalid_argument(fmt::format(
             "host object: the image of kernel '{}' is not host code; compile it for a cpu target", image.info.name));
       }
-      // Code finds its constants by their distance. Align both to 64 bytes, as the loader does, or to pages if they
-      // fill whole pages.
+      // Code finds its constants by their distance from it, so both are copied as one block. Align the block as the
+      // loader does: to 64 bytes, or to pages if it has constants.
       const std::size_t alignment = image.code_bytes == image.bytes.size() ? 64 : kPageBytes;
       code.resize((code.size() + alignment - 1) / alignment * alignment, std::byte{0xcc});  // int3
       functions.push_back({image.info.name, code.size() + image.entry_offset, image.code_bytes - image.entry_offset});

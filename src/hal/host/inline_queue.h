@@ -10,8 +10,8 @@
 namespace millrace {
 
 /// Submissions to a device that finishes inline. A submission whose waits are reached runs at once, on the calling
-/// thread. Any other is copied, and runs on the thread that signals the last value that it waits for. So no order of
-/// submissions and signals can deadlock.
+/// thread. Any other submission is copied, and runs on the thread that signals the last value that it waits for. So no
+/// order of submissions and signals can deadlock.
 class InlineQueue : public std::enable_shared_from_this<InlineQueue> {
  public:
   /// See Device::submit.
@@ -29,7 +29,9 @@ class InlineQueue : public std::enable_shared_from_this<InlineQueue> {
   std::vector<std::weak_ptr<Deferred>> deferred_;       // submissions that may still wait, and some that are gone
   std::size_t max_deferred_ = 16;                       // at this size, submissions that are gone are dropped
   std::shared_ptr<Deferred> first_ready_, last_ready_;  // a list, in the order in which they became ready
-  bool is_draining_ = false;  // a thread runs what is ready: a chain of submissions loops there, without recursion
+  /// Whether a thread runs the ready submissions. Submissions that these make ready run in the same loop, not by
+  /// recursion.
+  bool is_draining_ = false;
 };
 
 }  // namespace millrace

@@ -104,7 +104,7 @@ void InlineRecording::add_step(const DispatchCommand& dispatch) {
   if (kernel.workgroup_bytes > (largest_ == nullptr ? 0 : largest_->workgroup_bytes)) largest_ = &kernel;
 }
 
-/// A worker's block of workgroup memory serves all dispatches, because a worker runs one at a time.
+/// A worker's block of workgroup memory serves all dispatches, because a worker runs one dispatch at a time.
 Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
   auto run = std::make_unique<InlineRun>();
   run->bases.resize(check_.list().bindings.size());
@@ -121,8 +121,8 @@ Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
   // fails.
   constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::ptrdiff_t>::max();
   const std::uint64_t bytes = largest_->workgroup_bytes;
-  // Large blocks are aligned to pages, so that the kernel decides where pages begin: a store that straddles two takes
-  // 25 cycles or more.
+  // Large blocks are aligned to pages, so that the kernel controls where pages begin: a store that straddles two pages
+  // takes 25 cycles or more.
   const std::size_t alignment = bytes < kPageBytes ? Buffer::kAlignment : std::size_t{kPageBytes};
   if (num_workers_ > 1 && bytes < kMaxBytes / num_workers_ - alignment) {
     run->workgroup_stride = (bytes + alignment - 1) / alignment * alignment;

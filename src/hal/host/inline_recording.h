@@ -20,7 +20,7 @@ namespace millrace {
 /// that finishes inline derives from it and implements how a kernel runs.
 class InlineRecording : public Recording {
  public:
-  /// Ok if the submission may run; does not look at its waits.
+  /// Ok if the submission is valid. Its waits need not be reached yet.
   Status check(const Submission&) const;
   /// Runs the submission now and signals nothing. Precondition: it passed check(), and its waits are reached. An
   /// exception from a kernel becomes the status, except std::bad_alloc, which is passed on.
@@ -46,7 +46,7 @@ class InlineRecording : public Recording {
   struct InlineWorker {
     std::uint32_t number = 0;
     std::int64_t last_step = -1;                                       // the step whose groups it ran last, for `kept`
-    alignas(16) std::array<std::byte, KernelArgs::kKeptBytes> kept{};  // a step's first call finds zeros
+    alignas(16) std::array<std::byte, KernelArgs::kKeptBytes> kept{};  // zeroed when the worker turns to another step
   };
   struct Replay {
     const Submission& submission;
@@ -70,10 +70,10 @@ class InlineRecording : public Recording {
   /// The number of bytes that the step may touch.
   std::uint64_t num_bytes(std::uint32_t step, const Submission&) const;
   /// Runs groups of one step, a dispatch, a fill or a copy, in the worker's workgroup memory. The status names the
-  /// kernel. What the kernel reports is added to the status word.
+  /// kernel. Errors that the kernel reports are added to the status word.
   Status run_step_groups(std::uint32_t step, GroupRange, InlineWorker&, std::uint32_t& status_word,
                          const Replay&) const;
-  /// The status for what the step's kernel has reported, as the explainer explains it.
+  /// The status for the errors that the step's kernel has reported, as worded by the submission's explainer, if any.
   Status reported(std::uint32_t step, std::uint32_t status_word, const Replay&) const;
   /// "command 2 (dispatch 'add')".
   std::string describe_step(std::uint32_t step) const;
@@ -117,7 +117,7 @@ class InlineRecording : public Recording {
   void add_step(const DownloadCommand& download) { add_copy(download.source, download.destination); }
   void add_step(const DispatchCommand&);
   void add_step(const BarrierCommand&) { add_stage(); }
-  void add_step(const LoopCommand&) {}  // Device splits lists at these
+  void add_step(const LoopCommand&) {}  // never called: Device::record() splits lists at loops and conditions
   void add_step(const CondCommand&) {}
   void add_copy(const BufferRange& source, const BufferRange& destination);
   void add_stage();  // makes a stage of the steps that are not in one yet

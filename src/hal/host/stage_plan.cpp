@@ -17,8 +17,8 @@ constexpr double kMaxUnitsPerShare = 4096;
 constexpr double kMaxUnitNs = 20'000;
 /// The longest piece that a worker takes at a time, in nanoseconds: the others wait for it at the end of the stage.
 constexpr double kMaxPieceNs = 200'000;
-/// Units of many groups begin at a multiple of this many: kernels take some rows together, and elements of neighbouring
-/// columns are in one cache line, 16 of f32.
+/// Units of many groups begin at a multiple of this many groups: kernels process some rows together, and elements of
+/// neighbouring columns share a cache line, which holds 16 f32.
 constexpr std::uint32_t kGroupsTogether = 16;
 
 /// The cost of a part in nanoseconds. It is never zero, so that parts of unknown cost are divided by their groups.
@@ -87,7 +87,7 @@ std::span<const std::uint32_t> StagePlan::cut(std::uint32_t num_workers) {
     part.num_units = num_units_of(part, length, num_workers);
     num_units += part.num_units;
   }
-  // Each share ends where the cost of everything before it reaches the workers' part of the whole.
+  // The n-th share ends where the cost of all units up to its end reaches n / num_workers of the total.
   ends_.clear();
   auto part = parts_.begin();
   double before = 0;

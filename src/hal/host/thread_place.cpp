@@ -12,8 +12,8 @@ void ThreadPlace::set_thread(pthread_t thread, bool may_move) {
               pthread_getaffinity_np(thread, sizeof(cpus_), &cpus_) == 0;
 }
 
-/// Sets the flag after the move. If the thread itself ends the move in between, at the end of a job, it ends it once
-/// more at the beginning of the next job.
+/// Sets the flag after the move. If the thread calls end_move() in between, at the end of a job, it finds the flag set
+/// at the beginning of the next job, and ends the move then.
 void ThreadPlace::move(const cpu_set_t& cpus) {
   cpu_set_t now;
   if (pthread_getaffinity_np(thread_, sizeof(now), &now) != 0) return;

@@ -11,10 +11,10 @@
 namespace millrace {
 
 /// The CPU on which a thread of a pool runs. When other programs keep CPUs busy, the system may let two threads of a
-/// pool share one CPU, or let a thread wait behind another program while its caller's CPU is idle. That lasts for
-/// milliseconds, longer than almost every loop, so the pool moves its threads itself. A thread is moved only among the
-/// CPUs that it had at first, and never again once somebody else has changed these. Any thread may call these
-/// functions, unless they say otherwise.
+/// pool share one CPU, or let a thread wait behind another program while its caller's CPU is idle. Either state lasts
+/// for milliseconds, longer than almost every loop, so the pool moves its threads itself. It moves a thread only among
+/// the CPUs that the thread could use at first, and stops once somebody else has changed these. Any thread may call
+/// these functions, unless they say otherwise.
 class ThreadPlace {
  public:
   /// Call it before any other function except note_cpu(). `may_move`: the thread is not pinned to a CPU of its own.
@@ -26,17 +26,17 @@ class ThreadPlace {
     // An unconditional store would take the cache line away from readers.
     if (cpu != noted_cpu()) cpu_.store(cpu, std::memory_order_relaxed);
   }
-  /// The CPU on which it ran when it last called note_cpu().
+  /// The CPU on which the thread ran when it last called note_cpu().
   int noted_cpu() const { return cpu_.load(std::memory_order_relaxed); }
 
   /// Moves the thread to a CPU other than this one.
   void move_off(int cpu);
   void move_to(int cpu);
   /// Lets the thread use all of its CPUs again, and returns whether it had been moved. Only the thread itself may call
-  /// it.
+  /// this.
   bool end_move();
 
-  /// The CPU time that it has used.
+  /// The CPU time that the thread has used.
   std::chrono::nanoseconds run_time() const;
 
  private:

@@ -33,8 +33,8 @@ enum Phase : std::uint32_t {
 };
 constexpr std::uint32_t kPhaseBits = 3;
 
-/// How long a sleeping caller waits between checks whether the system has stopped its worker: short at first, then
-/// longer.
+/// How long a waiting caller sleeps before it checks again whether the system has stopped its worker. The time doubles
+/// from the first sleep to the longest.
 constexpr std::chrono::microseconds kFirstSleep{200}, kLongestSleep{2000};
 
 Phase phase_of(std::uint32_t state) { return static_cast<Phase>(state & ((1u << kPhaseBits) - 1)); }
@@ -60,8 +60,8 @@ class Spin {
   std::uint32_t iterations_ = 0;
 };
 
-/// While it lives, new threads start with all process-directed signals blocked: their handlers run on the application's
-/// threads. Signals that a thread's own fault raises are not blocked.
+/// While an object of this class lives, new threads start with all process-directed signals blocked, so that handlers
+/// run only on the application's threads. Signals that a thread's own fault raises are not blocked.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -217,13 +217,13 @@ bool ThreadPool::claim(Worker& worker, bool is_parked, Job& job, Claim& claim) {
   const std::uint32_t claimed = next_claim(state);
   if (!worker.state.compare_exchange_strong(state, claimed, std::memory_order_acquire)) return false;
   worker.job = &job;
-  // On its caller's CPU, it would only compete with the caller.
+  // On the caller's CPU, the worker would only compete with the caller.
   if (worker.place.noted_cpu() == job.cpu) worker.place.move_off(job.cpu);
   claim = {&worker, with_phase(claimed, kReady), is_parked};
   if (!is_parked) {
     worker.state.store(claim.ready, std::memory_order_release);
   } else {
-    // Sequentially consistent, because notify_one's check for sleepers must not come before it and find none.
+    // Sequentially consistent, so that notify_one() does not check for sleepers before this store, and miss the worker.
     worker.state.store(claim.ready, std::memory_order_seq_cst);
     num_parked_.fetch_sub(1, std::memory_order_relaxed);
     num_wakes_.fetch_add(1, std::memory_order_relaxed);
@@ -253,7 +253,7 @@ void ThreadPool::note_wake(std::int64_t ns) {
   wake_ns_.store(std::clamp(after, kMinWakeNs, kMaxWakeNs), std::memory_order_relaxed);
 }
 
-/// Takes the job back if it was not begun; otherwise waits for the worker's last chunk.
+/// Takes the job back if the worker has not begun it; otherwise waits for the worker's last chunk.
 void ThreadPool::finish(const Claim& claim, const Job& job) {
   std::atomic<std::uint32_t>& state = claim.worker->state;
   std::uint32_t expected = claim.ready;
@@ -295,7 +295,7 @@ void ThreadPool::parallel_for(std::size_t count, std::size_t chunk, RangeBody bo
   Job job{.count = count, .chunk = chunk, .body = body, .num_chunks = (count - 1) / chunk + 1};
   std::array<Claim, ThreadPoolOptions::kMaxThreads> claims;
   const std::size_t num_claims = claim_some(job.num_chunks - 1, job, claims.data());
-  // The caller always takes the first chunk: in consecutive loops, it finds that part in its cache.
+  // The caller always takes the first chunk: in consecutive loops, it finds that chunk's data in its cache.
   job.run_chunk(0);
   job.work();
   for (std::size_t i = 0; i < num_claims; ++i) finish(claims[i], job);

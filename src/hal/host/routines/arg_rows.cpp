@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the index of the minimum or maximum of each row, or part of a row: surveys the chunks, then searches the best
-// one. Rows that interleave are surveyed together.
+// one. Rows that interleave in memory, like the columns of a matrix, are surveyed together.
 #include "hal/host/routines/arg_rows.h"
 
 #include <algorithm>

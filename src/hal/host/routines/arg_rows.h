@@ -15,7 +15,7 @@ struct alignas(64) FoundInLanes {
 
 /// The RoutineCall::parameters of an argmax or argmin, all i64.
 struct ArgRowsParameters {
-  /// The maximum number of rows that interleave: the code has a few dozen instructions per row.
+  /// The maximum number of rows that interleave. It limits the size of the code: a few dozen instructions per row.
   static constexpr std::int64_t kMaxColumns = 32;
   static constexpr int kVectorsPerChunk = 8;
 
@@ -30,7 +30,7 @@ struct ArgRowsParameters {
   /// For rows that interleave: how many there are, and the SIMD lanes per vector. A chunk then has `chunk_elements` of
   /// each row.
   std::int64_t num_columns, num_lanes;
-  Microkernel<SurveyColumns> survey_columns;  // replaces the two above for such rows
+  Microkernel<SurveyColumns> survey_columns;  // replaces survey_chunks and find_in_chunks for rows that interleave
 };
 
 }  // namespace millrace

@@ -6,8 +6,8 @@
 
 namespace millrace {
 
-/// Splits `total` evenly into `parts` pieces: the first `extra` have `base + 1` items, the others `base`. Images store
-/// it as three i64.
+/// Splits `total` evenly into `parts` pieces: the first `extra` have `base + 1` items, the others `base`. Kernel images
+/// store a split as three i64.
 struct EvenSplit {
   std::int64_t parts = 0, base = 0, extra = 0;
 

@@ -7,7 +7,7 @@ namespace millrace {
 
 inline constexpr std::ptrdiff_t kCacheLineBytes = 64;
 
-/// Prefetches memory that is read soon, where the hardware prefetcher cannot foresee it.
+/// Prefetches memory that is read soon, for accesses that the hardware prefetcher cannot foresee.
 inline void prefetch_to_read(const void* first, std::ptrdiff_t bytes) {
   const char* const data = static_cast<const char*>(first);
   for (std::ptrdiff_t i = 0; i < bytes; i += kCacheLineBytes) __builtin_prefetch(data + i, 0);

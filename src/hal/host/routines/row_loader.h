@@ -13,11 +13,12 @@ namespace millrace {
 /// The maximum number of loads that an element is computed from.
 inline constexpr std::size_t kMaxRowSources = 4;
 
-/// The parameters of rows that are computed while they are read. The operands are the first buffers. All i64.
+/// The parameters of rows that are computed while they are read. The operands are the kernel's first buffers. All
+/// fields are i64.
 struct RowLoadParameters {
   Microkernel<ComputeElements> compute;
   std::int64_t num_operands;
-  std::int64_t computed_bytes;  // the size of an element; 0 if rows are in memory, and the rest is unused
+  std::int64_t computed_bytes;  // the size of an element; 0 if rows are in memory, and the other fields are unused
   std::int64_t num_sources, num_dims;
   std::int64_t first_size;  // the first of the size arguments that RowLoadSizes describes
   std::int64_t buffers[kMaxRowSources], element_bytes[kMaxRowSources];
@@ -36,7 +37,7 @@ struct RowLoadSizes {
 /// Computes elements of rows.
 class RowLoader {
  public:
-  /// The size of the pieces in which elements that are read once are computed; it fits into the L1 cache.
+  /// Elements that are read once are computed in pieces of this many bytes, which fit into the L1 cache.
   static constexpr std::int64_t kPieceBytes = 8 << 10;
   /// The number of elements that compute_some() computes at once, and the memory that it needs.
   static constexpr std::int64_t kSomeAtOnce = 64;
@@ -47,7 +48,7 @@ class RowLoader {
 
   bool is_used() const { return p_.computed_bytes != 0; }
 
-  /// Makes the later calls use this row. Element 0 of those calls is the row's element `first`.
+  /// Selects the row for all later calls. Element 0 of the later calls is the row's element `first`.
   void go_to(std::int64_t row, std::int64_t first = 0);
   /// Computes the elements from `first` on.
   void compute(std::int64_t first, std::int64_t count, std::byte* to) const { call(at(first), count, to); }

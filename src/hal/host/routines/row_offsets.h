@@ -8,8 +8,8 @@
 namespace millrace {
 
 /// Writes a row's offset in each tensor to `offsets`, in elements. `first` has the offsets of the first row. `dims` has
-/// the dims that index the rows, outermost first: each dim's extent, then its stride in each tensor. The result is not
-/// returned, because copying it by vector loads would wait for these scalar stores.
+/// the dims that index the rows, outermost first: each dim's extent, then its stride in each tensor. The offsets are
+/// not returned by value, because the vector loads that copy them would wait for these scalar stores.
 inline void find_row(std::int64_t row, const std::int64_t* first, const std::int64_t* dims, std::int64_t num_dims,
                      std::size_t num_tensors, std::int64_t* offsets) {
   std::copy_n(first, num_tensors, offsets);

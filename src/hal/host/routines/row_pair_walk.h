@@ -11,9 +11,10 @@
 
 namespace millrace {
 
-/// The size arguments of a routine whose groups each take one contiguous row of the input, buffer 0, or one of its
-/// RowParts, and write to a result. In elements: n, the number of parts, the offset of each tensor, and then per other
-/// dim, outermost first, its extent and the stride of each tensor.
+/// The size arguments of a routine in which each group reads one contiguous row of the input (buffer 0), or one of the
+/// row's RowParts, and writes to a result. They are the row length n, the number of parts, the offset of each tensor,
+/// and then per other dim, outermost first, its extent and the stride of each tensor. Offsets and strides are in
+/// elements.
 struct RowPairSizes {
   static constexpr std::size_t kN = 0, kParts = 1, kOffsets = 2, kDims = 4;
   static constexpr std::size_t kPerDim = 3;
@@ -27,7 +28,7 @@ class RowPairWalk {
   std::int64_t n() const { return args_.sizes[RowPairSizes::kN]; }
   RowParts parts() const { return {n(), args_.sizes[RowPairSizes::kParts]}; }
 
-  /// The elements of all rows.
+  /// The number of elements in all rows.
   std::int64_t num_elements() const {
     std::int64_t count = n();
     for (std::int64_t dim = 0; dim < num_other_dims_; ++dim) {

@@ -11,8 +11,8 @@
 namespace millrace {
 
 /// Long sums nest (jit/map/sum_levels.h): an f32 accumulator takes at most kMaxGemmSteps terms, and a partial sum at
-/// most kMaxGemmSteps of these sums. A longer block is cut evenly, into calls of more than half of kMaxGemmSteps, which
-/// is enough for kMaxGemmDepth.
+/// most kMaxGemmSteps of these sums. A block of k with more than kMaxGemmSteps steps is split evenly into calls. Each
+/// call then has more than kMaxGemmSteps / 2 steps, so that kMaxGemmSteps calls cover kMaxGemmDepth.
 inline constexpr std::int64_t kMaxGemmSteps = 512;
 inline constexpr std::int64_t kMaxGemmDepth = std::int64_t{1} << 17;
 inline constexpr std::size_t kMaxGemmTile = 32 * 16;  // floats: all vector registers of AVX-512

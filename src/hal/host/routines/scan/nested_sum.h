@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// A sum in levels: one float adds up to `sums_per_level` terms, another adds up to `sums_per_level` of these sums, and
-/// so on. Each term is then rounded only a few times.
+/// A sum in levels: one float accumulates at most `sums_per_level` terms, the next float at most `sums_per_level` of
+/// these sums, and so on. Each term is then rounded only a few times.
 template <class Float>
 class NestedSum {
  public:

@@ -26,7 +26,7 @@ class OneCarry {
   std::int64_t carry_;
 };
 
-/// The sum of the blocks so far. `Bits` is the integer as wide as a lane.
+/// The sum of the blocks so far. `Bits` is the integer type that is as wide as a lane.
 template <class Float, class Bits>
 class BlockSum {
  public:

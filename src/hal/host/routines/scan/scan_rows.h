@@ -24,13 +24,13 @@ struct ScanRowsParameters {
   Microkernel<ScanElements> scan;
   ScanRowsStep step;
   std::int64_t total_bytes;
-  Microkernel<ScanElements> total;  // combines elements; for kParts, totals
+  Microkernel<ScanElements> total;  // combines elements; in the step kParts, totals
   /// The carry of a float sum starts at 0 in each block of `block_elements`; if that is 0, there is one block. The
   /// totals of blocks nest: the sum of `sums_per_level` terms of one level is a term of the next. Totals are floats of
   /// `total_bytes` bytes.
   std::int64_t block_elements, sums_per_level;
-  /// The function `stream` writes vector-aligned rows past the caches, if the result has at least this many bytes. It
-  /// is absent (offset 0) unless elements are as wide as lanes.
+  /// If the result has at least this many bytes, vector-aligned rows are scanned by `stream`, whose stores bypass the
+  /// caches. `stream` is absent (offset 0) unless elements are as wide as lanes.
   std::int64_t stream_from_bytes;
   Microkernel<ScanElements> stream;
   RowLoadParameters load;  // needs RowLoader::kPieceBytes of workgroup memory

@@ -30,8 +30,8 @@ class ByteCounter {
   static constexpr std::int64_t kUpperAtOnce = 2;
   static constexpr std::size_t kNumBuckets = 4;
   /// A load waits for earlier stores at the same offset in a page ("4-KByte aliasing" in Intel's optimization manual).
-  /// On Zen 5, this made splitting up to three times slower. So a piece is read as four streams, a page apart, each as
-  /// fast as a bucket grows, and buckets begin half a page from the streams' offsets.
+  /// On Zen 5, this made splitting up to three times slower. So a piece is read as four streams, a page apart. Each
+  /// stream advances about as fast as a bucket grows, and buckets begin half a page from the streams' offsets.
   static constexpr std::int64_t kStreamBytes = 4096, kNumStreams = 4, kPieceBytes = kNumStreams * kStreamBytes;
   /// The minimum length of a row for which the memory of its keys is large enough for a counter, and counting is faster
   /// than a histogram.

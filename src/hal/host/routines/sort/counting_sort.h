@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// Bit patterns of an element that are consecutive in the order of a sort, ascending or descending.
+/// Bit patterns from `first` to `last`, which are consecutive in the order of a sort. `first` may be the greater one.
 struct PatternRun {
   std::int64_t first, last;
 };
@@ -27,7 +27,7 @@ struct StridedResults {
   std::int64_t stride, count;  // results after `count` are not wanted
 };
 
-/// Sorts elements of 8 or 16 bits by counting each bit pattern, in linear time for all rows.
+/// Sorts elements of 8 or 16 bits by counting each bit pattern, in linear time for every row.
 /// Source: Seward, "Information sorting in the application of electronic digital computers to business operations",
 /// 1954.
 class CountingSort {
@@ -48,7 +48,7 @@ class CountingSort {
   }
 
   void count(const StridedElements&);
-  /// Counts every byte other than 0 as 1, as loads of bools do.
+  /// Adds the counts of all bytes other than 0 to the count of 1: a bool in memory is true if its byte is not 0.
   void join_truths();
   /// Writes the counted elements whose patterns are in the runs, in the order of the runs.
   void write(std::span<const PatternRun> runs, const StridedResults&) const;
@@ -74,7 +74,7 @@ class CountingSort {
   static void write_equals(Element, std::int64_t position, std::int64_t count, const StridedResults&);
 
   std::int64_t element_bytes_;
-  std::uint32_t* tables_;  // in the end, the first one has the sums of all
+  std::uint32_t* tables_;  // after count(), the first table has the sums of all tables
   const void* entry_;
   const ByteCounterCode* code_;
 };

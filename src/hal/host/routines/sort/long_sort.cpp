@@ -136,7 +136,7 @@ class LongRow {
       keys[i] = static_cast<Key>((keys[i] & ~SortWalk<Key>::kIndexMask) | (p_.keys_are_halved != 0 ? 0 : place(i)));
     }
   }
-  /// Appends a cut at `key`, unless there is one. A frequent key gets a second cut right after it.
+  /// Appends a cut at `key`, unless there is one already: then `key` is frequent, and gets a second cut right after it.
   std::int64_t append_cut(Key* cuts, std::int64_t num_cuts, Key key) const {
     if (num_cuts == 0 || cuts[num_cuts - 1] < key) {
       cuts[num_cuts] = key;

@@ -8,20 +8,20 @@
 
 namespace millrace {
 
-// A sort of long rows by a sequence of kernels. Each may use as many threads as it has groups:
-//   1. choose_cuts, a group per row: cuts from a sorted sample divide the keys into buckets of about one size;
+// A sort of long rows by a sequence of kernels. Each kernel can use as many threads as it has groups:
+//   1. choose_cuts, a group per row: cuts from a sorted sample divide the keys into buckets of about equal size;
 //   2. split_chunks, a group per chunk of a row: makes the chunk's keys and puts them in the order of the buckets;
 //   3. sort_buckets, a group per bucket of a row: gathers its keys from all chunks, sorts them, writes results;
 //   4. restore_runs, a group per row, only for values of floats: puts zeros and NaNs into the row's order.
-// Chunks are long, so that the pieces that buckets gather span pages; a longer row has 32 chunks or more, each of which
-// can have its own thread. Buckets of mean size fit into an L2 cache of 1 MiB, so memory is read and written only
+// Chunks are long, so that the pieces that buckets gather from them span pages. A long row has at least 32 chunks, and
+// each can have its own thread. Buckets of mean size fit into an L2 cache of 1 MiB, so memory is read and written only
 // twice. The numbers of chunks and buckets depend on sizes alone.
 // Source: Frazer & McKellar, "Samplesort: a sampling approach to minimal storage tree sorting", JACM 17(3), 1970.
 
 struct LongSort {
   /// The minimum number of keys in a chunk, and the mean in a bucket. If this is larger, a thread that the system stops
-  /// delays the others for longer. If it is smaller, there are more and shorter pieces to gather. Keys above an index
-  /// are sorted by digits, whose tables cost more in a small bucket.
+  /// delays the others for longer. If it is smaller, there are more and shorter pieces to gather. Keys with an index in
+  /// their lower half are sorted by digits, whose tables cost more in a small bucket.
   static constexpr std::int64_t part_keys(bool with_index) { return with_index ? 48 << 10 : 32 << 10; }
   /// A short row has chunks of part_keys(). A longer one has kFewChunks, and the chunks grow with the row. Once they
   /// reach kPartBytes, their number grows instead. A part of workgroup memory has kPartBytes, which is also the largest

@@ -23,7 +23,7 @@ class RestoredRuns {
   static constexpr std::int64_t kPieceElements = 2048;
 
   /// Restores the order. piece(first, count) returns contiguous elements of the row. `memory` has room for
-  /// kPieceElements keys, or for all of the row's.
+  /// kPieceElements keys, or for all keys of a shorter row.
   template <class Piece>
   void restore(const Piece& piece, std::byte* memory, TakeRun take_zeros, TakeRun take_nans) const {
     Run zeros = {take_zeros, first_zero()}, nans = {take_nans, first_nan()};

@@ -181,8 +181,8 @@ void RowSorter<Key>::divide_part(const Part& part, std::span<const Key> cuts, Ke
     starts[0] = static_cast<std::uint32_t>(part.first);
     starts[1] = static_cast<std::uint32_t>(part.first + num_low);
   } else {
-    // Prefetch what the two splits after this one write.
-    constexpr std::ptrdiff_t kMaxBytes = 256 << 10;  // leaves room in an L2 cache for what is split
+    // Prefetch the memory that the next two splits write.
+    constexpr std::ptrdiff_t kMaxBytes = 256 << 10;  // leaves room in an L2 cache for the keys being split
     const std::ptrdiff_t bytes = part.count * std::ptrdiff_t{sizeof(Key)};
     if (cuts.size() <= 3) prefetch_to_write(to + part.first, std::min(bytes, kMaxBytes));
     divide_split(part, split(part, code_.partition_less, middle_of(cuts)), cuts, to, starts);

@@ -55,15 +55,15 @@ struct RowSorterMemory {
   std::byte* counts;  // kCountBytes
 };
 
-/// Whether a whole key orders its element, or only the upper half does, above an index.
-enum class KeyParts : std::uint8_t { kWhole, kAboveIndex };  // index: in the lower half, ascending before the sort
+/// Which part of a key orders its element: the whole key, or only the upper half, with an index in the lower half.
+enum class KeyParts : std::uint8_t { kWhole, kAboveIndex };  // indices ascend before the sort
 
 /// Sorts signed keys of 32 or 64 bits by vectors: partitions at a sampled median between two arrays, sorts up to 16
 /// vectors by networks in registers, and merges up to four such runs. Keys equal to a low pivot are split off together.
 /// If samples mislead, a radix sort takes over, so that the time is O(n log n) for all keys. With narrow vectors, keys
-/// above an index are sorted by their upper digits once they are few enough: partitions are stable, so equal upper
-/// halves stay in index order. Source: Hoare, "Quicksort", 1962; Musser, "Introspective sorting and selection
-/// algorithms", 1997.
+/// with an index in the lower half are sorted by the digits of the upper half once they are few enough: partitions are
+/// stable, so keys with equal upper halves stay in index order. Source: Hoare, "Quicksort", 1962; Musser,
+/// "Introspective sorting and selection algorithms", 1997.
 template <class Key>
 class RowSorter {
  public:
@@ -82,8 +82,8 @@ class RowSorter {
   /// Sorts keys that are already split.
   void sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest rest = Rest::kLost);
 
-  /// Also writes the results of the first `wanted` keys, each part when it is sorted, which saves a pass. Keys are
-  /// lost.
+  /// Sorts, and writes the results of the first `wanted` keys, each part as soon as it is sorted, which saves a pass.
+  /// The keys are lost.
   void sort_to(const SplitKeys<Key>& keys, std::int64_t wanted, const SortedWriter& writer, std::byte* results);
 
   /// Sorts `count` keys, at most RowSorterCode::max_few().
@@ -154,11 +154,11 @@ class RowSorter {
   }
   /// Sorts a part that is not divided further.
   void finish(const Part&, std::int64_t wanted, Rest rest);
-  /// Writes the results of `count` keys in their places from `first` on, if results are written.
+  /// If there is a writer, writes the results of `count` keys to their places from `first` on.
   void write(const Key* keys, std::int64_t first, std::int64_t count, std::int64_t wanted);
   /// A radix sort, lowest digit first.
   void sort_by_all_digits(const Part&);
-  /// A radix sort of keys above an index; also writes their results.
+  /// A radix sort of keys with an index in the lower half; also writes their results.
   void sort_by_upper_digits(const Part&, std::int64_t wanted);
   /// Splits off the keys that `partition` selects.
   std::int64_t split(const Part&, Microkernel<PartitionKeys> partition, Key pivot);

@@ -31,9 +31,9 @@ struct SortRowsParameters {
   std::int64_t has_input_indices;  // in buffer 1, laid out like the input
   std::int64_t keys_have_index;    // whether keys have an index in their lower half
   std::int64_t keys_are_halved;    // 64-bit elements with an index: keys hold the upper half of an element's key
-  /// Keys of rows that need at most max_workgroup_key_bytes are in workgroup memory, after kFixedBytes and the
-  /// ColumnBlock; others are in the last buffer, which is then scratch. A row has memory for twice max_keys keys, or
-  /// for twice all of its keys if it is too long for a CountingSort.
+  /// If the keys of a row need at most max_workgroup_key_bytes, they are in workgroup memory, after kFixedBytes and the
+  /// ColumnBlock; otherwise they are in the last buffer, which is then scratch. A row has memory for twice max_keys
+  /// keys, or for twice all of its keys if it is too long for a CountingSort.
   std::int64_t max_workgroup_key_bytes, uses_scratch, max_keys;
   /// For floats, the mask of the bits except the sign, and the bits of infinity; otherwise 0.
   std::int64_t magnitude_bits, infinity_bits;
@@ -43,8 +43,8 @@ struct SortRowsParameters {
   PatternRun pattern_runs[kMaxPatternRuns];
   std::int64_t counts_bytes;  // whether `byte_counter` is present
   ByteCounterCode byte_counter;
-  /// Whether rows, whose length is then known, are sorted in registers: by sort_values if keys have no index, otherwise
-  /// by sort_indices.
+  /// Whether rows are sorted in registers, which needs a known row length: by sort_values if keys have no index,
+  /// otherwise by sort_indices.
   std::int64_t sorts_few;
   Microkernel<SortValues> sort_values;
   Microkernel<SortIndices> sort_indices;

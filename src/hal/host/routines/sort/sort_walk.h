@@ -62,7 +62,7 @@ class SortWalk {
   /// Sorts a row.
   void run(std::int64_t row) {
     if (n_ == 0) return;  // empty memory may have no address
-    // Written in place: vector loads of a copy that scalar stores just wrote would stall, and rows would not overlap.
+    // Written in place: vector loads that copy freshly written scalars would stall, and rows could not overlap.
     find_place(row, offsets_);
     start_row();
     const std::int64_t num_keys = 2 * (n_ > CountingSort::kMaxElements ? n_ : std::min(n_, p_.max_keys));
@@ -117,7 +117,7 @@ class SortWalk {
   }
   /// Computes elements that are not in memory.
   RowLoader& loader() { return loader_; }
-  /// Makes the later calls use the row at this place.
+  /// Selects the row at this place for the later calls.
   void go_to(const Place& offsets) {
     offsets_ = offsets;
     start_row();
@@ -126,14 +126,14 @@ class SortWalk {
     k_ = args_.sizes[SortRowsSizes::kK];
     first_index_ = 0;
   }
-  /// Makes the later calls write `count` of the row's sorted elements, from position `first` on, which is below k.
+  /// Makes the later calls write only `count` of the row's sorted elements, from position `first` (less than k) on.
   void narrow_to(std::int64_t first, std::int64_t count) {
     for (const SortTensor tensor : {SortTensor::kValues, SortTensor::kIndices}) {
       offsets_[static_cast<std::size_t>(tensor)] += first * stride(tensor);
     }
     k_ = std::min(k_ - first, count);
   }
-  /// Makes the later calls use a part of the row at this place. Returns the part's number of elements.
+  /// Selects a part of the row at this place for the later calls. Returns the number of elements in the part.
   std::int64_t go_to_part(const Place& offsets, std::int64_t part) {
     const RowParts parts = {n_, num_parts()};
     go_to(offsets);
@@ -210,11 +210,11 @@ class SortWalk {
     write(SortTensor::kIndices, at(p_.write_indices), sizeof(std::int64_t), keys, count);
     if (renumbers()) renumber(count);
   }
-  /// Writes the values of `count` keys that hold their values.
+  /// Writes the values of `count` keys, restored from the keys themselves.
   void write_key_values(const Key* keys, std::int64_t count) const {
     write(SortTensor::kValues, at(p_.write_values), p_.element_bytes, keys, count);
   }
-  /// Writes the values, among the first k, that keys above an index cannot restore.
+  /// Writes those of the first k values that cannot be restored from keys with an index.
   void write_lost_values(const StridedElements& elements, const Key* keys) const {
     constexpr std::int64_t kFew = 32;  // writing these is faster than searching for the runs among them
     if (p_.keys_are_halved != 0 || k_ <= kFew) return write_indexed(elements, keys, 0, k_);
@@ -259,7 +259,7 @@ class SortWalk {
   }
 
  private:
-  /// The minimum length of a row whose keys the first partition makes. The keys of shorter rows stay in the cache.
+  /// From this row length on, the first partition also makes the keys. The keys of shorter rows stay in the cache.
   static constexpr std::int64_t kMinSplitAtFirst = 4096;
   static constexpr std::size_t kIndicesTensor = static_cast<std::size_t>(SortTensor::kIndices);
 
@@ -276,7 +276,7 @@ class SortWalk {
   static bool is_contiguous(const StridedElements& elements) {
     return elements.data != nullptr && elements.stride == 1;
   }
-  /// The elements, contiguous: in place, or copied to `memory`.
+  /// The elements as contiguous memory: in place, or else copied or computed to `memory`.
   const std::byte* contiguous_row(const StridedElements& elements, Key* memory) const {
     return contiguous_part(elements, 0, elements.count, memory);
   }
@@ -348,8 +348,8 @@ class SortWalk {
     }
   }
 
-  /// Sorts runs of equal upper halves by lower halves. Only the first k keys are in order, so the last run may have
-  /// more keys anywhere after them.
+  /// Sorts runs of equal upper halves by lower halves. Only the first k keys are in order, so more keys of the last run
+  /// can be anywhere after them.
   void sort_by_lower_halves(const StridedElements& elements, Key* keys, Key* other, std::int64_t count) {
     for (std::int64_t begin = 0, end = 0; begin < k_; begin = end) {
       while (end < k_ && upper_half(keys[end]) == upper_half(keys[begin])) ++end;

@@ -30,7 +30,7 @@ class UpperDigits {
     move_all(kAllDigits, kDigits.size());
     return keys_;
   }
-  /// Writes the sorted keys' indices alone. The keys are lost.
+  /// Writes only the indices of the sorted keys. The keys are lost.
   void sort_to(std::int64_t* indices) {
     std::size_t last = kDigits.size();
     while (last > 0 && !moves(last - 1)) --last;
@@ -85,7 +85,7 @@ class UpperDigits {
     }
     keys_read_ += count_;
   }
-  /// Moves keys by the first `num_digits`.
+  /// Moves keys by each of the first `num_digits` digits.
   template <std::size_t... kDigit>
   void move_all(std::index_sequence<kDigit...>, std::size_t num_digits) {
     const auto move = [&]<std::size_t kOne>() {

@@ -10,8 +10,8 @@ namespace millrace {
 /// its groups contain one of the first k elements.
 inline constexpr std::int64_t kSampledVectors = 1024;
 inline constexpr std::int64_t kMinSampledTimesK = 64;
-/// The number of elements in a sample whose limit the groups improve later. Such a sample can be smaller; its size is
-/// the same for every vector width.
+/// The number of elements in a sample that gives only the first limit, which group minima improve later. Such a sample
+/// can be smaller. Its size is the same for every vector width.
 inline constexpr std::int64_t kSampledElementsOfLongRow = 1024;
 /// The number of neighbouring elements that a sample takes together: one cache line of 32-bit elements.
 inline constexpr std::int64_t kSampledTogether = 16;

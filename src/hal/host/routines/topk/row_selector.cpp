@@ -16,7 +16,7 @@ namespace millrace {
 namespace {
 
 /// Groups per result. The limit is the k-th smallest of the groups' minima, and about k + k * k / (2 * groups) elements
-/// pass it: with four groups per result, k + k / 8. Sorting twice as many groups takes longer than they save.
+/// pass it: with four groups per result, k + k / 8. Sorting twice as many groups takes longer than it saves.
 constexpr std::int64_t kGroupsPerResult = 4;
 constexpr std::int64_t kMinGroups = 128;
 
@@ -102,8 +102,8 @@ void RowSelector<Key>::find_in_long_row(const RowReader& row, std::int64_t n) {
       find_minima(row, block);
       find_in_block(row, block, false);
     }
-    // The first block gives a better limit than the sample. Later, reducing twice as many elements to the best k halves
-    // the number that pass.
+    // The first block gives a better limit than the sample. Later, keeping the best k of almost twice as many elements
+    // about halves the number that pass.
     if ((start == 0 ? num_found_ > k_ : num_found_ > 7 * k_ / 4) && !is_complete_) reduce_found();
   }
   if (!is_complete_) find_elements(row, whole, n - whole, code_.filter_row);
@@ -222,7 +222,7 @@ bool RowSelector<Key>::find_at_once(const RowReader& row, const Block& block, st
 template <class Key>
 void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block) {
   const std::int64_t num_groups = block.num_chunks * code_.num_lanes, count = block.num_chunks * code_.chunk();
-  std::int64_t next_try = 0;  // checking the groups takes as long as reading that many elements
+  std::int64_t next_try = 0;  // checking the groups takes as long as reading `num_groups` elements
   for (std::int64_t done = 0; done < count && !is_complete_;) {
     const Key limit = limit_;
     find_elements(row, block.start + done, code_.chunk(), code_.filter_row);

@@ -24,14 +24,14 @@ struct RowSelectorCode {
   Microkernel<FilterKeys> filter_row;                                       // for scattered chunks and short rows
   Microkernel<FilterKeys> filter_whole_row;                                 // for consecutive pieces
   Microkernels<FindGroupMinima, RowSorterCode::kNumFew> find_group_minima;  // for short rows: 1, 2, 4, ... vectors
-  Microkernel<FindMinima> find_minima;                                      // for longer rows, like those below
+  Microkernel<FindMinima> find_minima;                                      // for longer rows, like the functions below
   Microkernel<ComputeElements> find_computed_minima;  // the same for computed elements; offset 0: absent
   Microkernel<FindColumnMinima> find_column_minima;
   Microkernel<FoldMinima> fold_minima;
   Microkernel<FoldFourMinima> fold_four_minima;
   Microkernel<MatchMinima> match_minima;
   Microkernel<ListChunks> list_chunks;
-  Microkernel<FilterKeys> find_passing;  // the indices of the groups, of whole chunks, that have a key up to the limit
+  Microkernel<FilterKeys> find_passing;  // the indices of groups with a key up to the limit, in whole chunks
   Microkernel<MatchElements> match_elements;
 
   std::int64_t chunk() const { return num_lanes * kVectorsPerChunk; }
@@ -51,7 +51,7 @@ struct KeyRun {
 /// the first k. Only chunks with a passing element are read again. A row of several blocks starts with the limit of a
 /// small sample. For large k, a larger sample gives a limit that probably only slightly more than k elements pass. If
 /// fewer than k elements pass a sample's limit, the row is read once more. Once k elements have passed, later elements
-/// equal to the limit come too late. If many have passed, the k-th of them becomes the limit.
+/// equal to the limit are not among the first k. If many have passed, the k-th of them becomes the limit.
 template <class Key>
 class RowSelector {
  public:
@@ -139,8 +139,8 @@ class RowSelector {
   /// Finds the passing elements of a block, given the minima of its groups. `is_tight`: the limit comes from these
   /// minima.
   void find_in_block(const RowReader& row, const Block& block, bool is_tight);
-  /// Finds the passing elements of the passing chunks from element `first` on, with one limit for all; those before are
-  /// already found. Returns false, and finds nothing, if there is no limit or no room.
+  /// Finds the passing elements of the passing chunks from element `first` on, with one limit for all; the elements
+  /// before `first` are already found. Returns false, and finds nothing, if there is no limit or no room.
   bool find_at_once(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first);
   /// Finds the passing elements of a block of columns that has many passing groups.
   void find_in_columns(const RowReader& row, const Block& block);
@@ -180,8 +180,8 @@ class RowSelector {
   KeyRun<Key> run_{};              // the keys equal to the key that set the limit
   Key limit_ = 0;                  // larger keys do not pass
   bool has_limit_ = false;
-  bool excludes_run_ = false;  // the limit is before the run
-  bool is_complete_ = false;   // nothing comes before the run
+  bool excludes_run_ = false;  // the limit is less than the keys of the run
+  bool is_complete_ = false;   // no key is less than those of the run: nothing more can pass
 };
 
 extern template class RowSelector<std::int32_t>;

@@ -15,7 +15,7 @@ class ShortTopk {
   struct Memory {
     typename ShortSelector<Key>::Memory selector;
     Key* numbers;                 // kMaxFound
-    std::byte* elements;          // kMaxFound elements of 8 bytes, like the next two
+    std::byte* elements;          // kMaxFound elements of 8 bytes, like `keys` and `sorted`
     std::int64_t *keys, *sorted;  // the found keys, row by row; the first k of each row
     std::byte* computed;          // the current rows, if they are computed
   };
@@ -86,8 +86,8 @@ class ShortTopk {
     }
   }
 
-  /// The steps of the current rows, each of which prefetches a part of the next rows; the hardware has few cache lines
-  /// in flight at a time.
+  /// The steps of the current rows. Each step prefetches only a part of the next rows, because the hardware can have
+  /// only few cache lines in flight.
   enum class Step : std::uint8_t { kFindMinima, kSortMinima, kFind, kSort, kEnd };
   void prefetch(std::int64_t row, Step step) {
     if (row >= num_next_rows_) return;
