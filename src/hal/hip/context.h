@@ -35,7 +35,8 @@ class Context {
   /// Marks the device as lost. Only the first status counts.
   void lose(Status, bool may_block);
 
-  /// The call's status. An error that loses the device is remembered, and is the status of every later call.
+  /// Converts the error of a HIP call to a status. An error that means that the device is lost is kept, and becomes the
+  /// status of every later call that fails.
   Status check(std::string_view where, std::string_view entry, Error error) {
     return error == Error::kSuccess ? Status() : note(where, entry, error);
   }
@@ -71,11 +72,13 @@ class Context {
   std::atomic<std::uint64_t> num_quarantined_ = 0, num_failed_releases_ = 0;
 };
 
-/// Call this if it can no longer be known when queued work ends. On a lost device no work runs; otherwise the device
-/// counts as lost from now on, and keeps everything that the work may use.
+/// Call this if there is no longer a way to find out when queued work ends. If the device is already lost, no work
+/// runs, and nothing happens. Otherwise the device counts as lost from now on, and everything that the work may use is
+/// kept.
 void lose_track(Context&, const Status& why);
-/// Makes a call whose failure would leave it unknown when queued work ends, and returns its status. Repeats a failed
-/// call once, because one failure, such as a lack of memory, says nothing about the work.
+/// Makes a call that is needed to find out when queued work ends, and returns its status. Repeats a failed call once,
+/// because one failure, such as a lack of memory, says nothing about the work. If the call fails again, loses track of
+/// the device's work.
 template <class Call>
 Status insist(Context& context, Call&& call) {
   const Status status = guard_allocations(call);

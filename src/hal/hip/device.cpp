@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HIP device: memory, imports, loading and reading back; hip_queue.cpp runs its submissions.
+// The HIP device: memory, imports, loading and reading back. queue.cpp runs its submissions.
 #include <algorithm>
 #include <cstring>
 #include <system_error>

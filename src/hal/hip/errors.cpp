@@ -15,12 +15,12 @@ struct Meaning {
 };
 
 constexpr std::string_view kLostAdvice =
-    "the device is lost to this process: start it again, and look for a fault in "
+    "this process can no longer use the device: restart the process, and look for a fault in "
     "the system's log (dmesg)";
 
 constexpr Meaning kMeanings[] = {
     {Error::kOutOfMemory, StatusCode::kResourceExhausted, false, "free memory, or ask for less"},
-    {Error::kLaunchOutOfResources, StatusCode::kResourceExhausted, false, "free memory, or launch less at a time"},
+    {Error::kLaunchOutOfResources, StatusCode::kResourceExhausted, false, "free memory, or launch less work at once"},
     {Error::kRuntimeMemory, StatusCode::kResourceExhausted, false, "free memory, or ask for less"},
     {Error::kNoBinaryForGpu, StatusCode::kFailedPrecondition, false,
      "the code is for another architecture, or the runtime is too old for this one: install a newer HIP runtime"},
@@ -32,7 +32,7 @@ constexpr Meaning kMeanings[] = {
      "the code object is damaged, or the runtime is too old for it: compile again, or install a newer HIP runtime"},
     {Error::kNotFound, StatusCode::kNotFound, false, "give the code object that the kernel was linked into"},
     {Error::kHostMemoryAlreadyRegistered, StatusCode::kFailedPrecondition, false,
-     "part of the memory is already pinned: keep that pin, or let the work that uses it end and drop it"},
+     "part of the memory is already pinned: keep that pin, or drop it once the work that uses it has ended"},
     {Error::kInvalidDevice, StatusCode::kNotFound, false, "list the devices with millrace devices"},
     {Error::kNoDevice, StatusCode::kUnavailable, false, "check that the kernel driver amdgpu is loaded"},
     {Error::kInsufficientDriver, StatusCode::kUnavailable, false,

@@ -7,7 +7,7 @@
 namespace millrace::hip {
 namespace {
 
-/// The shortest pattern that repeats to the same bytes.
+/// The length of the shortest pattern that gives the same bytes when it is repeated.
 std::uint32_t shortest_period(std::uint64_t pattern, std::uint32_t pattern_bytes) {
   for (std::uint32_t half = pattern_bytes / 2; half >= 1; pattern_bytes = half, half /= 2) {
     const std::uint64_t mask = (std::uint64_t{1} << (8 * half)) - 1;

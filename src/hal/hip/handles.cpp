@@ -61,7 +61,7 @@ Result<SharedEvent> EventPool::take(Kind kind) {
   }
   const Event event = free.back();
   free.pop_back();
-  lock.unlock();  // if memory for the owner runs out, give_back gets the event
+  lock.unlock();  // if the shared pointer cannot be allocated, its constructor calls give_back
   return SharedEvent(event, give_back);
 }
 

@@ -59,7 +59,7 @@ using SharedEvent = std::shared_ptr<OpaqueEvent>;
 /// Blocks until the recorded work has ended. Returns false once `limit` has passed (0: no limit), or kCloseLimit after
 /// the device was found to be lost. HIP's own wait has no time limit.
 Result<bool> comes_about(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);
-/// Waits likewise, for diagnostics and for closing: after `limit`, the device counts as hung.
+/// Waits like comes_about(). If the time runs out, marks the device as hung and returns that status.
 Status wait_for_event(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);
 /// The limit for work that should have ended already.
 inline constexpr std::chrono::seconds kCloseLimit{2};

@@ -80,7 +80,7 @@ Status Issuer::prepare(Job& job) {
   return {};
 }
 
-// A job that has begun ends with a status, so a lack of memory must become one from here on.
+// A job that has begun always ends with a status, so from here on a lack of memory must become a status.
 
 void Issuer::begin(Job& job, std::span<const PendingPoint> waits) {
   job.status = guard_allocations([&] { return try_begin(job, waits); });
@@ -120,7 +120,7 @@ bool Issuer::advance(Job& job) {
     job.status = guard_allocations([&] { return issue_segment(job, end_step); });
     if (job.status.ok() && job.next_step < end_step) return false;
   }
-  // Pieces of a failed job that are under way keep their blocks.
+  // Copies of a failed job that are under way keep their blocks, but their bytes are not passed on.
   if (!job.status.ok() && job.needs_ring) {
     for (Slot& slot : ring_) slot.to = nullptr;
   }
@@ -162,8 +162,8 @@ Result<bool> Issuer::issue(Job& job, const LaunchStep& launch, const Place& plac
   // A launch cannot be split: kernels get their workgroup's index from the hardware, and take no offset to add.
   if (num_groups > context_.facts().max_groups) {
     return resource_exhausted(
-        fmt::format("{0}: {1} workgroups, expected at most {3} on device '{2}'; give each one "
-                    "more",
+        fmt::format("{0}: {1} workgroups, expected at most {3} on device '{2}'; give each "
+                    "workgroup more work",
                     place.text(), num_groups, context_.name(), context_.facts().max_groups));
   }
   const Error error = hip().hipModuleLaunchKernel(job.recording->function(launch), static_cast<unsigned>(num_groups), 1,

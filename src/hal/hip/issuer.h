@@ -54,7 +54,8 @@ class Issuer {
   /// Queues steps. Returns false if the ring of pinned blocks is full, or not read yet; then call it again. After a
   /// failure, which is in the job's status, nothing more is queued.
   bool advance(Job&);
-  /// Queues the read-back of the status words and the end's event, even after a failure.
+  /// Queues the read-back of the status words, unless the job has failed, and then in any case the event of the job's
+  /// end.
   void end(Job&);
 
  private:

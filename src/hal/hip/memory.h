@@ -95,7 +95,7 @@ class DeviceMemory {
   std::shared_ptr<OwnedStream> stream_;  // orders allocations; no other work uses it
   Event last_allocation_ = nullptr;
   std::uint64_t num_allocations_ = 0;
-  std::uint64_t num_recorded_ = 0;  // allocations before `last_allocation_` was recorded
+  std::uint64_t num_recorded_ = 0;  // the number of allocations when `last_allocation_` was last recorded
   // Without pools:
   BlockCache<void> cache_;
 };

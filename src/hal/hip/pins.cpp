@@ -21,7 +21,7 @@ Result<std::shared_ptr<void>> PinnedRanges::pin(std::span<std::byte> memory) {
     remove(range);
     return context_->check(fmt::format("pin: {} bytes of host memory", memory.size()), "hipHostRegister", error);
   }
-  // If memory for the shared owner runs out, the deleter runs, and unpins.
+  // If the shared pointer cannot be allocated, its constructor runs the deleter, which unpins the memory.
   const std::shared_ptr<void> owner(memory.data(), [pins = shared_from_this(), range](void* data) {
     // The call may block, so it is made without the lock.
     pins->context_->release_host([&] { return pins->context_->hip().hipHostUnregister(data); });
@@ -56,7 +56,8 @@ std::shared_ptr<void> PinnedRanges::find(std::span<const std::byte> memory) {
 
 bool PinnedRanges::is_pinned_elsewhere(std::span<const std::byte> memory) {
   if (memory.size() < kWorthAsking) return false;
-  // HIP's answer may be about one of our pins that came and went meanwhile.
+  // HIP's answer may be about a pin of ours that existed only for a moment, so it counts only if we have pinned nothing
+  // since.
   const std::optional<std::uint64_t> before = num_pins_elsewhere(memory);
   return before && is_known_to_hip(memory) && num_pins_elsewhere(memory) == before;
 }

@@ -33,7 +33,7 @@ class PinnedRanges : public std::enable_shared_from_this<PinnedRanges> {
   /// the application's pin.
   struct Range {
     std::span<std::byte> memory;
-    std::weak_ptr<void> owner;  // expired or not set yet: the memory may be pinned, but not for long
+    std::weak_ptr<void> owner;  // null or expired while HIP is pinning or unpinning the memory
   };
   using RangeRef = std::list<Range>::iterator;
 

@@ -80,7 +80,8 @@ void Queue::rest() {
   std::unique_lock lock(mutex_);
   const auto has_news = [&] { return has_news_; };
   if (num_active_ == 0) {
-    changed_.wait(lock, [&] { return has_news_ || is_closing_; });  // the news of closing may be old
+    // close() may have been called before has_news_ was last cleared, so is_closing_ is checked too.
+    changed_.wait(lock, [&] { return has_news_ || is_closing_; });
   } else if (++num_idle_iterations_ < kBusyIterations) {
     lock.unlock();
     std::this_thread::yield();
@@ -92,7 +93,7 @@ void Queue::rest() {
   has_news_ = false;
 }
 
-/// Retries the jobs that waited for something which has happened.
+/// Retries the waiting jobs that may now be able to start.
 bool Queue::start_waiting() {
   std::vector<SharedJob> candidates;
   bool tries_all = context_.is_lost();
@@ -143,7 +144,7 @@ bool Queue::proceed_ring() {
   return true;
 }
 
-/// Only the first job of each stream can have ended. A job that ends on the device while this looks at other streams is
+/// Only the first job of each stream can have ended. A job that ends while this function looks at other streams is
 /// found by the next call.
 bool Queue::end_jobs() {
   {
@@ -211,17 +212,18 @@ bool Queue::fails_again(Job& job, Error error) {
 
 void Queue::end(const SharedJob& shared) {
   Job& job = *shared;
-  // Guarded, because the semaphores must learn of the end in any case.
+  // Guarded, because the semaphores must be settled in any case.
   const Status status = guard_allocations([&] { return outcome(job); });
   {
     const std::lock_guard lock(mutex_);
-    std::erase(on_their_way_, shared);  // touches_what_is_downloaded() reads what the job loses next
+    // This comes first, because touches_what_is_downloaded() reads members that are released below.
+    std::erase(on_their_way_, shared);
   }
   for (const Timepoint& signal : job.signal) {
     auto* ours = dynamic_cast<HipSemaphore*>(signal.semaphore.get());
     if (ours != nullptr && ours->is_of(context_)) ours->remove_pending(signal.value);
   }
-  // Everything is returned before the submitter hears of the end, and may submit again.
+  // Everything is returned before the semaphores are settled, because the submitter may then submit again.
   if (!context_.is_lost()) job.recording->give_back(std::move(job.run));
   job.run.reset();
   job.staging.reset();
@@ -257,7 +259,7 @@ Status Queue::check_words(Job& job) const {
   Status failed = kernel_status(labelled(job.recording->info(launch).name, launch.label), words[number]);
   if (job.explainer == nullptr) return failed;
   const auto thrown = [&](std::string_view what) {
-    return internal_error(fmt::format("submit: {}: the explainer of its failure threw an exception: {}; catch it there",
+    return internal_error(fmt::format("submit: {}: its FailureExplainer threw an exception: {}; catch it there",
                                       describe_command(job.recording->list(), job.recording->command_of(number)),
                                       what));
   };
@@ -290,7 +292,7 @@ Status Queue::measure(Job& job) const {
 }
 
 void Queue::cancel_waiting() {
-  // Allocates only the status, because there is no one to tell that memory ran out.
+  // Allocates only the status, because nobody could be told if memory ran out here.
   std::multimap<Key, SharedJob> waiting;
   std::vector<SharedJob> waiting_for_memory;
   {

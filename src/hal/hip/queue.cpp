@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts submissions on a HIP device: orders them, and hands them to streams or lets them wait; hip_poll.cpp ends them.
+// Starts submissions on a HIP device: orders them, and hands them to streams or lets them wait. poll.cpp ends them.
 #include "hal/hip/queue.h"
 
 #include <algorithm>
@@ -170,8 +170,8 @@ void Queue::forget_wait(const SharedJob& job) {
   }
 }
 
-/// Whether the job uploads or downloads host memory that an earlier download has yet to write, possibly from pinned
-/// memory when its submission ends: the device cannot order that.
+/// Whether the job uploads or downloads host memory that an earlier download has yet to write. The device cannot order
+/// the two, because the host may copy the downloaded bytes from pinned memory when the earlier job ends.
 bool Queue::touches_what_is_downloaded(const Job& job) {
   bool touches = false;
   const auto compare = [&](const Job& other) {
@@ -188,7 +188,7 @@ bool Queue::touches_what_is_downloaded(const Job& job) {
   return touches;
 }
 
-/// The stream of the last wait, which then needs no event; else the stream with the fewest jobs.
+/// The stream of the last wait, which then needs no event; without waits, the stream with the fewest jobs.
 std::size_t Queue::choose_stream(std::span<const PendingPoint> waits) {
   if (!waits.empty()) return waits.back().stream;
   const std::size_t num_streams = channels_->streams.size();

@@ -16,8 +16,8 @@ namespace millrace::hip {
 
 /// The submissions of a device, from submit() to their end. A submission that waits only for values which earlier
 /// submissions of the device will reach goes to a stream at once, and waits there for an event. HIP treats an event
-/// that was never recorded as complete, so a submission that waits for other values waits here. A thread polls the
-/// events of the work under way, because HIP's own wait has no time limit.
+/// that was never recorded as complete, so a submission that waits for other values stays in this queue. A thread polls
+/// the events of the work under way, because HIP's own wait has no time limit.
 class Queue : public std::enable_shared_from_this<Queue> {
  public:
   Queue(std::unique_ptr<Channels> channels, std::chrono::nanoseconds time_limit);
@@ -26,7 +26,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   /// Starts the thread.
   void start();
-  /// Lets the jobs that can run end, and cancels the rest. Call nothing else afterwards.
+  /// Lets the jobs that can run finish, and cancels the others. Call nothing else afterwards.
   void close();
 
   const Channels& channels() const { return *channels_; }
@@ -84,9 +84,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
   std::mutex order_;
   Issuer issuer_;
   std::size_t next_stream_ = 0;
-  std::vector<SharedJob> ring_jobs_;           // the first is being issued
+  std::vector<SharedJob> ring_jobs_;           // jobs whose transfers use the ring; the first job is being issued
   std::multimap<Key, SharedJob> waiting_;      // keyed by the first value that no started job will reach
-  std::vector<SharedJob> waiting_for_memory_;  // jobs whose memory a download under way writes
+  std::vector<SharedJob> waiting_for_memory_;  // jobs that use host memory which a download under way will write
 
   std::mutex mutex_;  // taken after order_
   std::condition_variable changed_;
@@ -96,7 +96,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   bool has_news_ = false;
   bool is_closing_ = false;
 
-  // Used by that thread only:
+  // Used by the device's thread only:
   bool has_ended_some_ = false;
   std::uint32_t num_idle_iterations_ = 0;
   std::vector<SharedJob> watched_;

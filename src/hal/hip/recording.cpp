@@ -154,8 +154,8 @@ void HipRecording::resolve(std::span<const BufferBinding> bindings, std::span<co
   }
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     const auto offset = static_cast<std::uintptr_t>(sizes[index_of(ranges_[i].offset_bytes)]);
-    // An empty range gets the buffer's address, or null: it may be at the buffer's end or in host memory, which HIP
-    // does not know.
+    // An empty range gets the buffer's address or null instead of its own address, which HIP may not know: it can be
+    // the buffer's end or host memory.
     const bool is_empty = sizes[index_of(ranges_[i].length_bytes)] == 0;
     const Buffer* buffer = bindings[index_of(ranges_[i].binding)].buffer;
     const std::uintptr_t unused = buffer == nullptr ? 0 : static_cast<const HipBuffer*>(buffer)->address();

@@ -98,7 +98,7 @@ class HipRecording final : public Recording {
   void add(const UploadCommand& copy) { add_copy(CopyStep::Kind::kUpload, copy.source, copy.destination); }
   void add(const DownloadCommand& copy) { add_copy(CopyStep::Kind::kDownload, copy.source, copy.destination); }
   void add(const BarrierCommand&) {}
-  void add(const LoopCommand&) {}  // Device splits lists at these
+  void add(const LoopCommand&) {}  // never called: Device::record() splits lists at loops and conditions
   void add(const CondCommand&) {}
   void add_copy(CopyStep::Kind, const BufferRange& source, const BufferRange& destination);
   AddressIndex add_address(const BufferRange&);

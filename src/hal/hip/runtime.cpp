@@ -86,10 +86,10 @@ Libraries& opened_libraries() {
 }
 
 Status no_device(const Runtime& runtime, std::string_view entry, std::string_view reason) {
-  return unavailable(
-      fmt::format("hip: {} of {} says {}, expected an AMD GPU; check that the kernel driver amdgpu is loaded, and that "
-                  "this user may open /dev/kfd and /dev/dri (groups render and video)",
-                  entry, runtime.library(), reason));
+  return unavailable(fmt::format(
+      "hip: {} of {} reports {}, expected an AMD GPU; check that the kernel driver amdgpu is loaded, and that "
+      "this user may open /dev/kfd and /dev/dri (groups render and video)",
+      entry, runtime.library(), reason));
 }
 
 }  // namespace

@@ -21,8 +21,9 @@ struct EntryPoints {
 /// An opened HIP library. It is never closed: its threads would not survive that.
 class Runtime : public EntryPoints {
  public:
-  /// `library` is a path, or empty: see HipDeviceOptions::library. Runtimes of the same library share it. Fails with
-  /// kUnavailable if there is no library, if it lacks a required entry point, or if it has no device.
+  /// `library` is a path, or empty: see HipDeviceOptions::library. While a library's Runtime is in use, opening the
+  /// library again returns the same Runtime. Fails with kUnavailable if there is no library, if it lacks a required
+  /// entry point, or if it has no device.
   static Result<std::shared_ptr<const Runtime>> open(std::string_view library);
 
   const std::string& library() const { return library_; }
@@ -46,8 +47,8 @@ class Runtime : public EntryPoints {
   std::shared_ptr<std::atomic<bool>> has_hung_device_;  // shared by the library's runtimes
 };
 
-/// The status of a failed call: "allocate: hipMalloc failed with hipErrorOutOfMemory; free buffers, or ask for less".
-/// `entry` is the call's name.
+/// The status of a failed call: "allocate: hipMalloc failed with hipErrorOutOfMemory; free memory, or ask for less".
+/// `entry` is the name of the HIP function.
 Status call_failed(const Runtime&, std::string_view where, std::string_view entry, Error);
 /// Ok for kSuccess.
 Status to_status(const Runtime&, std::string_view where, std::string_view entry, Error);

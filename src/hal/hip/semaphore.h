@@ -12,12 +12,12 @@ namespace millrace::hip {
 
 /// The point on the device at which a value will be reached.
 struct PendingPoint {
-  SharedEvent event;       // recorded
+  SharedEvent event;       // recorded already
   std::size_t stream = 0;  // where it was recorded, in Channels::streams
 };
 
-/// A timeline that knows which of its values work on the device will reach, so that other work of the device waits for
-/// them there. The host sees a value once the device's thread signals it.
+/// A timeline that keeps an event for each value that queued work of the device will reach, so that other work of the
+/// device waits for the event, without the host. The host sees a value once the device's thread signals it.
 class HipSemaphore final : public Semaphore {
  public:
   HipSemaphore(std::shared_ptr<Context> context, std::uint64_t initial_value)

@@ -87,7 +87,7 @@ Result<bool> Issuer::pass_through_ring(Job& job, const CopyStep& copy, const Pla
   return true;
 }
 
-/// Whether its copy has ended; a download has then been copied to its destination.
+/// Whether the slot's copy has ended. If so, a download's bytes have also been copied to their destination.
 Result<bool> Issuer::is_free(Slot& slot, const Place& place) {
   if (!slot.is_busy) return true;
   const Error error = hip().hipEventQuery(slot.event.get());
@@ -99,7 +99,7 @@ Result<bool> Issuer::is_free(Slot& slot, const Place& place) {
   return true;
 }
 
-/// Gives an empty slot a block. A slot is empty at first, and after a job kept its block because nothing signals the
+/// Gives an empty slot a block. A slot is empty at first, and after a job has kept its block because no event marks the
 /// copy's end.
 Status Issuer::fill_slot(Slot& slot) {
   if (slot.block != nullptr) return {};

@@ -281,7 +281,7 @@ TEST_CASE("hip: a failing launch is reported with its command, and the device go
   standin.control.fail_calls("hipModuleLaunchKernel", 1, Error::kLaunchOutOfResources);
   CHECK(wait_for(one, {words.binding()}).message() ==
         "submit: command 0 (dispatch 'append'): hipModuleLaunchKernel failed with hipErrorLaunchOutOfResources; free "
-        "memory, or launch less at a time");
+        "memory, or launch less work at once");
   CHECK(wait_for(one, {words.binding()}).ok());
   CHECK(words.read() == W{1});
 }
@@ -299,7 +299,7 @@ TEST_CASE("hip: more workgroups than a grid of the device has are refused") {
   replay.sizes = b.evaluate({{"groups", 101}});
   CHECK(wait_for(replay, {words.binding()}).message() ==
         "submit: command 0 (dispatch 'store_ids'): 101 workgroups, expected at most 100 on device 'hip:0'; give each "
-        "one more");
+        "workgroup more work");
 }
 
 }  // namespace millrace

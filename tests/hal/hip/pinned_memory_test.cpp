@@ -76,7 +76,7 @@ TEST_CASE("hip: pinned memory cannot be pinned again, in whole or in part") {
     CHECK(status.message() ==
           "pin: " + std::to_string(again.size()) +
               " bytes of host memory: hipHostRegister failed with hipErrorHostMemoryAlreadyRegistered; part of the "
-              "memory is already pinned: keep that pin, or let the work that uses it end and drop it");
+              "memory is already pinned: keep that pin, or drop it once the work that uses it has ended");
   }
   pin.reset();
   CHECK(device->pin_host(bytes).ok());

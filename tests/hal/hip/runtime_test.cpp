@@ -41,8 +41,8 @@ TEST_CASE("hip: Debian's own runtime reports by the error's name that there is n
   const Status status = open("hip:library=libamdhip64.so.5");
   CHECK(status.code() == StatusCode::kUnavailable);
   CAPTURE(status.message());
-  CHECK((status.message() == "hip: hipInit of libamdhip64.so.5 says hipErrorInvalidDevice" + end ||
-         status.message() == "hip: hipGetDeviceCount of libamdhip64.so.5 says hipErrorNoDevice" + end));
+  CHECK((status.message() == "hip: hipInit of libamdhip64.so.5 reports hipErrorInvalidDevice" + end ||
+         status.message() == "hip: hipGetDeviceCount of libamdhip64.so.5 reports hipErrorNoDevice" + end));
 }
 
 TEST_CASE("hip: a runtime without devices gives no device, and the error is named") {
@@ -52,10 +52,10 @@ TEST_CASE("hip: a runtime without devices gives no device, and the error is name
       "/dev/dri (groups render and video)";
   standin.control.fail_calls("hipInit", 1, hip::Error::kInvalidDevice);
   expect(open(HipStandin::spec()), StatusCode::kUnavailable,
-         "hip: hipInit of " + HipStandin::library() + " says hipErrorInvalidDevice" + end);
+         "hip: hipInit of " + HipStandin::library() + " reports hipErrorInvalidDevice" + end);
   standin.control.fail_calls("hipGetDeviceCount", 1, hip::Error::kNoDevice);
   expect(open(HipStandin::spec()), StatusCode::kUnavailable,
-         "hip: hipGetDeviceCount of " + HipStandin::library() + " says hipErrorNoDevice" + end);
+         "hip: hipGetDeviceCount of " + HipStandin::library() + " reports hipErrorNoDevice" + end);
 }
 
 TEST_CASE("hip: devices are listed with name, architecture, memory and the runtime's version") {
