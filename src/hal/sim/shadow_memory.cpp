@@ -135,7 +135,7 @@ bool ObservedBuffer::states(std::uint64_t begin, std::uint64_t end) const {
   });
 }
 
-/// Barriers between dispatches rely on the bytes that dispatches state, so a kernel must not touch others.
+/// Barriers are placed between dispatches by the bytes that the dispatches state, so a kernel must touch no others.
 Status ShadowMemory::check_stated(const MemoryAccess& access, const ThreadAccess& thread) const {
   const ObservedMemory& memory = kernel_.memories[access.memory];
   const ObservedBuffer& argument = arguments_[access.memory];

@@ -16,7 +16,7 @@ namespace millrace {
 /// A buffer argument of a dispatch.
 struct ObservedBuffer {
   std::uint64_t size_bytes = 0;
-  std::uint64_t begin_bytes = 0, end_bytes = 0;  // the bytes that the dispatch says it touches
+  std::uint64_t begin_bytes = 0, end_bytes = 0;  // the bytes that the dispatch states that it touches
   struct Rows {
     std::uint64_t pitch_bytes = 0, row_bytes = 0;
   };
@@ -26,14 +26,15 @@ struct ObservedBuffer {
   bool states(std::uint64_t begin, std::uint64_t end) const;
 };
 
-/// Finds a kernel's forbidden accesses to memory, in one dispatch:
-///  - leaving a buffer or a slot, or touching more of a buffer than the dispatch says;
-///  - reading workgroup or private memory in which this group, or thread, has stored nothing, or in which another slot
-///  was stored since;
-///  - races: two threads touch one place, at least one writes, not both atomically, and no barrier of their workgroup
-///  separates them. Barriers order workgroup memory; nothing orders buffers within a dispatch, whatever workgroups the
-///  threads belong to.
-/// The first finding ends the run, as an error that names threads, lines and addresses.
+/// Finds a kernel's forbidden accesses to memory in one dispatch. A slot is an array in workgroup or private memory;
+/// slots may share bytes. Forbidden are:
+///  - accesses outside a buffer or a slot, or outside the bytes that the dispatch states for a buffer;
+///  - reads from a slot where this workgroup (private memory: this thread) has stored nothing, or where another slot
+///  was stored last;
+///  - races: two threads touch the same bytes, at least one of the accesses writes, at most one is atomic, and no
+///  barrier separates them. Barriers order only workgroup memory. Nothing orders accesses to buffers within a dispatch,
+///  not even within a workgroup.
+/// The first forbidden access ends the run with an error that names threads, lines and addresses.
 class ShadowMemory final : public MemoryObserver {
  public:
   /// One per buffer argument.

@@ -15,7 +15,7 @@ class TrafficCounter {
   void add(const ObservedKernel&, const MemoryAccess&, SimCounts&);
 
  private:
-  /// Counts the accesses of one instruction of a subgroup.
+  /// Returns the bank conflicts of one instruction of a subgroup.
   std::uint64_t conflicts(const ObservedMemory&, AccessKind, std::span<const ThreadAccess>);
   void add_word(std::uint64_t word, bool is_shared);
 
