@@ -25,7 +25,7 @@ constexpr bool is_writable(BindingKind kind) { return kind != BindingKind::kInpu
 /// Lists the ranges in the order in which the command names them. A dispatch of an unknown kernel is assumed to read
 /// only.
 std::vector<RangeAccess> accesses_of(const CommandList&, const Command&);
-/// Also lists the accesses of the commands inside the command.
+/// Like accesses_of(), and also lists the accesses of all commands in the command's blocks.
 std::vector<RangeAccess> all_accesses_of(const CommandList&, const Command&);
 
 /// "source", "destination", "buffer 2", "condition".

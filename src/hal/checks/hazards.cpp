@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-/// Computes ends in 128 bits: offset + length may leave int64 in a list that is not valid.
+/// Computes ends in 128 bits: in an invalid list, offset + length may overflow int64.
 bool constants_overlap(std::int64_t a_offset, std::int64_t a_length, std::int64_t b_offset, std::int64_t b_length) {
   if (a_length <= 0 || b_length <= 0) return false;
   __extension__ using Wide = __int128;

@@ -14,8 +14,8 @@ Status check_info(const KernelInfo&);
 Status check_gpu_target(const TargetSpec&, const ExecutableImage&);
 /// Checks that the kernel needs no more than the GPU has. Precondition: the target is a GPU.
 Status check_gpu_limits(const TargetSpec&, const KernelInfo&);
-/// Checks that the image is a linked code object for the GPU, and that the GPU has what it needs. Precondition: the
-/// target is a GPU.
+/// Checks that the image is a linked code object for the GPU, and that the GPU has the memory and threads that it
+/// needs. Precondition: the target is a GPU.
 Status check_gpu_code(const TargetSpec&, const ExecutableImage&);
 /// Checks that the image has a kernel. Precondition: the format is kInterpreted.
 Status check_interpreted(const ExecutableImage&);

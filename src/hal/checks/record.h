@@ -6,8 +6,8 @@
 
 namespace millrace {
 
-/// The checks that every driver makes of a list before it records it: validate(), and that its kernels are the
-/// executable's. The executable may be null if there are no kernels.
+/// The checks that every driver makes before it records a list: validate(list), and that the list and the executable
+/// have the same kernels. The executable may be null if the list has no kernels.
 Status check_record(const CommandList&, const Executable*);
 
 }  // namespace millrace

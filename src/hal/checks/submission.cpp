@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks that drivers share at each submission, which must cost next to nothing when it is valid.
+// The checks that drivers share at each submission. They must cost next to nothing if the submission is valid.
 #include "hal/checks/submission.h"
 
 #include <fmt/format.h>
@@ -88,7 +88,6 @@ Status SubmissionCheck::check(const Submission& submission) const {
   return {};
 }
 
-// Kept out of line, like all messages here.
 [[gnu::cold, gnu::noinline]] Status SubmissionCheck::wrong_memory(BindingIndex index,
                                                                   const Submission& submission) const {
   const BufferBinding& binding = submission.bindings[index_of(index)];

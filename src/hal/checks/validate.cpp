@@ -16,7 +16,7 @@
 namespace millrace {
 namespace {
 
-/// The place with which a message begins. Its text is made only if something is wrong there.
+/// The place that a message begins with. Its text is built only when a message is needed.
 class Where {
  public:
   Where(const CommandList& list, BindingIndex binding) : list_(list), binding_(binding) {}
@@ -55,7 +55,7 @@ class Validator {
     lines_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
 
-  /// True when the list has the size and no binding of the symbols can keep it at `minimum` or more.
+  /// True if the list has this size, and the size is below `minimum` for all values of the symbols.
   bool is_below(SizeIndex index, std::int64_t minimum) const {
     return list_.sizes.contains(index) && list_.sizes[index].upper_bound() < minimum;
   }
@@ -113,7 +113,7 @@ class Validator {
                                             : std::holds_alternative<UploadCommand>(command);
     const BindingPlace place = list_.bindings[access.range.binding].place;
     if ((place == BindingPlace::kHost) == is_hosts_end) return;
-    broken("{}: {} is memory of the {}, expected the {}'s", where(), describe(list_, access.range.binding),
+    broken("{}: {} is {} memory, expected {} memory", where(), describe(list_, access.range.binding),
            is_hosts_end ? "device" : "host", is_hosts_end ? "host" : "device");
   }
 
@@ -133,7 +133,8 @@ class Validator {
     check_touched(where, access);
   }
 
-  /// Checks that the touched bytes are in the buffer's binding, and inside the buffer unless that depends on symbols.
+  /// Checks that the touched bytes are in the range's binding, and inside the range. If that depends on symbols, it
+  /// passes.
   void check_touched(const Where& where, const RangeAccess& access) {
     const BufferRange &range = access.range, &touched = access.touched.range;
     for (const TouchedRange::Rows& rows : access.touched.rows) check_rows(where, rows);
@@ -157,8 +158,8 @@ class Validator {
     if (!has_sizes) return;
     const SizeExpr between = list_.sizes[rows.pitch_bytes] - list_.sizes[rows.row_bytes];
     if (between.upper_bound() >= 0 && !is_below(rows.row_bytes, 0)) return;
-    broken("{}: touches rows of {} bytes every {} bytes, expected at most the pitch", where(), size_(rows.row_bytes),
-           size_(rows.pitch_bytes));
+    broken("{}: touches rows of {} bytes every {} bytes, expected row lengths from 0 to the pitch", where(),
+           size_(rows.row_bytes), size_(rows.pitch_bytes));
   }
 
   void check_range(const Where& where, const BufferRange& range, SizeIndex binding_size) {
@@ -174,13 +175,13 @@ class Validator {
     }
   }
 
-  /// Whether the range leaves its binding: exact for constants; for symbolic ranges, true only if they leave it for
-  /// every binding of the symbols.
+  /// Whether part of the range is outside its binding. Exact for constants. For symbolic ranges, true only if this
+  /// holds for all values of the symbols.
   bool leaves_binding(const BufferRange& range, const SizeExpr& binding_size) const {
     const SizeExpr& offset = list_.sizes[range.offset_bytes];
     const SizeExpr& length = list_.sizes[range.length_bytes];
     if (offset.is_constant() && length.is_constant() && binding_size.is_constant()) {
-      __extension__ using Wide = __int128;  // the end of a range may leave int64
+      __extension__ using Wide = __int128;  // the end of a range may overflow int64
       return Wide{offset.constant()} + length.constant() > binding_size.constant();
     }
     return (binding_size - offset - length).upper_bound() < 0;
@@ -233,7 +234,7 @@ class Validator {
     }
     const KernelInfo& info = list_.kernels[dispatch.kernel];
     if (!dispatch.touched.empty() && dispatch.touched.size() != dispatch.buffers.size()) {
-      broken("{}: states what it touches in {} buffers, expected all {} or none", where(), dispatch.touched.size(),
+      broken("{}: states the touched bytes of {} buffers, expected all {} or none", where(), dispatch.touched.size(),
              dispatch.buffers.size());
     }
     if (dispatch.buffers.size() != info.num_buffers) {

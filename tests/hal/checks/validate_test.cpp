@@ -208,9 +208,11 @@ TEST_CASE_FIXTURE(Fixture, "the bytes that a dispatch touches are inside each of
   CHECK(rows(16, 16) == "");
   CHECK(rows(n, 16) == "");
   CHECK(rows(16, 17) ==
-        "command 0 (dispatch 'scale') buffer 1: touches rows of 17 bytes every 16 bytes, expected at most the pitch");
+        "command 0 (dispatch 'scale') buffer 1: touches rows of 17 bytes every 16 bytes, expected row lengths from 0 "
+        "to the pitch");
   CHECK(rows(16, -1) ==
-        "command 0 (dispatch 'scale') buffer 1: touches rows of -1 bytes every 16 bytes, expected at most the pitch");
+        "command 0 (dispatch 'scale') buffer 1: touches rows of -1 bytes every 16 bytes, expected row lengths from 0 "
+        "to the pitch");
   touched[1].rows = {{SizeIndex{99}, SizeIndex{0}}};
   CHECK(validate(b.list).message() ==
         "command 0 (dispatch 'scale') buffer 1: the pitch of the rows that it touches is size 99, expected less than " +
@@ -218,7 +220,7 @@ TEST_CASE_FIXTURE(Fixture, "the bytes that a dispatch touches are inside each of
   touched.pop_back();
   touched[0] = b.range(in, 0, 64);
   CHECK(validate(b.list).message() ==
-        "command 0 (dispatch 'scale'): states what it touches in 1 buffers, expected all 2 or none");
+        "command 0 (dispatch 'scale'): states the touched bytes of 1 buffers, expected all 2 or none");
 }
 
 TEST_CASE_FIXTURE(Fixture, "a dispatch's sizes are the list's") {

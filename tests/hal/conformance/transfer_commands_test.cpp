@@ -195,25 +195,25 @@ TEST_CASE("device: a list that confuses the host's memory with the device's is n
   };
   const Case cases[] = {
       {[](ListBuilder& b, auto& host, auto&) { b.fill(host, 0, 1); },
-       "command 0 (fill) destination: output 'h' is memory of the host, expected the device's"},
+       "command 0 (fill) destination: output 'h' is host memory, expected device memory"},
       {[](ListBuilder& b, auto& host, auto& device) { b.copy(host, device); },
-       "command 0 (copy) source: output 'h' is memory of the host, expected the device's"},
+       "command 0 (copy) source: output 'h' is host memory, expected device memory"},
       {[](ListBuilder& b, auto& host, auto& device) { b.copy(device, host); },
-       "command 0 (copy) destination: output 'h' is memory of the host, expected the device's"},
+       "command 0 (copy) destination: output 'h' is host memory, expected device memory"},
       {[](ListBuilder& b, auto& host, auto& device) { b.upload(device, host); },
-       "command 0 (upload) source: output 'd' is memory of the device, expected the host's\n"
-       "command 0 (upload) destination: output 'h' is memory of the host, expected the device's"},
+       "command 0 (upload) source: output 'd' is device memory, expected host memory\n"
+       "command 0 (upload) destination: output 'h' is host memory, expected device memory"},
       {[](ListBuilder& b, auto& host, auto& device) { b.download(host, device); },
-       "command 0 (download) source: output 'h' is memory of the host, expected the device's\n"
-       "command 0 (download) destination: output 'd' is memory of the device, expected the host's"},
+       "command 0 (download) source: output 'h' is host memory, expected device memory\n"
+       "command 0 (download) destination: output 'd' is device memory, expected host memory"},
       {[](ListBuilder& b, auto& host, auto& device) {
          b.dispatch(b.kernel({.name = "k", .num_buffers = 2, .buffer_is_written = {false, true}}), 1, {host, device});
        },
-       "command 0 (dispatch 'k') buffer 0: output 'h' is memory of the host, expected the device's"},
+       "command 0 (dispatch 'k') buffer 0: output 'h' is host memory, expected device memory"},
       {[](ListBuilder& b, auto& host, auto& device) {
          b.dispatch(b.kernel({.name = "k", .num_buffers = 2, .buffer_is_written = {false, true}}), 1, {device, host});
        },
-       "command 0 (dispatch 'k') buffer 1: output 'h' is memory of the host, expected the device's"},
+       "command 0 (dispatch 'k') buffer 1: output 'h' is host memory, expected device memory"},
   };
   on_every_device([&](TestedDevice& device) {
     for (const Case& c : cases) {
