@@ -28,7 +28,7 @@ class SizeText {
   std::string operator()(SizeIndex) const;
   /// "[64, 128)", in bytes of the binding.
   std::string interval(const BufferRange&) const;
-  /// "[64, 128) by 16 of 32": rows of 16 bytes, one every 32 bytes. The outermost rows come first.
+  /// "[64, 128) by 16 of 32": rows of 16 bytes, one every 32 bytes. If rows are nested, the outermost come first.
   std::string interval(const TouchedRange&) const;
 
  private:

@@ -11,7 +11,7 @@ namespace millrace {
 /// The status with the device's name before its message.
 Status about_device(std::string_view spec, const Status&);
 
-/// The errors for objects that another device made.
+/// The errors for a recording or an executable that another device made.
 Status foreign_recording(std::string_view device_name);
 Status foreign_executable(const Device&);
 

@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-// All fail naming the device, the option and the value.
+// If a value is wrong, the error names the device, the option and the value.
 
 /// "seed=3".
 Result<std::uint64_t> parse_seed(const DeviceSpec&, const DeviceSpec::Option&);

@@ -7,8 +7,9 @@
 
 namespace millrace {
 
-/// The targets to generate code for when it is shipped to other machines: the target itself and, if some cores of its
-/// level have features beyond the level, the level with each set of these features. Kernels may differ from set to set.
+/// The targets to compile for when the code is shipped to other machines: the target itself and, if it is a CPU level
+/// without features, that level with every combination of the optional features that some of its CPUs have. Kernels can
+/// differ between the combinations.
 std::vector<TargetSpec> with_feature_sets(const TargetSpec&);
 
 }  // namespace millrace

@@ -11,7 +11,7 @@ constexpr std::uint32_t kPrivate = 256 * 4;
 constexpr auto kCdna = GfxGeneration::kCdna, kRdna = GfxGeneration::kRdna;
 
 // Sources: LLVM's AMDGPUBaseInfo (vector registers, their granules, waves); LLVM's AMDGPUUsage, COMPUTE_PGM_RSRC1, and
-// Mesa's ac_gpu_info (scalar registers, granules of those and of LDS); the ISA documents (SIMDs, LDS).
+// Mesa's ac_gpu_info (scalar registers, and the granules of scalar registers and LDS); the ISA documents (SIMDs, LDS).
 constexpr GfxTarget kTargets[] = {
     // name, generation, subgroup, workgroup, LDS of a workgroup, registers of a thread, registers of a SIMD, granule,
     // scalar registers of a SIMD, granule, waves, SIMDs, LDS of a unit, granule

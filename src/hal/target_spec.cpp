@@ -18,7 +18,7 @@ namespace {
 constexpr std::array kAllIsaLevels = {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512};
 
 std::vector<IsaLevel> detect_isa_levels() {
-  // These check every feature of the x86-64 micro-architecture level, and that the system saves the registers.
+  // These builtins check every feature of the level, and that the operating system saves its registers.
   __builtin_cpu_init();
   const bool supported[] = {static_cast<bool>(__builtin_cpu_supports("x86-64-v2")),
                             static_cast<bool>(__builtin_cpu_supports("x86-64-v3")),
@@ -108,7 +108,7 @@ std::string known_gfx_targets() {
   return names;
 }
 
-/// The error for a GPU family without a target: this host cannot tell which GPU is meant.
+/// The error for a GPU family without a GPU: unlike for "cpu", the host suggests no default.
 Result<TargetSpec> refuse_gpu_alone(std::string_view family) {
   return invalid_argument(fmt::format("target '{}': no GPU is named, expected one of: {}; say {}:{}", family,
                                       known_gfx_targets(), family, gfx_targets().front().name));

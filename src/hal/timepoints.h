@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// Fails if a semaphore is null, or if a signal is impossible: its value is not above the semaphore's, or not above a
-/// value that the submission itself waits for.
+/// Fails if a semaphore is null, or if a signal cannot succeed: its value must be greater than the semaphore's present
+/// value, and greater than any value of that semaphore that the submission waits for.
 Status check_timepoints(const Submission&);
 
 /// Whether all values are reached, or one of the semaphores has failed.
@@ -17,7 +17,7 @@ bool are_settled(std::span<const Timepoint> wait);
 Status outcome_of(std::span<const Timepoint> wait);
 
 /// Ends a submission: signals each semaphore, or fails each with `status` if that is an error. Returns the submission's
-/// status. If a signal fails, returns that failure instead, and fails the later semaphores with it.
+/// status. If a signal fails, returns its error instead, and fails that semaphore and the later ones with the error.
 Status settle(std::span<const Timepoint> signal, Status status);
 
 }  // namespace millrace

@@ -56,7 +56,7 @@ class ControlRecording::Cutter {
   }
 
  private:
-  /// Ends the part that is being collected. A part of barriers only is dropped.
+  /// Ends the part that is being collected. Drops it if it contains only barriers.
   Status end_part(ControlSteps& steps) {
     const auto is_barrier = [](const Command& command) { return std::holds_alternative<BarrierCommand>(command); };
     if (!std::ranges::all_of(part_.commands, is_barrier)) {

@@ -13,7 +13,7 @@ namespace millrace {
 struct ControlStep;
 using ControlSteps = std::vector<ControlStep>;
 
-/// Commands that the device runs without asking the host.
+/// Consecutive commands without control flow: the device runs them without a decision by the host.
 struct StraightPart {
   std::shared_ptr<Recording> recording;  // its commands keep the ids that they have in the whole list
 };
@@ -40,12 +40,13 @@ class ControlRecording final : public Recording {
   ControlRecording(const Device& device, const CommandList& list, ControlSteps steps)
       : Recording(device.id(), /*has_control=*/true), check_(list, device), steps_(std::move(steps)) {}
 
-  /// Ok if the submission may run; does not look at its waits.
+  /// Ok if the submission is valid. Its waits need not be reached yet.
   Status check(const Submission&) const;
-  /// For a device that finishes inline, with nothing to wait for: runs on this thread and signals nothing. Allocates
-  /// only to measure or to fail.
+  /// Runs the submission on this thread, and signals nothing. Allocates only to measure times or to report a failure.
+  /// Precondition: the device finishes inline, and the submission's waits are reached.
   Status run_inline(Device&, const Submission&) const;
-  /// Submits part after part, as the conditions become known. If the submission cannot begin, settles nothing.
+  /// Submits the parts one after another, as the conditions become known, and settles the submission at the end. If it
+  /// fails, it has submitted and settled nothing.
   Status start(Device&, const Submission&) const;
 
  private:
@@ -53,7 +54,7 @@ class ControlRecording final : public Recording {
   class InlineRun;
   class Run;
 
-  /// Calls what a device allows only this class to call.
+  /// Calls a private function of the device, as its friend.
   static Status submit_part(Device& device, Recording& recording, const Submission& submission) {
     return device.submit_straight(recording, submission);
   }

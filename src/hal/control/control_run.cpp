@@ -34,8 +34,8 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     if (times_ != nullptr) times_->commands.clear();
   }
 
-  /// Continues until the host has to wait, or everything is submitted. Only one thread at a time is in here. Semaphores
-  /// call this and end(), which therefore must not throw.
+  /// Continues until the host has to wait, or everything is submitted. Only one thread at a time runs this function.
+  /// Semaphores call advance() and end(), so neither may throw.
   void advance() {
     if (!gate_->enter()) return end(cancelled("submit: the device was closed"));
     Status status = guard_allocations([&] { return go_on(); });
@@ -116,7 +116,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     }
   }
 
-  /// Each part has its own timeline, so that a refused part does not fail those under way.
+  /// Each part has its own timeline, so that a refused part does not fail the parts that are already under way.
   Status submit(Recording& recording, Submission submission) {
     Timepoint end{.value = 1};
     MILLRACE_TRY_ASSIGN(end.semaphore, device_.create_semaphore());
@@ -162,7 +162,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     settle_all(status);
   }
 
-  /// Semaphores may keep callbacks, and with them this object, so it releases everything else.
+  /// A semaphore may keep a callback, and so this object, for long after the end. Everything else is released here.
   void settle_all(const Status& status) {
     (void)settle(signal_, status);
     signal_.clear();
@@ -207,7 +207,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
 
   std::vector<Block> blocks_;       // the blocks around the current position
   Timepoint last_ = {};             // the end of what was submitted last
-  std::vector<Timepoint> pending_;  // the ends of all parts since the host knew a condition
+  std::vector<Timepoint> pending_;  // the ends of the parts submitted since the host last read a condition
   bool is_all_submitted_ = false;
   bool needs_host_ = false;          // the run cannot continue before `last_` is reached
   const Decision* asked_ = nullptr;  // the decision whose condition is being read

@@ -18,11 +18,11 @@ struct CodeBlock {
 };
 
 /// The machine code of any number of kernels in one mapping, unmapped with its owner. No page is ever writable and
-/// executable.
+/// executable at the same time.
 class MappedCode {
  public:
   /// Copies the blocks to new pages and appends the offset of each to `offsets`. Blocks without constants are packed; a
-  /// block with constants begins on a page. Blocks in the same memory are copied once.
+  /// block with constants begins on a page. Blocks that refer to the same bytes are copied once.
   static Result<MappedCode> map(std::span<const CodeBlock> blocks, std::vector<std::size_t>& offsets);
   /// Maps a single block, at offset 0.
   static Result<MappedCode> map(std::span<const std::byte> bytes, std::size_t code_bytes);

@@ -32,7 +32,7 @@ struct CodePlace {
   std::size_t size_bytes = 0;
 };
 
-/// While it lives, the debugger knows the code.
+/// While an object of this class lives, the debugger knows the names of its kernels.
 class DebuggedCode;
 
 /// Reports the code to the tools. Fails if a file cannot be written. The result is null without `gdb`. Thread-safe.

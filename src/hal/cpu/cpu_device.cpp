@@ -41,8 +41,8 @@ DeviceInfo cpu_info(const TargetSpec& best, std::uint32_t num_threads) {
   return info;
 }
 
-/// `executor` may be null. The name includes a pool that the options asked for, so that opening that name gives the
-/// same device.
+/// `executor` may be null. If the options chose the thread pool, the device's name includes them, so that opening that
+/// name gives the same device.
 DeviceInfo info_with(const TargetSpec& best, const Executor* executor, bool is_usual) {
   DeviceInfo info = cpu_info(best, executor == nullptr ? 1 : executor->concurrency());
   if (const auto* pool = dynamic_cast<const ThreadPool*>(executor); pool != nullptr && !is_usual) {

@@ -9,12 +9,12 @@
 
 namespace millrace {
 
-/// Ok if a host that executes `levels`, and `features` beyond the last level, can be a device for `spec`. A separate
-/// function, so that a test can ask about hosts other than its own.
+/// Ok if a host with these levels, and these features beyond the last level, can run code for `spec`. The host is a
+/// parameter, so that a test can describe hosts other than its own.
 Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels, const CpuFeatures& features);
 
-/// Like create_cpu_device, with tools to which code is reported. `is_usual`: the threads are the ones of "cpu" without
-/// options.
+/// Like the public create_cpu_device(), and reports code to the tools of CodeSymbols. `is_usual`: the threads are the
+/// same as those of the device "cpu" without options.
 Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions&, const CodeSymbols&,
                                                   bool is_usual = false);
 

@@ -31,7 +31,8 @@ class CpuRecording final : public InlineRecording {
   Status share(std::uint32_t num_workers, Replay&, WorkFailure&) const;
   /// Runs pieces of the plan as worker number `worker`, in workgroup memory of its own, until none is left.
   void run_worker_share(std::uint32_t worker, const Replay&, WorkFailure&) const;
-  /// Runs groups of one part on this thread and notes a failure. Returns false if an earlier failure leaves them out.
+  /// Runs groups of one part on this thread, and notes a failure. Returns false if it skips them: the range is empty,
+  /// or an earlier command has failed.
   bool run_part_groups(StagePart&, GroupRange, InlineWorker&, const Replay&, WorkFailure&) const;
   Status first_failure(Replay&, WorkFailure&) const;
 

@@ -6,11 +6,11 @@
 
 namespace millrace {
 
-/// The time that the groups of one recorded dispatch take, or the blocks of a copy or fill; it decides how many threads
-/// share the stage. The cost of a kernel is not known in advance, so it is measured: at the first runs, then at every
-/// 64th, and again when the sizes have changed. Until then it is guessed from the bytes that the kernel may touch.
-/// Thread-safe; of two concurrent measurements one is lost, which affects only speed: results do not depend on who runs
-/// a group.
+/// The time per group of one recorded dispatch, or per block of a copy or fill. It decides how many threads share the
+/// stage. The cost of a kernel is not known in advance, so it is measured: at the first runs, then at every 64th, and
+/// again when the sizes have changed. Until then it is guessed from the bytes that the kernel may touch. Thread-safe.
+/// If two threads measure at the same time, one measurement is lost. This affects only speed: results do not depend on
+/// which thread runs a group.
 class DispatchCost {
  public:
   /// The cost of handing a share to an awake thread, in nanoseconds: 100 to 400, plus moving the data to another core's
@@ -30,8 +30,8 @@ class DispatchCost {
   /// The time of one group, in nanoseconds, as measured, or guessed from the bytes.
   double ns_per_group(std::uint32_t num_groups, std::uint64_t bytes) const;
   /// The number of threads that should share work of `ns` nanoseconds: at most `concurrency`, and at most one per
-  /// group. Each thread gets work for at least twice the time that handing it to an awake thread takes, or for the time
-  /// that waking one takes. If the result is 1, the calling thread does everything.
+  /// group. Each thread's work takes at least twice as long as handing it to an awake thread or, if sleeping threads
+  /// must be woken, at least as long as waking one. If the result is 1, the calling thread does everything.
   static std::uint32_t num_workers(double ns, std::uint64_t num_groups, std::uint32_t concurrency,
                                    std::uint32_t num_awake, double wake_ns);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers generated code with GDB, whose interface prescribes the names below.
+// Registers generated code with GDB through its JIT interface.
 #include "hal/cpu/gdb_jit.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "millrace/hal/host_object.h"
 
-// GDB prescribes the names and the layout. The symbols are weak, because other libraries in the process may define them
+// GDB prescribes these names and layouts. The symbols are weak, because other libraries in the process may define them
 // too.
 extern "C" {
 struct jit_code_entry {

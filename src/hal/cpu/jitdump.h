@@ -12,8 +12,7 @@ namespace millrace {
 Status append_private_file(const std::string& path, std::span<const std::byte>);
 
 /// Appends one record per kernel to this process' jit-PID.dump. The first call creates the file and maps a page of it,
-/// which tells perf its name. Only one call at a time. Source: tools/perf/Documentation/jitdump-specification.txt in
-/// Linux.
+/// which tells perf its name. Not thread-safe. Source: tools/perf/Documentation/jitdump-specification.txt in Linux.
 Status append_to_jitdump(std::span<const CodePlace>);
 
 }  // namespace millrace
