@@ -23,7 +23,7 @@ Status fold_constants(Graph&);
 /// that equal folded constants merge. O(nodes). Idempotent.
 Status merge_equal_nodes(Graph&);
 
-/// Applies the rules of simplify_rules.inc and simplify_views.cpp until none matches. Every rule preserves results bit
+/// Applies the rules of simplify_rules.inc and node_rules.cpp until none matches. Every rule preserves results bit
 /// for bit, except that a NaN may become another NaN. Replaced nodes stay in the graph, unused. Why here: after
 /// folding, which creates the constants that rules match. O(nodes * rules).
 Status simplify_algebra(Graph&);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies the algebraic rules of simplify_rules.inc and the rules on views until nothing changes.
+// Applies the algebraic rules of simplify_rules.inc and the rules of node_rules.cpp until nothing changes.
 #include <cstring>
 
 #include "base/guard_allocations.h"
 #include "graph/passes/constant_elements.h"
+#include "graph/passes/node_rules.h"
 #include "graph/passes/rewrite_rule.h"
 #include "graph/passes/rewriter.h"
-#include "graph/passes/simplify_views.h"
 #include "millrace/graph/passes.h"
 #include "millrace/jit/body.h"
 
@@ -43,8 +43,8 @@ class Simplifier {
   }
 
   std::optional<Value> step(Value value) {
-    for (const ViewRule& rule : view_rules()) {
-      std::optional<ViewRewrite> rewrite = rule.apply(graph(), value.node);
+    for (const NodeRule& rule : node_rules()) {
+      std::optional<NodeRewrite> rewrite = rule.apply(graph(), value.node);
       if (!rewrite) continue;
       if (rewrite->value) return rewrite->value;
       return Value{rewriter_.append(*std::move(rewrite->node)), 0};

@@ -6,8 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include "graph/passes/node_rules.h"
 #include "graph/passes/rewrite_rule.h"
-#include "graph/passes/simplify_views.h"
 #include "millrace/millrace.h"
 #include "millrace/ops/op_def.h"
 #include "tests/support/golden.h"
@@ -141,6 +141,33 @@ TEST_CASE("adjacent views become one, and views that do nothing are removed") {
   graph.output("whole", slice(pad(cast(x, DType::kF32), {0, 0, 0}, {0, 0, 0}), {0, 0, 0}, {2, 3, 4}));
   graph.output("alone", concat(std::vector<Tensor>{x}, 0));
   CHECK(test::golden_problem("simplified_views.txt", simplified(graph)) == "");
+}
+
+TEST_CASE("the argmax of a negation is an argmin, and the other way around, but not among integers") {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kI32, DType::kU8}) {
+    for (const bool is_max : {false, true}) {
+      GraphBuilder graph("negated");
+      const Tensor negated = -graph.input("x", dtype, {2, 3});
+      graph.output("y", is_max ? argmax(negated, 1) : argmin(negated, 1));
+      const std::string text = simplified(graph);
+      CAPTURE(text);
+      const bool is_turned = is_float(dtype);
+      CHECK((text.find("neg") == std::string::npos) == is_turned);
+      CHECK((text.find("argmin") != std::string::npos) == (is_max == is_turned));
+    }
+  }
+}
+
+TEST_CASE("an argmax of a negation picks NaN, then the first lowest element, whatever the sign of a zero") {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  const float rows[][4] = {{3, -1, 2, -1}, {1, kNaN, -5, kNaN}, {0.0f, -0.0f, 1, 2}, {-0.0f, 0.0f, 1, -0.0f}};
+  const std::int64_t expected[] = {1, 1, 0, 0};
+  GraphBuilder graph("negated");
+  graph.output("y", argmax(-graph.input("x", DType::kF32, {4, 4}), 1));
+  Session session = Session::create(compile(graph.finish().value()).value()).value();
+  std::int64_t found[4] = {};
+  REQUIRE(session.run({bind("x", std::span(&rows[0][0], 16))}, {bind("y", found)}).message() == "");
+  for (int row = 0; row < 4; ++row) CHECK(found[row] == expected[row]);
 }
 
 TEST_CASE("algebra reads through broadcast constants") {

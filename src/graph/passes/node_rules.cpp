@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that drop views and casts without effect, and join two views into one; simplify_algebra applies them.
-#include "graph/passes/simplify_views.h"
+// Rules that depend on attributes; simplify_algebra applies them. They drop views and casts without effect, join two
+// views into one, and turn the argmax of a negation into an argmin.
+#include "graph/passes/node_rules.h"
 
 #include "base/guard_allocations.h"
 #include "millrace/ops/op_def.h"
@@ -8,10 +9,10 @@
 namespace millrace {
 namespace {
 
-using Rewrite = std::optional<ViewRewrite>;
+using Rewrite = std::optional<NodeRewrite>;
 
-Rewrite use(Value value) { return ViewRewrite{value, std::nullopt}; }
-Rewrite use(Node node) { return ViewRewrite{std::nullopt, std::move(node)}; }
+Rewrite use(Value value) { return NodeRewrite{value, std::nullopt}; }
+Rewrite use(Node node) { return NodeRewrite{std::nullopt, std::move(node)}; }
 
 const OpNode* op_at(const Graph& graph, NodeId id, Op op) {
   const auto* node = std::get_if<OpNode>(&graph.nodes[id].what);
@@ -134,7 +135,23 @@ Rewrite drop_concat(const Graph& graph, NodeId id) {
   return use(graph.nodes[id].operands[0]);
 }
 
-constexpr ViewRule kViewRules[] = {
+// Turn this: argmax (neg x)                  Into this: argmin x
+// And the other way around. Floats only: both ops prefer a NaN, and negation reverses the order of all other floats.
+// Among integers, the lowest one is its own negation.
+Rewrite drop_negation(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
+  const OpNode* maximum = op_at(graph, id, Op::argmax);
+  const OpNode* arg = maximum ? maximum : op_at(graph, id, Op::argmin);
+  if (!arg || !op_at(graph, node.operands[0].node, Op::neg) || !is_float(graph.type(node.operands[0]).dtype)) {
+    return std::nullopt;
+  }
+  Node turned = node;
+  turned.what = OpNode{maximum ? Op::argmin : Op::argmax, arg->attributes};
+  turned.operands = graph.nodes[node.operands[0].node].operands;
+  return use(std::move(turned));
+}
+
+constexpr NodeRule kNodeRules[] = {
     {"drop_cast", drop_cast},
     {"drop_reshape", drop_reshape},
     {"join_reshapes", join_reshapes},
@@ -145,10 +162,11 @@ constexpr ViewRule kViewRules[] = {
     {"drop_slice", drop_slice},
     {"drop_pad", drop_pad},
     {"drop_concat", drop_concat},
+    {"drop_negation", drop_negation},
 };
 
 }  // namespace
 
-std::span<const ViewRule> view_rules() { return kViewRules; }
+std::span<const NodeRule> node_rules() { return kNodeRules; }
 
 }  // namespace millrace
