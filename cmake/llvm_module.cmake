@@ -41,7 +41,7 @@ endif()
 set_source_files_properties(src/jit/llvm_client/open_module.cpp PROPERTIES COMPILE_DEFINITIONS
   "MILLRACE_LLVM_VERSION=\"${MILLRACE_LLVM_VERSION}\"")
 
-# The places that are built into the library (jit/llvm_client/module_places.h): how an install's programs find its
+# The directories that are built into the library (jit/llvm_client/module_paths.h): how an install's programs find its
 # libraries, and an absolute path only if it is the system's.
 set(programs "${CMAKE_INSTALL_BINDIR}")
 set(libraries "${CMAKE_INSTALL_LIBDIR}")
@@ -52,7 +52,7 @@ set(system "")
 if(MILLRACE_INSTALL AND CMAKE_INSTALL_PREFIX MATCHES "^/usr(/local)?/?$")
   set(system "${CMAKE_INSTALL_FULL_LIBDIR}")
 endif()
-set_source_files_properties(src/jit/llvm_client/module_places.cpp PROPERTIES COMPILE_DEFINITIONS
+set_source_files_properties(src/jit/llvm_client/module_paths.cpp PROPERTIES COMPILE_DEFINITIONS
   "MILLRACE_PROGRAM_DIRECTORY=\"${programs}\";MILLRACE_LIBRARY_DIRECTORY=\"${libraries}\";MILLRACE_SYSTEM_DIRECTORY=\"${system}\"")
 
 include(${CMAKE_CURRENT_LIST_DIR}/millraceApplication.cmake)

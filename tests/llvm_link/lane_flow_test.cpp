@@ -15,7 +15,7 @@ Found exchanges_in(const std::string& lines, const char* gfx = "gfx1100") {
       "define protected amdgpu_kernel void @kernel() { call void asm sideeffect \"" + lines + "\", \"\"() ret void }",
       gfx);
   REQUIRE(info.kernels.size() == 1);
-  return info.kernels[0].partial_exchanges;
+  return info.kernels[0].inactive_lane_reads;
 }
 
 constexpr char kSwap[] = "v_permlanex16_b32 v2, v1, s2, s3\n";

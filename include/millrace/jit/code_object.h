@@ -36,7 +36,7 @@ struct CodeObjectKernel {
   std::uint64_t descriptor_address = 0;  // of "<symbol>.kd", 64 bytes; 0 if absent
   /// Instructions that read other lanes at a point where some lanes may be inactive: "v_permlanex16_b32 v2, v1, s2, s3
   /// at byte 132".
-  std::vector<std::string> partial_exchanges = {};
+  std::vector<std::string> inactive_lane_reads = {};
 };
 
 /// The contents of a code object, a shared ELF object for one GPU target.

@@ -17,26 +17,25 @@
 
 namespace millrace {
 
-/// The work that a kernel does on each row. Algorithms define it, and the generator that accepts the kernel reads it
-/// (src/jit/algorithms/rows_work.h).
-struct RowsWork;
+/// What a kernel does with each row. Algorithms define it, and the generator that accepts the kernel reads it
+/// (src/jit/algorithms/row_operation.h).
+struct RowOperation;
 
 /// A sort, TopK, scan, argmin or argmax with one row, or one part of a row, per workgroup; or one step of sorting long
 /// rows. Its buffers are, in this order: the operands (if there is a load, the load's operands in place of the input),
 /// the requested results (of an argmin or argmax: indices, then values), and scratch if the generator needs it.
-struct RowsKernel {
+struct RowKernel {
   std::string name;
-  std::shared_ptr<const RowsWork> work;
+  std::shared_ptr<const RowOperation> operation;
 };
 
-/// A function to compile: a loop nest, which a generator maps to its target, a machine kernel, or a kernel of rows.
-using Kernel = std::variant<LoopKernel, MachineKernel, RowsKernel>;
+/// A function to compile: a loop nest, which a generator maps to its target, a machine kernel, or a row kernel.
+using Kernel = std::variant<LoopKernel, MachineKernel, RowKernel>;
 
 const std::string& name_of(const Kernel&);
 
-/// What a generator decided about a kernel that it does not map to a MachineKernel. Opaque to everything except that
-/// generator.
-struct KernelDesign {
+/// The plan of a kernel that its generator does not map to a MachineKernel. Only emit() can read it.
+struct OpaquePlan {
   /// The target is the one given to plan(), or differs from it only in features that the kernel does not need.
   std::function<Result<ExecutableImage>(const TargetSpec&)> emit;
 };
@@ -46,7 +45,7 @@ struct KernelDesign {
 struct PlannedKernel {
   std::string name;
   std::string generator;
-  std::variant<MachineKernel, KernelDesign> mapped;  // the input of emit()
+  std::variant<MachineKernel, OpaquePlan> mapped;  // the input of emit()
   SizeExpr num_groups = 1;
   std::vector<SizeExpr> sizes;  // size arguments
   MemoryPlan memory;

@@ -23,15 +23,15 @@ enum class LoopKind : std::uint8_t {
 enum class ReductionKind : std::uint8_t { kSum, kProd, kMin, kMax, kArgMin, kArgMax };
 inline constexpr ReductionKind kLastReductionKind = ReductionKind::kArgMax;
 /// Whether the result is the index of a term, an i64.
-constexpr bool gives_index(ReductionKind kind) {
+constexpr bool returns_index(ReductionKind kind) {
   return kind == ReductionKind::kArgMin || kind == ReductionKind::kArgMax;
 }
 
 struct LoopDim {
   std::string name;  // "m", "k", "d0": for text only
   SizeExpr extent;
-  bool is_reduction = false;  // reduction dims follow all parallel ones
-  bool is_group = false;      // a parallel dim; each index is work for a separate workgroup
+  bool is_reduction = false;      // reduction dims follow all parallel ones
+  bool is_workgroup_dim = false;  // a parallel dim; each index is work for a separate workgroup
   friend bool operator==(const LoopDim&, const LoopDim&) = default;
 };
 

@@ -75,7 +75,7 @@ Status check_scan(const ScanDescriptor& scan) {
   }
   if (scan.step != ScanStep::kRows) return refuse("a step of a scan, expected a whole scan");
   if (type.dtype == DType::kBool) return refuse("bool elements, expected integers or floats");
-  if (gives_index(scan.kind)) return refuse("an index, expected a reduction to a value");
+  if (returns_index(scan.kind)) return refuse("an index, expected a reduction to a value");
   return {};
 }
 

@@ -93,7 +93,7 @@ std::vector<BufferTraffic> traffic_of_long_sort(const LongSortKernel& kernel, co
       scratch(LongSortScratch::kStarts) = scratch(LongSortScratch::kChunkKeys) = kWritesAll;
       return traffic;
     case LongSortStep::kSortBuckets:
-      if (lane_keys_of(sort).are_halved()) traffic[0] = kReadsAll;
+      if (lane_keys_of(sort).are_truncated()) traffic[0] = kReadsAll;
       for (std::size_t i = 1; i < first_scratch; ++i) traffic[i] = kWritesAll;
       scratch(LongSortScratch::kCuts) = scratch(LongSortScratch::kStarts) = scratch(LongSortScratch::kChunkKeys) =
           kReadsAll;
@@ -110,8 +110,8 @@ std::vector<BufferTraffic> traffic_of_long_sort(const LongSortKernel& kernel, co
 std::vector<BufferTraffic> traffic_of(const Kernel& kernel, const KernelInfo& info) {
   if (const auto* nest = std::get_if<LoopKernel>(&kernel)) return traffic_of_nest(*nest);
   if (const auto* machine = std::get_if<MachineKernel>(&kernel)) return traffic_of_access(machine->buffers);
-  const RowsWork& work = *std::get<RowsKernel>(kernel).work;
-  if (const auto* sort = std::get_if<LongSortKernel>(&work)) return traffic_of_long_sort(*sort, info);
+  const RowOperation& operation = *std::get<RowKernel>(kernel).operation;
+  if (const auto* sort = std::get_if<LongSortKernel>(&operation)) return traffic_of_long_sort(*sort, info);
   std::vector<BufferTraffic> traffic;
   for (const bool is_written : info.buffer_is_written) traffic.push_back(is_written ? kWritesAll : kReadsAll);
   return traffic;

@@ -182,8 +182,8 @@ int KernelCacheDirectory::replace(const std::string& key, std::span<const std::b
   return replace_file(file_of(key), parts, {.mode = mode_of_entries(directory.st_mode)});
 }
 
-/// Counts `size_bytes` as written and returns whether to trim now. Trimming scans the whole directory.
-bool KernelCacheDirectory::is_to_trim(std::uint64_t size_bytes) const {
+// Trimming scans the whole directory, so it waits for several writes.
+bool KernelCacheDirectory::note_written(std::uint64_t size_bytes) const {
   constexpr std::uint64_t kLargestStep = std::uint64_t{16} << 20;
   const std::uint64_t step =
       max_bytes_ == 0 ? kLargestStep : std::clamp<std::uint64_t>(max_bytes_ / 64, 1, kLargestStep);
@@ -204,7 +204,7 @@ Status KernelCacheDirectory::write(const std::string& key, std::span<const std::
   if (error == 0) error = replace(key, content);
   if (error == EISDIR) return refuse("a directory has its name; remove the directory");
   if (error != 0) return refuse(std::generic_category().message(error));
-  if (is_to_trim(content.size())) trim_cache_directory(path_, max_bytes_);
+  if (note_written(content.size())) trim_cache_directory(path_, max_bytes_);
   return {};
 }
 

@@ -56,7 +56,8 @@ class KernelCacheDirectory {
   std::string file_of(const std::string& key) const { return path_ + "/" + key; }
   int replace(const std::string& key, std::span<const std::byte> content) const;
 
-  bool is_to_trim(std::uint64_t size_bytes) const;
+  /// Counts `size_bytes` as written, and returns whether to trim now.
+  bool note_written(std::uint64_t size_bytes) const;
 
   std::string path_;
   std::uint64_t max_bytes_;

@@ -15,7 +15,7 @@
 
 #include "base/guard_allocations.h"
 #include "jit/cache/build_id.h"
-#include "jit/cache/places.h"
+#include "jit/cache/directories.h"
 
 namespace millrace {
 namespace {
@@ -59,7 +59,7 @@ struct KernelCache::State {
   };
 
   explicit State(const Options& options)
-      : places(options), requires_writes(options.requires_writes), max_entries(options.max_memory_entries) {}
+      : directories(options), requires_writes(options.requires_writes), max_entries(options.max_memory_entries) {}
 
   /// Precondition: the mutex is locked.
   Image find(const std::string& key) {
@@ -90,7 +90,7 @@ struct KernelCache::State {
   Result<Image> get(const Wanted&);
   Status keep(const std::string& key, const ExecutableImage&);
 
-  const KernelCachePlaces places;
+  const KernelCacheDirectories directories;
   const bool requires_writes;
   const std::size_t max_entries;
   std::mutex mutex;
@@ -104,10 +104,10 @@ struct KernelCache::State {
 /// Writes the image to the directory.
 Status KernelCache::State::keep(const std::string& key, const ExecutableImage& image) {
   if (image.format == ImageFormat::kInterpreted) return {};
-  if (!places.has_directory()) {
+  if (!directories.has_directory()) {
     return requires_writes ? failed_precondition("kernel cache: no directory to write to; name one") : Status();
   }
-  const Status written = places.write(key, encode_image(image, key));
+  const Status written = directories.write(key, encode_image(image, key));
   if (!written.ok()) return requires_writes ? written : Status();
   const std::lock_guard lock(mutex);
   ++stats.written;
@@ -115,7 +115,7 @@ Status KernelCache::State::keep(const std::string& key, const ExecutableImage& i
 }
 
 Result<Image> KernelCache::State::load_or_make(const Wanted& wanted) {
-  MILLRACE_TRY_ASSIGN(FoundEntry found, places.load(wanted.key));
+  MILLRACE_TRY_ASSIGN(FoundEntry found, directories.load(wanted.key));
   {
     const std::lock_guard lock(mutex);
     ++(found.image != nullptr ? stats.disk_hits : stats.misses);
@@ -126,7 +126,7 @@ Result<Image> KernelCache::State::load_or_make(const Wanted& wanted) {
   const bool is_unavailable = image.status().code() == StatusCode::kUnavailable;
   if (is_unavailable && (!wanted.has_parts || found.is_rejected())) {
     return unavailable(fmt::format("{} is in no kernel cache, and cannot be generated: {}; {}", wanted.name(),
-                                   image.status().message(), places.searched_text(wanted.key, found)));
+                                   image.status().message(), directories.searched_text(wanted.key, found)));
   }
   MILLRACE_TRY(image.status());
   MILLRACE_TRY(keep(wanted.key, *image));

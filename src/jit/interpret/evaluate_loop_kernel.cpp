@@ -190,7 +190,7 @@ class Evaluator {
     const std::vector<Scalar> terms = run_body(kernel_.term, point, {});
     HostEval host;
     for (std::size_t i = 0; i < states.size(); ++i) {
-      const bool has_index = gives_index(kernel_.reductions[i].kind);
+      const bool has_index = returns_index(kernel_.reductions[i].kind);
       const Scalar index = Scalar::of<std::int64_t>(has_index ? point.back() : 0);
       states[i] = combine(host, kernel_.reductions[i].kind, states[i], convert(states[i].value.dtype, terms[i]), index);
     }
@@ -200,7 +200,7 @@ class Evaluator {
     std::vector<Scalar> reduced;
     for (std::size_t i = 0; i < states.size(); ++i) {
       const Reduction& reduction = kernel_.reductions[i];
-      reduced.push_back(gives_index(reduction.kind) ? states[i].index : convert(reduction.dtype, states[i].value));
+      reduced.push_back(returns_index(reduction.kind) ? states[i].index : convert(reduction.dtype, states[i].value));
     }
     const std::vector<Scalar> yields = run_body(kernel_.epilogue, point, reduced);
     for (std::size_t i = 0; i < stores_.size(); ++i) store(stores_[i], point, yields[i]);

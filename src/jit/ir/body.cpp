@@ -44,14 +44,14 @@ BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<Body
   BodyInstruction instruction{.op = op, .dtype = dtype};
   DType dtypes[3] = {};
   MILLRACE_CHECK(operands.size() <= instruction.operands.size());
-  bool are_defined = true, are_held = op == KernelOp::kConvert || !is_16_bit_float(dtype);
+  bool are_defined = true, have_body_dtypes = op == KernelOp::kConvert || !is_16_bit_float(dtype);
   for (const BodyValue& operand : operands) {
     are_defined &= defines(operand);
-    are_held &= op == KernelOp::kConvert || !is_16_bit_float(operand.dtype);
+    have_body_dtypes &= op == KernelOp::kConvert || !is_16_bit_float(operand.dtype);
     dtypes[instruction.num_operands] = operand.dtype;
     instruction.operands[instruction.num_operands++] = operand.id;
   }
-  if (are_defined && are_held && follows_rule(op, dtype, std::span(dtypes, operands.size())))
+  if (are_defined && have_body_dtypes && follows_rule(op, dtype, std::span(dtypes, operands.size())))
     return append(instruction);
   note_mistake(refused(fmt::format("{}({}) : {}{}", to_text(op), dtypes_text(operands), to_text(dtype),
                                    are_defined ? "" : " of a value that this body does not compute")));

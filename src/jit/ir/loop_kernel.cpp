@@ -117,9 +117,9 @@ std::string to_text(const LoopKernel& kernel) {
   for (std::size_t d = 0; d < kernel.domain.size(); ++d) {
     const LoopDim& dim = kernel.domain[d];
     text += fmt::format("  d{} {} {} {}\n", d, name_text(dim.name),
-                        dim.is_reduction ? "reduction"
-                        : dim.is_group   ? "groups"
-                                         : "parallel",
+                        dim.is_reduction       ? "reduction"
+                        : dim.is_workgroup_dim ? "groups"
+                                               : "parallel",
                         dim.extent.to_text());
   }
   for (std::size_t i = 0; i < kernel.operands.size(); ++i) {

@@ -122,7 +122,7 @@ BodyValue LoopKernelBuilder::reduce(ReductionKind kind, BodyValue value) {
   }
   term_.yield(value);
   kernel_.reductions.push_back({kind, value.dtype});
-  const DType result = gives_index(kind) ? DType::kI64 : value.dtype;
+  const DType result = returns_index(kind) ? DType::kI64 : value.dtype;
   return epilogue_.reduced(static_cast<std::uint32_t>(kernel_.reductions.size() - 1), result);
 }
 

@@ -70,8 +70,8 @@ class LoopKernelParser {
     LoopDim dim;
     MILLRACE_TRY_ASSIGN(dim.name, text_.read_name("expected the dim's name"));
     dim.is_reduction = text_.take_word("reduction");
-    dim.is_group = !dim.is_reduction && text_.take_word("groups");
-    if (!dim.is_reduction && !dim.is_group && !text_.take_word("parallel")) {
+    dim.is_workgroup_dim = !dim.is_reduction && text_.take_word("groups");
+    if (!dim.is_reduction && !dim.is_workgroup_dim && !text_.take_word("parallel")) {
       return text_.unexpected("expected parallel, groups or reduction");
     }
     MILLRACE_TRY_ASSIGN(dim.extent, read_size_expr(text_, symbols_));

@@ -20,8 +20,8 @@ constexpr LaneSpread kDivergent{.window_bits = LaneSpread::kNoWindow};
 LaneSpread either(const LaneSpread& a, const LaneSpread& b) {
   return {.window_bits = std::max(a.window_bits, b.window_bits),
           .zero_bits = std::min(a.zero_bits, b.zero_bits),
-          .is_natural = a.is_natural && b.is_natural,
-          .is_hidden = a.is_hidden || b.is_hidden};
+          .is_non_negative = a.is_non_negative && b.is_non_negative,
+          .needs_proof = a.needs_proof || b.needs_proof};
 }
 
 /// Whether all threads agree on a < b: they do if b does not split the window of a.
@@ -55,8 +55,8 @@ class FlowAnalysis {
   bool are_uniform(std::span<const MachineValueId> ids) const {
     return std::ranges::all_of(ids, [&](MachineValueId id) { return value(id).is_uniform(); });
   }
-  bool are_hidden(std::span<const MachineValueId> ids) const {
-    return std::ranges::any_of(ids, [&](MachineValueId id) { return value(id).is_hidden; });
+  bool need_proof(std::span<const MachineValueId> ids) const {
+    return std::ranges::any_of(ids, [&](MachineValueId id) { return value(id).needs_proof; });
   }
 
   /// Facts about a value are only ever removed, so the iteration ends.
@@ -107,7 +107,7 @@ class FlowAnalysis {
   /// A value that comes from one of two paths, such as the branches of an `if`.
   void define_merged(MachineValueId id, const BranchSpread& ways, const LaneSpread& a, const LaneSpread& b) {
     LaneSpread merged = ways.agrees ? either(a, b) : kDivergent;
-    merged.is_hidden |= ways.is_hidden;
+    merged.needs_proof |= ways.needs_proof;
     define(id, merged);
   }
 
@@ -135,12 +135,12 @@ class FlowAnalysis {
     const std::uint32_t width = num_bits(dtype);
     const auto zeros = static_cast<std::uint32_t>(std::countr_zero(bits));
     return {.zero_bits = static_cast<std::uint8_t>(std::min(zeros, width)),
-            .is_natural = !is_signed(dtype) || (bits >> (width - 1) & 1) == 0};
+            .is_non_negative = !is_signed(dtype) || (bits >> (width - 1) & 1) == 0};
   }
 
   /// a + b or a - b: a window stays aligned if the other value is uniform and a multiple of the window's size.
   static LaneSpread sum(const LaneSpread& a, const LaneSpread& b) {
-    LaneSpread spread{.zero_bits = std::min(a.zero_bits, b.zero_bits), .is_hidden = a.is_hidden || b.is_hidden};
+    LaneSpread spread{.zero_bits = std::min(a.zero_bits, b.zero_bits), .needs_proof = a.needs_proof || b.needs_proof};
     if (a.is_uniform() && b.is_uniform()) return spread;
     const LaneSpread& moved = a.is_uniform() ? b : a;
     const LaneSpread& by = a.is_uniform() ? a : b;
@@ -158,8 +158,8 @@ class FlowAnalysis {
     const bool was_uniform = x.is_uniform();
     x.window_bits = was_uniform ? std::uint8_t{0} : moved(x.window_bits);
     x.zero_bits = moved(x.zero_bits);
-    x.is_natural = x.is_natural && bits <= 0;
-    x.is_hidden |= !was_uniform && x.is_uniform();
+    x.is_non_negative = x.is_non_negative && bits <= 0;
+    x.needs_proof |= !was_uniform && x.is_uniform();
     return in_dtype(x, dtype);
   }
 
@@ -173,11 +173,11 @@ class FlowAnalysis {
   /// a <= b is !(b < a).
   LaneSpread spread_of_compare(const Instruction& compare) const {
     const LaneSpread &a = operand(compare, 0), &b = operand(compare, 1);
-    if (are_uniform(compare.operands)) return {.is_hidden = are_hidden(compare.operands)};
+    if (are_uniform(compare.operands)) return {.needs_proof = need_proof(compare.operands)};
     const bool agree = compare.op == KernelOp::kLt   ? agree_on_less(a, b)
                        : compare.op == KernelOp::kLe ? agree_on_less(b, a)
                                                      : false;
-    return agree ? LaneSpread{.is_hidden = true} : kDivergent;
+    return agree ? LaneSpread{.needs_proof = true} : kDivergent;
   }
 
   LaneSpread spread_of_bits(const Instruction& instruction) {
@@ -185,11 +185,11 @@ class FlowAnalysis {
     LaneSpread spread = either(a, b);
     if (instruction.op != KernelOp::kAnd) return spread;
     spread.zero_bits = std::max(a.zero_bits, b.zero_bits);
-    spread.is_natural = a.is_natural || b.is_natural;
+    spread.is_non_negative = a.is_non_negative || b.is_non_negative;
     const LaneSpread &mask = a.is_uniform() ? a : b, &masked = a.is_uniform() ? b : a;
     const bool drops_window = !spread.is_uniform() && mask.is_uniform() && mask.zero_bits >= masked.window_bits;
     if (drops_window) spread.window_bits = 0;
-    spread.is_hidden |= drops_window;
+    spread.needs_proof |= drops_window;
     return spread;
   }
 
@@ -197,9 +197,9 @@ class FlowAnalysis {
     const DType from = kernel_.types[instruction.operands[0]].dtype, to = kernel_.types[instruction.results[0]].dtype;
     LaneSpread spread = operand(instruction, 0);
     if (!is_integer(from) || !is_integer(to)) {
-      return spread.is_uniform() ? LaneSpread{.is_hidden = spread.is_hidden} : kDivergent;
+      return spread.is_uniform() ? LaneSpread{.needs_proof = spread.needs_proof} : kDivergent;
     }
-    spread.is_natural = spread.is_natural && num_bits(to) > num_bits(from);
+    spread.is_non_negative = spread.is_non_negative && num_bits(to) > num_bits(from);
     return in_dtype(spread, to);
   }
 
@@ -212,8 +212,8 @@ class FlowAnalysis {
         if (const auto bits = power_of_two(instruction.operands[0]))
           return scaled(operand(instruction, 1), *bits, dtype);
         break;
-      case KernelOp::kDiv:  // rounds towards zero: a shift only for natural numbers
-        if (const auto bits = power_of_two(instruction.operands[1]); bits && x.is_natural)
+      case KernelOp::kDiv:  // rounds towards zero: a shift only for non-negative numbers
+        if (const auto bits = power_of_two(instruction.operands[1]); bits && x.is_non_negative)
           return scaled(x, -*bits, dtype);
         break;
       default: {
@@ -228,7 +228,7 @@ class FlowAnalysis {
 
   /// Uniform if all operands are.
   LaneSpread spread_of_any(const Instruction& instruction) const {
-    return are_uniform(instruction.operands) ? LaneSpread{.is_hidden = are_hidden(instruction.operands)} : kDivergent;
+    return are_uniform(instruction.operands) ? LaneSpread{.needs_proof = need_proof(instruction.operands)} : kDivergent;
   }
 
   LaneSpread spread_of_memory(const Instruction& load) const {
@@ -242,7 +242,8 @@ class FlowAnalysis {
       case KernelOp::kConstant:
         return of_constant(kernel_.types[instruction.results[0]].dtype, instruction.immediate);
       case KernelOp::kThreadId:
-        return {.window_bits = static_cast<std::uint8_t>(std::countr_zero(kernel_.subgroup_size)), .is_natural = true};
+        return {.window_bits = static_cast<std::uint8_t>(std::countr_zero(kernel_.subgroup_size)),
+                .is_non_negative = true};
       case KernelOp::kAdd:
       case KernelOp::kSub:
         if (!is_integer(kernel_.types[instruction.results[0]].dtype)) return spread_of_any(instruction);
@@ -271,7 +272,7 @@ class FlowAnalysis {
         return operand(instruction, 0);
       case KernelOp::kShuffle:  // the values of all threads lie in one window, whichever is read
         if (!operand(instruction, 1).is_uniform()) return operand(instruction, 0);
-        return {.is_hidden = !constant(instruction.operands[1])};
+        return {.needs_proof = !constant(instruction.operands[1])};
       case KernelOp::kBallot:
         return {};
       case KernelOp::kLoadVector:
@@ -301,11 +302,11 @@ class FlowAnalysis {
 BranchSpread spread_of_branch(const MachineKernel& kernel, const SubgroupFlow& flow, const MachineInstruction& branch) {
   if (branch.op == KernelOp::kIf) {
     const LaneSpread& condition = flow.values[branch.operands[0]];
-    return {condition.is_uniform(), condition.is_hidden};
+    return {condition.is_uniform(), condition.needs_proof};
   }
   const LaneSpread& index = flow.values[kernel.blocks[branch.blocks[0]].parameters[0]];
   const LaneSpread& upper = flow.values[branch.operands[1]];
-  return {agree_on_less(index, upper), !index.is_uniform() || index.is_hidden || upper.is_hidden};
+  return {agree_on_less(index, upper), !index.is_uniform() || index.needs_proof || upper.needs_proof};
 }
 
 SubgroupFlow analyze_subgroup_flow(const MachineKernel& kernel) { return FlowAnalysis(kernel).run(); }

@@ -15,9 +15,9 @@ namespace millrace {
 struct LaneSpread {
   static constexpr std::uint8_t kNoWindow = 255;
   std::uint8_t window_bits = 0;
-  std::uint8_t zero_bits = 0;  // every number is a multiple of 2^zero_bits; 0 unless computed from constants
-  bool is_natural = false;     // no number is negative
-  bool is_hidden = false;      // uniform, which an analysis of uniform operands alone would not find
+  std::uint8_t zero_bits = 0;    // every number is a multiple of 2^zero_bits; 0 unless computed from constants
+  bool is_non_negative = false;  // no number is negative
+  bool needs_proof = false;      // uniform, but an analysis of uniform operands alone does not prove it
   bool is_uniform() const { return window_bits == 0; }
   friend bool operator==(const LaneSpread&, const LaneSpread&) = default;
 };
@@ -32,7 +32,7 @@ struct SubgroupFlow {
 /// How a subgroup runs an `if` or a `for`: whether its threads agree on the block, or on when the loop ends.
 struct BranchSpread {
   bool agrees = false;
-  bool is_hidden = false;  // as in LaneSpread
+  bool needs_proof = false;  // as in LaneSpread
 };
 BranchSpread spread_of_branch(const MachineKernel&, const SubgroupFlow&, const MachineInstruction&);
 

@@ -18,13 +18,13 @@ constexpr std::size_t kMaxTerms = 16;
 struct GappedRows {
   std::vector<ByteRange::Rows> levels = {};
   SizeExpr next_step = 0;
-  bool are_broken = false;
+  bool are_irregular = false;
 
   /// Adds a dim that repeats `inner_bytes` every `step` bytes, `extent` times.
   void add(const SizeExpr& step, const SizeExpr& extent, const SizeExpr& inner_bytes) {
     if (levels.empty() || step != next_step) {
       levels.push_back({step, inner_bytes});
-      are_broken |= (step - inner_bytes).lower_bound() < 0;
+      are_irregular |= (step - inner_bytes).lower_bound() < 0;
     }
     next_step = step * extent;
   }
@@ -42,7 +42,7 @@ std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tens
     if (step.is(0) || extent.is(1)) continue;
     if (step == length) {  // contiguous; also correct for an extent of 0
       length = length * extent;
-      rows.are_broken |= !rows.levels.empty();
+      rows.are_irregular |= !rows.levels.empty();
     } else {
       if (extent.lower_bound() < 1) return {};
       rows.add(step, extent, length);
@@ -59,7 +59,7 @@ std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tens
     if (first.num_terms() + length.num_terms() > kMaxTerms) return {};
   }
   ByteRange range{std::move(first), std::move(length)};
-  if (!rows.are_broken) range.rows.assign(rows.levels.rbegin(), rows.levels.rend());
+  if (!rows.are_irregular) range.rows.assign(rows.levels.rbegin(), rows.levels.rend());
   return range;
 }
 

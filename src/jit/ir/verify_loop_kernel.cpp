@@ -42,7 +42,7 @@ class Verifier {
     for (std::size_t d = kernel_.num_parallel(); d < kernel_.domain.size(); ++d) {
       if (!kernel_.domain[d].is_reduction) {
         fail("dim {} is parallel, expected reduction dims after all parallel ones", d);
-      } else if (kernel_.domain[d].is_group) {
+      } else if (kernel_.domain[d].is_workgroup_dim) {
         fail("dim {} is a reduction, expected a parallel one whose indices are groups", d);
       }
     }
@@ -166,7 +166,7 @@ class Verifier {
       if (reduction.dtype == DType::kBool || body_dtype(reduction.dtype) != reduction.dtype) {
         fail("reduction {}: accumulates in {}, expected an integer, f32 or f64", i, to_text(reduction.dtype));
       }
-      if (gives_index(reduction.kind) && num_reduction_dims != 1) {
+      if (returns_index(reduction.kind) && num_reduction_dims != 1) {
         fail("reduction {}: {} over {} dims, expected one", i, to_text(reduction.kind), num_reduction_dims);
       }
     }
@@ -267,7 +267,7 @@ class Verifier {
         return fail("{}: reduction {}, expected less than {}", where, instruction.immediate, kernel_.reductions.size());
       }
       const Reduction& reduction = kernel_.reductions[instruction.immediate];
-      expect_dtype(gives_index(reduction.kind) ? DType::kI64 : reduction.dtype);
+      expect_dtype(returns_index(reduction.kind) ? DType::kI64 : reduction.dtype);
     }
   }
 

@@ -22,9 +22,9 @@ class ArgBuilder {
       : b_(b),
         lanes_(lanes),
         is_float_(is_float(lanes.dtype)),
-        found_(b_.variable(b_.constant(0))),
+        best_places_(b_.variable(b_.constant(0))),
         best_(b_.variable(b_.constant(worst()))) {
-    if (is_float_) nan_found_ = b_.variable(b_.greatest());
+    if (is_float_) nan_places_ = b_.variable(b_.greatest());
   }
 
   LaneBuilder& b() { return b_; }
@@ -53,28 +53,28 @@ class ArgBuilder {
     const LaneOp less = is_float_ ? LaneOp::kLessFloat : LaneOp::kLess;
     const LaneValue is_better = lanes_.smallest ? b_.binary(less, value, best_) : b_.binary(less, best_, value);
     b_.assign(best_, b_.select(is_better, value, best_));
-    b_.assign(found_, b_.select(is_better, places, found_));
+    b_.assign(best_places_, b_.select(is_better, places, best_places_));
     if (!is_float_) return;
-    b_.assign(nan_found_, b_.binary(LaneOp::kMin, nan_found_, b_.select(is_nan, places, b_.greatest())));
+    b_.assign(nan_places_, b_.binary(LaneOp::kMin, nan_places_, b_.select(is_nan, places, b_.greatest())));
   }
 
   /// The key and the place of each lane's best value. A NaN has the greatest key; both zeros have the key of -0.
-  struct Found {
+  struct LaneBests {
     LaneValue keys, places;
   };
-  Found found() {
-    if (!is_float_) return {ascending(best_), found_};
+  LaneBests lane_bests() {
+    if (!is_float_) return {ascending(best_), best_places_};
     const LaneValue key = invert_negative(b_, ascending(best_), lane_dtype());
     const LaneValue number_key = b_.select(b_.binary(LaneOp::kEqual, key, b_.constant(0)), b_.constant(-1), key);
-    const LaneValue has_nan = b_.binary(LaneOp::kLess, nan_found_, b_.greatest());
-    return {b_.select(has_nan, b_.greatest(), number_key), b_.select(has_nan, nan_found_, found_)};
+    const LaneValue has_nan = b_.binary(LaneOp::kLess, nan_places_, b_.greatest());
+    return {b_.select(has_nan, b_.greatest(), number_key), b_.select(has_nan, nan_places_, best_places_)};
   }
 
   /// The maximum key, in every lane.
-  LaneValue max_key(const Found& found) { return across(LaneOp::kMax, found.keys); }
+  LaneValue max_key(const LaneBests& bests) { return across(LaneOp::kMax, bests.keys); }
   /// The first place with this key, in every lane.
-  LaneValue place_of(LaneValue key, const Found& found) {
-    return first_of(b_.binary(LaneOp::kEqual, found.keys, key), found.places);
+  LaneValue place_of(LaneValue key, const LaneBests& bests) {
+    return first_of(b_.binary(LaneOp::kEqual, bests.keys, key), bests.places);
   }
   /// Combines all lanes; every lane gets the result.
   LaneValue across(LaneOp op, LaneValue value) {
@@ -121,8 +121,8 @@ class ArgBuilder {
   LaneBuilder& b_;
   const ArgLanes lanes_;
   const bool is_float_;
-  LaneValue found_, best_;
-  LaneValue nan_found_ = kNoLaneValue;
+  LaneValue best_places_, best_;
+  LaneValue nan_places_ = kNoLaneValue;
 };
 
 /// Updates the best values with a chunk, whose vectors are `pitch` vectors apart.
@@ -158,8 +158,8 @@ MicrokernelCode<FindInFew> find_in_few(IsaLevel isa, const ArgLanes& lanes) {
     b.assign(places, b.binary(LaneOp::kAdd, places, b.constant(b.num_lanes())));
     b.advance(kRow, arg.vector_bytes());
   });
-  const ArgBuilder::Found found = arg.found();
-  return {b.finish_with_first(arg.place_of(arg.max_key(found), found))};
+  const ArgBuilder::LaneBests bests = arg.lane_bests();
+  return {b.finish_with_first(arg.place_of(arg.max_key(bests), bests))};
 }
 
 MicrokernelCode<SurveyChunks> survey_chunks(IsaLevel isa, const ArgLanes& lanes) {
@@ -173,9 +173,9 @@ MicrokernelCode<SurveyChunks> survey_chunks(IsaLevel isa, const ArgLanes& lanes)
     b.advance(kRow, kVectorsPerChunk * arg.vector_bytes());
   });
   b.if_any(kCount, [&] { enter_chunk(arg, kLastChunk, b.broadcast(kLastPlace)); });
-  const ArgBuilder::Found found = arg.found();
-  b.store(kFound, 0, found.keys);
-  b.store(kFound, b.vector_bytes(), found.places);
+  const ArgBuilder::LaneBests bests = arg.lane_bests();
+  b.store(kFound, 0, bests.keys);
+  b.store(kFound, b.vector_bytes(), bests.places);
   return {b.finish_with(kFound)};
 }
 
@@ -210,10 +210,10 @@ MicrokernelCode<SurveyColumns> survey_columns(IsaLevel isa, const ArgLanes& lane
   });
   b.if_any(kCount, [&] { enter_chunks(kLastChunk, b.broadcast(kLastPlace)); });
   for (int i = 0; i < period.vectors; ++i) {
-    const ArgBuilder::Found found = vectors[static_cast<std::size_t>(i)].found();
+    const ArgBuilder::LaneBests bests = vectors[static_cast<std::size_t>(i)].lane_bests();
     const auto offset = static_cast<std::int32_t>(sizeof(FoundInLanes)) * i;
-    b.store(kFound, offset, found.keys);
-    b.store(kFound, offset + b.vector_bytes(), found.places);
+    b.store(kFound, offset, bests.keys);
+    b.store(kFound, offset + b.vector_bytes(), bests.places);
   }
   return {b.finish_with(kFound)};
 }
@@ -222,8 +222,8 @@ MicrokernelCode<FindInChunks> find_in_chunks(IsaLevel isa, const ArgLanes& lanes
   enum { kRow, kFound };
   LaneBuilder b(isa, lane_bits_of(lanes.dtype));
   ArgBuilder arg(b, lanes);
-  const ArgBuilder::Found found = {b.load(kFound, 0), b.load(kFound, b.vector_bytes())};
-  const LaneValue key = arg.max_key(found), chunk_place = arg.place_of(key, found), bound = arg.bound_of(key);
+  const ArgBuilder::LaneBests bests = {b.load(kFound, 0), b.load(kFound, b.vector_bytes())};
+  const LaneValue key = arg.max_key(bests), chunk_place = arg.place_of(key, bests), bound = arg.bound_of(key);
   b.advance_by(kRow, chunk_place, static_cast<std::int64_t>(size_bytes(lanes.dtype)));
   const LaneValue step = b.constant(-b.num_lanes());
   LaneValue position = b.binary(LaneOp::kAdd, b.numbers(), b.constant((kVectorsPerChunk - 1) * b.num_lanes()));

@@ -169,10 +169,10 @@ class BodyLanes {
     // kToInt gives the lowest integer for every float out of range. That is right below the range; above it, the bits
     // are inverted. A NaN becomes 0.
     constexpr std::int64_t kTwoToThe31 = 0x4f00'0000;
-    const LaneValue cut = b_.unary(LaneOp::kToInt, x);
-    const LaneValue inverted = b_.binary(LaneOp::kXor, cut, b_.constant(-1));
+    const LaneValue truncated = b_.unary(LaneOp::kToInt, x);
+    const LaneValue inverted = b_.binary(LaneOp::kXor, truncated, b_.constant(-1));
     const LaneValue fits = b_.binary(LaneOp::kLessFloat, x, b_.constant(kTwoToThe31));
-    const LaneValue saturated = b_.select(fits, cut, inverted);
+    const LaneValue saturated = b_.select(fits, truncated, inverted);
     const LaneValue number = b_.select(b_.binary(LaneOp::kUnordered, x, x), b_.constant(0), saturated);
     if (size_bytes(to) == 4) return number;
     const std::int64_t max = is_signed(to) ? magnitude_of(to) : 2 * magnitude_of(to) + 1;

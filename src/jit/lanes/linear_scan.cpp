@@ -42,7 +42,7 @@ int end_of_block(const LaneFunction& f, int at) {
 
 Allocation allocate_registers(std::span<const LiveRange> ranges, int num_registers) {
   Allocation allocation;
-  allocation.places.resize(ranges.size());
+  allocation.locations.resize(ranges.size());
   Registers registers(num_registers);
   std::vector<std::size_t> active;  // the ranges that are in registers
   active.reserve(static_cast<std::size_t>(num_registers) + 1);
@@ -53,7 +53,7 @@ Allocation allocate_registers(std::span<const LiveRange> ranges, int num_registe
       std::erase_if(active, [&](std::size_t one) {
         // A value that is never read still needs its register while it is written.
         const bool has_ended = ranges[one].last <= ranges[i].first && ranges[one].first < ranges[i].first;
-        if (has_ended) registers.give_back(allocation.places[one].number);
+        if (has_ended) registers.give_back(allocation.locations[one].number);
         if (!has_ended) next_end = std::min(next_end, ranges[one].last);
         return has_ended;
       });
@@ -61,18 +61,18 @@ Allocation allocate_registers(std::span<const LiveRange> ranges, int num_registe
     active.push_back(i);
     next_end = std::min(next_end, ranges[i].last);
     if (static_cast<int>(active.size()) <= num_registers) {
-      allocation.places[i] = {registers.take(), false};
+      allocation.locations[i] = {registers.take(), false};
       continue;
     }
     const auto longest = std::ranges::max_element(active, {}, [&](std::size_t one) { return ranges[one].last; });
-    if (*longest != i) allocation.places[i] = allocation.places[*longest];
-    allocation.places[*longest] = {allocation.num_slots++, true};
+    if (*longest != i) allocation.locations[i] = allocation.locations[*longest];
+    allocation.locations[*longest] = {allocation.num_slots++, true};
     active.erase(longest);
   }
   return allocation;
 }
 
-LanePlaces::LanePlaces(const LaneFunction& f, LaneValueClass value_class, int num_registers) {
+LaneLocations::LaneLocations(const LaneFunction& f, LaneValueClass value_class, int num_registers) {
   std::vector<LiveRange> ranges;
   index_.assign(f.instructions.size(), -1);
   for (std::size_t at = 0; at < f.instructions.size(); ++at) {

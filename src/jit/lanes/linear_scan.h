@@ -15,21 +15,21 @@ struct LiveRange {
   int last = 0;
 };
 
-/// A register, or a slot in memory.
-struct RegisterPlace {
+/// Where a value is kept: in a register, or in a slot in memory.
+struct ValueLocation {
   int number = 0;
   bool is_slot = false;
-  friend bool operator==(const RegisterPlace&, const RegisterPlace&) = default;
+  friend bool operator==(const ValueLocation&, const ValueLocation&) = default;
 };
 
 struct Allocation {
-  std::vector<RegisterPlace> places;  // one per range
+  std::vector<ValueLocation> locations;  // one per range
   int num_slots = 0;
 };
 
 /// Gives each live range a register for its whole life. If there are too few registers, the range that ends last gets a
 /// slot, which no other range shares.
-/// Ranges that overlap have different places. A range can take the register of a range that ends at the instruction
+/// Ranges that overlap have different locations. A range can take the register of a range that ends at the instruction
 /// where it begins, because instructions read before they write. Registers are taken in rotation, because some results,
 /// such as those of a compress on Zen 5, wait for the previous value of their register. `ranges` are in the order of
 /// `first`.
@@ -42,13 +42,13 @@ enum class LaneValueClass : std::uint8_t { kVector, kMask, kVectorOrMask };
 /// AVX-512's registers for masks: k1 to k6.
 inline constexpr int kNumMaskRegisters = 6;
 
-/// The places of a function's values of one class. A value that a loop reads from outside lives to the loop's end.
-class LanePlaces {
+/// The locations of a function's values of one class. A value that a loop reads from outside lives to the loop's end.
+class LaneLocations {
  public:
-  LanePlaces(const LaneFunction&, LaneValueClass, int num_registers);
+  LaneLocations(const LaneFunction&, LaneValueClass, int num_registers);
 
-  const RegisterPlace& of(LaneValue value) const {
-    return allocation_.places[static_cast<std::size_t>(index_[static_cast<std::size_t>(value)])];
+  const ValueLocation& of(LaneValue value) const {
+    return allocation_.locations[static_cast<std::size_t>(index_[static_cast<std::size_t>(value)])];
   }
   int num_slots() const { return allocation_.num_slots; }
 

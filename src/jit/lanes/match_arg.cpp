@@ -36,7 +36,7 @@ Status check_epilogue(const LoopKernel& kernel) {
 }  // namespace
 
 bool finds_index(const LoopKernel& kernel) {
-  return std::ranges::any_of(kernel.reductions, [](const Reduction& one) { return gives_index(one.kind); });
+  return std::ranges::any_of(kernel.reductions, [](const Reduction& one) { return returns_index(one.kind); });
 }
 
 Result<ArgDescriptor> match_arg(const LoopKernel& nest) {

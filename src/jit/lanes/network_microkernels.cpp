@@ -13,9 +13,9 @@ namespace millrace {
 namespace {
 
 /// The masks of a few vectors whose first `count` lanes are in use. The first `num_whole` vectors are fully used.
-class FewMasks {
+class TailMasks {
  public:
-  FewMasks(LaneBuilder& b, int count, int num_whole) : b_(b), count_(b.broadcast(count)), num_whole_(num_whole) {}
+  TailMasks(LaneBuilder& b, int count, int num_whole) : b_(b), count_(b.broadcast(count)), num_whole_(num_whole) {}
 
   LaneValue of(int vector) const {
     if (vector < num_whole_) return kNoLaneValue;
@@ -42,7 +42,7 @@ class FewMasks {
 class KeyWriter {
  public:
   /// If `keys` is null, stores the sorted keys themselves.
-  KeyWriter(LaneBuilder& b, int pointer, const FewMasks& masks, const LaneKeys* keys)
+  KeyWriter(LaneBuilder& b, int pointer, const TailMasks& masks, const LaneKeys* keys)
       : b_(b), pointer_(pointer), masks_(masks), keys_(keys) {}
 
   /// Stores the vectors from index `i` on.
@@ -65,15 +65,15 @@ class KeyWriter {
 
   LaneBuilder& b_;
   int pointer_;
-  const FewMasks& masks_;
+  const TailMasks& masks_;
   const LaneKeys* keys_;
 };
 
 /// Sorts keys, and stores them or, if `keys` is not null, the results made from them.
-MicrokernelCode<SortFew> sort_few(IsaLevel isa, int lane_bits, const LaneKeys* keys, int num_vectors) {
+MicrokernelCode<SortInRegisters> sort_in_registers(IsaLevel isa, int lane_bits, const LaneKeys* keys, int num_vectors) {
   enum { kFrom, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
-  const FewMasks masks(b, kCount, num_vectors / 2);
+  const TailMasks masks(b, kCount, num_vectors / 2);
   std::vector<LaneValue> vectors;
   for (int i = 0; i < num_vectors; ++i) vectors.push_back(masks.load(kFrom, i, b.lane_element(), b.greatest()));
   sort_lanes(b, vectors);
@@ -82,7 +82,7 @@ MicrokernelCode<SortFew> sort_few(IsaLevel isa, int lane_bits, const LaneKeys* k
 }
 
 /// The number of vectors in the first of two merged runs. The second run has 2^n vectors.
-constexpr int kFirstRun = 1 << (RowSorterCode::kNumFew - 1);
+constexpr int kFirstRun = 1 << (RowSorterCode::kNumNetworks - 1);
 
 std::vector<LaneValue> load_vectors(LaneBuilder& b, int pointer, int first, int count) {
   std::vector<LaneValue> vectors;
@@ -91,12 +91,12 @@ std::vector<LaneValue> load_vectors(LaneBuilder& b, int pointer, int first, int 
 }
 
 /// Merges two adjacent sorted runs, `num_vectors` in total. Overwrites the first run.
-MicrokernelCode<MergeFew> merge_few(IsaLevel isa, int lane_bits, const LaneKeys* keys, int num_vectors) {
+MicrokernelCode<MergeRuns> merge_runs(IsaLevel isa, int lane_bits, const LaneKeys* keys, int num_vectors) {
   enum { kFrom, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
   // A shorter second run has a function of its own.
   constexpr int kFewer = RowSorterCode::kMergedVectors[0];
-  const FewMasks masks(b, kCount, num_vectors == kFewer ? kFirstRun : kFewer);
+  const TailMasks masks(b, kCount, num_vectors == kFewer ? kFirstRun : kFewer);
   const KeyWriter writer(b, kTo, masks, keys);
   // The first run followed by the second one in reverse is bitonic, and so is each half after an exchange. A shorter
   // second run is padded with the greatest key, so that the first vectors need no exchange.
@@ -160,7 +160,7 @@ LaneFunction sort_row(IsaLevel isa, const LaneKeys& keys, int num_elements) {
   enum { kRow, kResults, kCount };
   LaneBuilder b(isa, keys.lane_bits());
   const int num_lanes = b.num_lanes(), num_needed = (num_elements + num_lanes - 1) / num_lanes;
-  const FewMasks masks(b, kCount, num_elements / num_lanes);
+  const TailMasks masks(b, kCount, num_elements / num_lanes);
   const LaneElement element = element_of(keys.dtype);
   std::optional<SpecialFloats> special;
   if (is_float(keys.dtype) && !keys.with_index) special.emplace(b, keys.dtype);
@@ -193,26 +193,28 @@ LaneFunction sort_row(IsaLevel isa, const LaneKeys& keys, int num_elements) {
 
 /// Appends the functions that RowSorterCode and SortedWriter both have.
 template <class Code>
-void append_all(Code& code, const MicrokernelSink& sink, int lane_bits, const LaneKeys* keys, const FewRange& few) {
-  for (std::size_t i = few.first; i < few.end; ++i) {
-    code.sort_few[i] = sink.append(sort_few(sink.isa, lane_bits, keys, 1 << i));
+void append_all(Code& code, const MicrokernelSink& sink, int lane_bits, const LaneKeys* keys,
+                const SorterFunctions& functions) {
+  for (std::size_t i = functions.first; i < functions.end; ++i) {
+    code.sort_in_registers[i] = sink.append(sort_in_registers(sink.isa, lane_bits, keys, 1 << i));
   }
-  for (std::size_t i = 0; few.merges && i < RowSorterCode::kNumMerges; ++i) {
-    code.merge_few[i] = sink.append(merge_few(sink.isa, lane_bits, keys, RowSorterCode::kMergedVectors[i]));
+  for (std::size_t i = 0; functions.merges && i < RowSorterCode::kNumMerges; ++i) {
+    code.merge_runs[i] = sink.append(merge_runs(sink.isa, lane_bits, keys, RowSorterCode::kMergedVectors[i]));
   }
 }
 
 }  // namespace
 
-void append_networks(RowSorterCode& code, const MicrokernelSink& sink, int lane_bits, const FewRange& few) {
-  append_all(code, sink, lane_bits, nullptr, few);
-  if (!few.merges) return;
+void append_networks(RowSorterCode& code, const MicrokernelSink& sink, int lane_bits,
+                     const SorterFunctions& functions) {
+  append_all(code, sink, lane_bits, nullptr, functions);
+  if (!functions.merges) return;
   code.exchange_halves = sink.append(exchange_halves(sink.isa, lane_bits));
   code.merge_bitonic = sink.append(merge_bitonic(sink.isa, lane_bits));
 }
 
 void append_networks(SortedWriter& writer, const MicrokernelSink& sink, const LaneKeys& keys) {
-  append_all(writer, sink, keys.lane_bits(), &keys, FewRange{});
+  append_all(writer, sink, keys.lane_bits(), &keys, SorterFunctions{});
 }
 
 void append_row_networks(SortRowsParameters& p, const MicrokernelSink& sink, const LaneKeys& keys,

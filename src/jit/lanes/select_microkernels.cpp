@@ -310,10 +310,10 @@ void append_selection(TopkRowsParameters& p, const MicrokernelSink& sink, const 
   code.num_lanes = num_lanes_of(isa, lane_bits);
   code.filter_row = sink.append(filter_row(isa, keys, false));
   if (f.filters_whole_rows) code.filter_whole_row = sink.append(filter_row(isa, keys, true));
-  for (std::size_t i = f.short_few.first; i < f.short_few.end; ++i) {
+  for (std::size_t i = f.short_sorter.first; i < f.short_sorter.end; ++i) {
     code.find_group_minima[i] = sink.append(find_group_minima(isa, keys, 1 << i));
   }
-  p.sorter = append_sorter(sink, lane_bits, f.has_long_rows ? FewRange{} : f.short_few);
+  p.sorter = append_sorter(sink, lane_bits, f.has_long_rows ? SorterFunctions{} : f.short_sorter);
   if (!f.has_long_rows) return;
   code.find_minima = sink.append(find_minima(isa, keys));
   code.find_passing = sink.append(find_passing(isa, keys));

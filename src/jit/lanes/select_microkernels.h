@@ -9,7 +9,7 @@ namespace millrace {
 
 /// The facts that decide which functions a selection needs.
 struct SelectionFunctions {
-  FewRange short_few = {};  // functions for short rows, by number of vectors
+  SorterFunctions short_sorter = {};  // functions for short rows, by number of vectors
   bool has_long_rows = true;
   bool filters_whole_rows = true;
   const ComputedElements* computed = nullptr;  // set if elements of long rows are computed, in lanes as wide as keys

@@ -62,8 +62,8 @@ LaneValue exact_key(LaneBuilder& b, LaneValue x, const LaneKeys& keys, LaneValue
 
 LaneValue with_index(LaneBuilder& b, LaneValue key, LaneValue index, const LaneKeys& keys) {
   key = invert_bits(b, key, sign_of_short(keys));
-  key = keys.are_halved() ? b.binary(LaneOp::kAnd, key, b.constant(kUpperHalf))
-                          : b.unary(LaneOp::kShiftLeft, key, keys.index_bits());
+  key = keys.are_truncated() ? b.binary(LaneOp::kAnd, key, b.constant(kUpperHalf))
+                             : b.unary(LaneOp::kShiftLeft, key, keys.index_bits());
   return b.binary(LaneOp::kOr, key, index);
 }
 

@@ -37,7 +37,8 @@ struct LaneKeys {
 
   int index_bits() const { return has_short_index ? 16 : 32; }
   int lane_bits() const { return with_index && !has_short_index ? 64 : lane_bits_of(dtype); }
-  bool are_halved() const { return with_index && size_bytes(dtype) == 8; }
+  /// Whether a lane holds only the upper half of a key.
+  bool are_truncated() const { return with_index && size_bytes(dtype) == 8; }
   /// The keys of these elements without an index.
   CoarseKeys coarse() const { return {dtype, largest}; }
 };
@@ -47,7 +48,7 @@ LaneValue exact_key(LaneBuilder&, LaneValue element, const LaneKeys&, LaneValue 
 /// Joins an exact key and an index in one lane.
 LaneValue with_index(LaneBuilder&, LaneValue key, LaneValue index, const LaneKeys&);
 
-/// The element that a key holds. Precondition: keys are not halved.
+/// The element that a key holds. Precondition: keys are not truncated.
 LaneValue value_of(LaneBuilder&, LaneValue key, const LaneKeys&);
 inline constexpr int kIndexBytes = 8;
 /// Stores the index of each lane as i64. `mask`, if it is given, has the first `count` lanes; `count` is unused for

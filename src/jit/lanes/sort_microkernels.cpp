@@ -123,11 +123,11 @@ MicrokernelCode<WriteFromKeys> write_indices(IsaLevel isa, const LaneKeys& of_ke
 
 }  // namespace
 
-RowSorterCode append_sorter(const MicrokernelSink& sink, int lane_bits, const FewRange& few) {
+RowSorterCode append_sorter(const MicrokernelSink& sink, int lane_bits, const SorterFunctions& functions) {
   RowSorterCode code{};
   code.num_lanes = num_lanes_of(sink.isa, lane_bits);
-  append_networks(code, sink, lane_bits, few);
-  if (!few.merges || !few.partitions) return code;
+  append_networks(code, sink, lane_bits, functions);
+  if (!functions.merges || !functions.partitions) return code;
   code.partition_less = sink.append(partition_keys(sink.isa, lane_bits, PartitionAt::kLess));
   code.partition_at_most = sink.append(partition_keys(sink.isa, lane_bits, PartitionAt::kAtMost));
   return code;
@@ -137,7 +137,7 @@ void append_sort(SortRowsParameters& p, const MicrokernelSink& sink, const LaneK
   const IsaLevel isa = sink.isa;
   if (f.keys) p.make_keys = sink.append(make_keys(isa, keys));
   if (f.splits) p.partition_elements = sink.append(partition_elements(isa, keys));
-  if (f.sorter) p.sorter = append_sorter(sink, keys.lane_bits(), f.few);
+  if (f.sorter) p.sorter = append_sorter(sink, keys.lane_bits(), f.sorter_functions);
   p.sorter.num_lanes = num_lanes_of(isa, keys.lane_bits());
   if (p.writes_sorted != 0) append_networks(p.writer, sink, keys);
   if (f.runs && is_float(keys.dtype) && !keys.with_index) {
@@ -146,7 +146,7 @@ void append_sort(SortRowsParameters& p, const MicrokernelSink& sink, const LaneK
   }
   if (!f.results) return;
   // Halved keys do not hold a value.
-  if (p.has_values != 0 && !keys.are_halved()) p.write_values = sink.append(write_values(isa, keys));
+  if (p.has_values != 0 && !keys.are_truncated()) p.write_values = sink.append(write_values(isa, keys));
   if (p.has_indices != 0) p.write_indices = sink.append(write_indices(isa, keys));
   p.writer.write = keys.with_index ? p.write_indices : p.write_values;
   p.writer.result_bytes = keys.with_index ? kIndexBytes : p.element_bytes;

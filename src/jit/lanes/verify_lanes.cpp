@@ -134,7 +134,7 @@ class LaneVerifier {
   }
   /// Checks that masks fit registers, because masks do not spill. AVX2 keeps them in vector registers, which do.
   void check_masks() {
-    if (has_256_bits() || LanePlaces(f_, LaneValueClass::kMask, kNumMaskRegisters).num_slots() == 0) return;
+    if (has_256_bits() || LaneLocations(f_, LaneValueClass::kMask, kNumMaskRegisters).num_slots() == 0) return;
     fail(fmt::format("more live masks than AVX-512's {} mask registers", kNumMaskRegisters));
   }
   void check_range(std::int64_t imm, std::int64_t first, std::int64_t last) {

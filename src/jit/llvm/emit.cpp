@@ -144,7 +144,7 @@ class KernelWalk {
     llvm::BasicBlock* before = ir_.GetInsertBlock();
     llvm::BasicBlock* loop = new_block("loop");
     llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "after_loop");
-    ir_.CreateCondBr(agreed(instruction, ir_.CreateICmpSLT(lower, upper)), loop, after);
+    ir_.CreateCondBr(make_uniform(instruction, ir_.CreateICmpSLT(lower, upper)), loop, after);
 
     ir_.SetInsertPoint(loop);
     std::vector<llvm::PHINode*> phis;
@@ -162,7 +162,7 @@ class KernelWalk {
     phis[0]->addIncoming(next, latch);
     for (std::size_t i = 1; i < phis.size(); ++i) phis[i]->addIncoming(value(body.yields[i - 1]), latch);
     Value* goes_on = has_next(instruction, phis[0], next);
-    llvm::BranchInst* back = ir_.CreateCondBr(agreed(instruction, goes_on), loop, after);
+    llvm::BranchInst* back = ir_.CreateCondBr(make_uniform(instruction, goes_on), loop, after);
     if (contains(body, KernelOp::kBarrier) && contains(body, KernelOp::kFor)) forbid_unrolling(back);
 
     start_block(after);
@@ -208,7 +208,7 @@ class KernelWalk {
     llvm::BasicBlock* then_block = new_block("then");
     llvm::BasicBlock* else_block = llvm::BasicBlock::Create(context_, "else");
     llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "after_if");
-    ir_.CreateCondBr(agreed(instruction, value(instruction.operands[0])), then_block, else_block);
+    ir_.CreateCondBr(make_uniform(instruction, value(instruction.operands[0])), then_block, else_block);
     ir_.SetInsertPoint(then_block);
     emit_block(instruction.blocks[0]);
     llvm::BasicBlock* then_end = ir_.GetInsertBlock();
@@ -227,10 +227,10 @@ class KernelWalk {
   /// The condition of a branch. If exchanges between threads are inside the branch, all threads must take the same
   /// path. The verifier has proved that they do, but LLVM masks threads off if it cannot prove it too. A ballot of the
   /// condition is uniform for LLVM as well.
-  Value* agreed(const Instruction& branch, Value* condition) {
+  Value* make_uniform(const Instruction& branch, Value* condition) {
     const bool has_exchange =
         std::ranges::any_of(branch.blocks, [&](BlockId block) { return exchanges_lanes(kernel_, block); });
-    if (!has_exchange || kernel_.subgroup_size == 1 || !spread_of_branch(kernel_, flow_, branch).is_hidden) {
+    if (!has_exchange || kernel_.subgroup_size == 1 || !spread_of_branch(kernel_, flow_, branch).needs_proof) {
       return condition;
     }
     return ir_.CreateICmpNE(target_.emit_ballot(ir_, target_, condition), ir_.getInt64(0));

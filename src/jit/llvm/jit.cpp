@@ -111,7 +111,7 @@ class LlvmJit {
   bool makes_gpu_objects() const { return machine_->getTargetTriple().isAMDGPU(); }
 
   void show(llvm::Module& module, const LlvmEmitOptions& options, LlvmEmitOutput& output) {
-    if (options.wants_ir) {
+    if (options.want_ir) {
       llvm::raw_string_ostream stream(output.ir);
       module.print(stream, nullptr);
     }

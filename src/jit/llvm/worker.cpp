@@ -34,7 +34,7 @@ constexpr std::chrono::seconds kGrace{5};
 struct Job {
   std::shared_ptr<LlvmWork> work;
   bool is_done = false;
-  bool is_ending = false;  // the thread is about to end; if false, it may be parked or stuck
+  bool thread_ends = false;  // its thread ends now; if false, the thread may be parked or stuck
   Status failure;
 };
 
@@ -63,17 +63,17 @@ Status failure_of(const Job& job, StatusCode code, std::string_view text) {
 void end(Job& job, Status failure = {}) {
   const std::lock_guard lock(state().mutex);
   job.failure = std::move(failure);
-  job.is_done = job.is_ending = true;
+  job.is_done = job.thread_ends = true;
   state().changed.notify_all();
 }
 
 /// Records a fatal error. The first one makes every later call fail. Must not throw, because LLVM's error handler calls
 /// it.
-void fail(Job& job, bool is_ending, const Status& failure) {
+void fail(Job& job, bool thread_ends, const Status& failure) {
   const std::lock_guard lock(state().mutex);
   job.failure = failure;
   job.is_done = true;
-  job.is_ending = is_ending;
+  job.thread_ends = thread_ends;
   if (!state().has_failed) {
     state().has_failed = true;
     state().failure = failure;
@@ -108,7 +108,7 @@ void on_fatal_error(void*, const char* reason, bool) {
     std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
     return;
   }
-  fail(*current_job, /*is_ending=*/false, fatal_error(*current_job, reason));
+  fail(*current_job, /*thread_ends=*/false, fatal_error(*current_job, reason));
   park();
 }
 
@@ -143,12 +143,12 @@ void run(Job& job) {
     const KeptSignalStack kept;
     job.work->run();
   } catch (const std::bad_alloc&) {
-    return fail(job, /*is_ending=*/true,
+    return fail(job, /*thread_ends=*/true,
                 failure_of(job, StatusCode::kResourceExhausted,
                            "out of memory inside LLVM, which cannot continue; free memory, and restart the process to "
                            "compile more"));
   } catch (const std::exception& error) {
-    return fail(job, /*is_ending=*/true, fatal_error(job, error.what()));
+    return fail(job, /*thread_ends=*/true, fatal_error(job, error.what()));
   }
   end(job);
 }
@@ -206,10 +206,10 @@ Status run_on_llvm_thread(std::shared_ptr<LlvmWork> work) {
   shared.changed.wait(lock, [&] { return job->is_done || shared.has_failed; });
   if (!job->is_done) shared.changed.wait_until(lock, shared.failed_at + kGrace, [&] { return job->is_done; });
   const Status status = job->is_done ? job->failure : shared.failure;
-  const bool is_ending = job->is_ending;
+  const bool thread_ends = job->thread_ends;
   lock.unlock();
   // Join a thread that is about to end, so that it has ended when the call returns: the process may be ending too.
-  is_ending ? pthread_join(thread, nullptr) : pthread_detach(thread);
+  thread_ends ? pthread_join(thread, nullptr) : pthread_detach(thread);
   return status;
 }
 

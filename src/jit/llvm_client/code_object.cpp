@@ -57,7 +57,7 @@ void check_kernel(Complaints& complaints, const CodeObjectKernel& found, const P
   // A spilled scalar register goes to a lane of a vector register. If it went to memory, private_bytes shows that.
   complaints.expect_equal("spills of vector registers", found.num_vector_spills, 0u);
   complaints.expect_equal("dynamic stack", found.has_dynamic_stack, false);
-  complaints.expect_none("exchanges with lanes that may be off", found.partial_exchanges);
+  complaints.expect_none("exchanges with lanes that may be off", found.inactive_lane_reads);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ class LlvmGenerator final : public KernelCompiler {
 
   Result<std::string> listing(const PlannedKernel& kernel, const TargetSpec& spec, ListingKind kind) const override {
     const LlvmEmitOptions options{.line_tables = options_.line_tables,
-                                  .wants_ir = kind == ListingKind::kLlvmIr,
+                                  .want_ir = kind == ListingKind::kLlvmIr,
                                   .want_asm = kind == ListingKind::kAssembly,
                                   .want_object = kind == ListingKind::kObject};
     MILLRACE_TRY_ASSIGN(const LlvmEmitOutput output, emit_with_llvm(kernel, spec, options));

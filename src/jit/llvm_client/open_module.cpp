@@ -13,7 +13,7 @@
 #include "base/has_room.h"
 #include "jit/cache/build_id.h"
 #include "jit/llvm_client/module_file.h"
-#include "jit/llvm_client/module_places.h"
+#include "jit/llvm_client/module_paths.h"
 #include "millrace/base/printable.h"
 #include "millrace/jit/llvm_module.h"
 
@@ -21,7 +21,7 @@ namespace millrace {
 namespace {
 
 /// The module that the environment names, if any. Whoever sets the variable controls what this process loads, so
-/// check_place accepts any path. A program that runs with other rights than its caller, such as a setuid program,
+/// check_path accepts any path. A program that runs with other rights than its caller, such as a setuid program,
 /// ignores the variable.
 std::string chosen_module() {
   const char* chosen = secure_getenv("MILLRACE_LLVM_MODULE");
@@ -30,24 +30,23 @@ std::string chosen_module() {
 
 bool is_path(std::string_view module) { return module.find('/') != module.npos; }
 
-/// The places where a file exists. A chosen name without a slash is returned unchecked, because dlopen looks it up.
+/// The paths where a file exists. A chosen name without a slash is returned unchecked, because dlopen looks it up.
 Result<std::vector<std::string>> module_candidates() {
   const std::string chosen = chosen_module();
   if (!chosen.empty() && !is_path(chosen)) return std::vector{chosen};
   std::vector<std::string> candidates;
-  std::string places;
-  for (std::string& place :
-       chosen.empty() ? module_places(own_file(), millrace_package_module()) : std::vector{chosen}) {
-    places += (places.empty() ? "" : ", ") + printable(place);
-    if (access(place.c_str(), R_OK) == 0) candidates.push_back(std::move(place));
+  std::string paths;
+  for (std::string& path : chosen.empty() ? module_paths(own_file(), millrace_package_module()) : std::vector{chosen}) {
+    paths += (paths.empty() ? "" : ", ") + printable(path);
+    if (access(path.c_str(), R_OK) == 0) candidates.push_back(std::move(path));
   }
   if (!candidates.empty()) return candidates;
-  return unavailable("llvm: " + std::string(kLlvmModuleFile) + " not found; looked in " + places +
+  return unavailable("llvm: " + std::string(kLlvmModuleFile) + " not found; looked in " + paths +
                      "; put it there (millrace_deploy_module of the CMake package does), or name it in "
                      "MILLRACE_LLVM_MODULE");
 }
 
-Status check_place(const std::string& module) {
+Status check_path(const std::string& module) {
   if (!chosen_module().empty()) return {};
   struct stat library{};
   if (stat(own_file().c_str(), &library) != 0) library.st_uid = geteuid();
@@ -121,7 +120,7 @@ Result<LlvmModule> open_first_module() {
   MILLRACE_TRY_ASSIGN(const std::vector<std::string> candidates, module_candidates());
   Status why;
   for (const std::string& candidate : candidates) {
-    Status status = check_place(candidate);
+    Status status = check_path(candidate);
     if (status.ok()) {
       Result<LlvmModule> module = open_module(candidate);
       if (module.ok()) return module;

@@ -14,7 +14,7 @@ namespace millrace {
 struct LlvmEmitOptions {
   bool line_tables = false;  // see LlvmOptions
   // Extra output, for people.
-  bool wants_ir = false;     // LLVM IR, optimised
+  bool want_ir = false;      // LLVM IR, optimised
   bool want_asm = false;     // the target's assembly
   bool want_object = false;  // an object file
 };
@@ -29,7 +29,7 @@ struct LlvmEmitOutput {
 /// The LLVM version that this library was built with: "19.1.7", or "none".
 std::string_view llvm_version();
 
-/// The module's file: $MILLRACE_LLVM_MODULE if that is set, otherwise the first existing file of module_places. Checks
+/// The module's file: $MILLRACE_LLVM_MODULE if that is set, otherwise the first existing file of module_paths. Checks
 /// only whether files exist, and opens none. There is one exception: if the variable holds a name without a slash, only
 /// dlopen can find the file, so the module is opened. Fails naming every place searched. Opening later skips a file of
 /// another build, or one that others can write to.

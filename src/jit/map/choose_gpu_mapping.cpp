@@ -61,7 +61,7 @@ class GpuMappingChoice {
     if (shared && dims[0] != *shared) add(dims[0], kCoalesced);
     if (shared) add(*shared, threads_to_share(*shared));
     for (const std::size_t dim : dims) {
-      if (!kernel_.domain[dim].is_group) add(dim, kThreads);
+      if (!kernel_.domain[dim].is_workgroup_dim) add(dim, kThreads);
     }
     mapping_.workgroup_size = std::max(mapping_.num_threads(), target_.subgroup_size());
     return mapping_;
@@ -107,7 +107,7 @@ class GpuMappingChoice {
     for (std::size_t d = num_parallel_; d-- > 0;) dims.push_back(d);
     std::optional<std::size_t> best;
     for (std::size_t d = kernel_.domain.size(); d-- > 0;) {
-      if ((d >= num_parallel_ && extent(d) < kWorthSharing) || kernel_.domain[d].is_group) continue;
+      if ((d >= num_parallel_ && extent(d) < kWorthSharing) || kernel_.domain[d].is_workgroup_dim) continue;
       if (!best || cost_along(d) < cost_along(*best)) best = d;
     }
     if (!best) return dims;

@@ -31,7 +31,7 @@ class StagedChoice {
   explicit StagedChoice(const LoopKernel& kernel) : kernel_(kernel), num_parallel_(kernel.num_parallel()) {}
 
   std::optional<GpuMapping> run() {
-    if (kernel_.reductions.size() != 1 || gives_index(kernel_.reductions[0].kind)) return std::nullopt;
+    if (kernel_.reductions.size() != 1 || returns_index(kernel_.reductions[0].kind)) return std::nullopt;
     if (!collect_loads()) return std::nullopt;
     std::int64_t best = 0;
     for (std::size_t row = 0; row < num_parallel_; ++row) {
@@ -66,7 +66,7 @@ class StagedChoice {
   /// A score that grows with the reuse of a block's elements; 0 if rows and lanes do not share loads.
   std::int64_t benefit_of(std::size_t row, std::size_t vector) const {
     if (row == vector || extent(row) < kSide || extent(vector) < kSide) return 0;
-    if (kernel_.domain[row].is_group || kernel_.domain[vector].is_group) return 0;
+    if (kernel_.domain[row].is_workgroup_dim || kernel_.domain[vector].is_workgroup_dim) return 0;
     bool has_row = false, has_vector = false;
     for (const AffineIndex& walk : walks_) {
       const bool with_row = !walk.coefficients[row].is(0), with_vector = !walk.coefficients[vector].is(0);

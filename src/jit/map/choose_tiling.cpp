@@ -197,7 +197,7 @@ class TilingChoice {
   void choose_vector_dim(Tiling& tiling) const {
     double best = 0;
     for (std::size_t dim = kernel_.domain.size(); dim-- > 0;) {
-      if (kernel_.domain[dim].is_group) continue;
+      if (kernel_.domain[dim].is_workgroup_dim) continue;
       const double cost = cost_along(dim);
       if (tiling.vector_dim < kernel_.domain.size() && cost >= best) continue;
       best = cost;
@@ -211,7 +211,7 @@ class TilingChoice {
   void choose_row_dim(Tiling& tiling) const {
     std::pair<std::int64_t, std::int64_t> best = {0, 0};  // shared loads, then points
     for (std::size_t dim = 0; dim < num_parallel_; ++dim) {
-      if (dim == tiling.vector_dim || extent(dim) < 2 || kernel_.domain[dim].is_group) continue;
+      if (dim == tiling.vector_dim || extent(dim) < 2 || kernel_.domain[dim].is_workgroup_dim) continue;
       const std::int64_t shared = std::count_if(walks_.begin(), walks_.end(), [&](const Walk& walk) {
         return walk.in_term && walk.offset.coefficients[dim].is(0) &&
                !walk.offset.coefficients[tiling.vector_dim].is(0);
@@ -303,7 +303,7 @@ class TilingChoice {
     const auto num_reductions = static_cast<std::uint32_t>(kernel_.reductions.size());
     const std::uint32_t accumulators = std::max((registers - registers / kOperandShare) / num_reductions, 1u);
     const bool has_index = std::any_of(kernel_.reductions.begin(), kernel_.reductions.end(),
-                                       [](const Reduction& r) { return gives_index(r.kind); });
+                                       [](const Reduction& r) { return returns_index(r.kind); });
     const bool is_long = kernel_.term.instructions.size() > kMaxOverlappingInstructions;
     std::uint32_t wanted = has_index || is_long ? 1 : has_rows ? with_rows : kVectorsOfOneRow;
     if (tiling.vector_dim >= num_parallel_ && has_rows) wanted = std::min(wanted, kMaxVectorsAlongLanes);

@@ -63,7 +63,7 @@ std::vector<bool> observed_dims(const LoopKernel& kernel) {
     }
   }
   for (const Reduction& reduction : kernel.reductions) {
-    if (gives_index(reduction.kind)) is_observed[kernel.num_parallel()] = true;
+    if (returns_index(reduction.kind)) is_observed[kernel.num_parallel()] = true;
   }
   return is_observed;
 }
@@ -103,7 +103,7 @@ void drop_dims(LoopKernel& kernel, const std::vector<bool>& is_dropped) {
 
 void drop_unit_dims(LoopKernel& kernel) {
   const bool has_index = std::any_of(kernel.reductions.begin(), kernel.reductions.end(),
-                                     [](const Reduction& reduction) { return gives_index(reduction.kind); });
+                                     [](const Reduction& reduction) { return returns_index(reduction.kind); });
   std::vector<bool> is_dropped(kernel.domain.size());
   for (std::size_t d = 0; d < kernel.domain.size(); ++d) {
     is_dropped[d] = kernel.domain[d].extent.is(1) && !(has_index && kernel.domain[d].is_reduction);
@@ -128,7 +128,7 @@ void merge_neighbours(LoopKernel& kernel) {
     LoopDim& inner = kernel.domain[outer + 1];
     LoopDim& dim = kernel.domain[outer];
     if (is_observed[outer] || is_observed[outer + 1] || dim.is_reduction != inner.is_reduction) continue;
-    if (dim.is_group || inner.is_group) continue;
+    if (dim.is_workgroup_dim || inner.is_workgroup_dim) continue;
     if (!walk_as_one(kernel, outer)) continue;
     // Merges the pair into the outer dim, so that the next pair can include it.
     dim = {dim.name + "." + inner.name, dim.extent * inner.extent, dim.is_reduction};

@@ -63,7 +63,7 @@ MapContext::MapContext(MachineBuilder& builder, const LoopKernel& collapsed, con
     const std::uint64_t cells_of_tile =
         std::uint64_t{tiling.row_unroll} * (reduces_lanes() ? 1 : tiling.vector_unroll) * cell_lanes();
     for (const Reduction& reduction : kernel.reductions) {
-      const DType dtype = gives_index(reduction.kind) ? DType::kI64 : reduction.dtype;
+      const DType dtype = returns_index(reduction.kind) ? DType::kI64 : reduction.dtype;
       cells.push_back(b.private_memory(dtype, cells_of_tile, "cells"));
     }
   }

@@ -22,7 +22,7 @@ TileReduction join_found(MachineBuilder& b, ReductionKind kind, const TileReduct
 }
 
 TileReduction join(MachineBuilder& b, ReductionKind kind, const TileReduction& a, const TileReduction& other) {
-  if (gives_index(kind)) return join_found(b, kind, a, other);
+  if (returns_index(kind)) return join_found(b, kind, a, other);
   return combine(b, kind, a, other.value, other.index);
 }
 
@@ -54,7 +54,7 @@ Accumulators join_subgroups(const MapContext& context, std::uint32_t num_threads
   MachineBuilder& b = context.b;
   std::vector<SharedReduction> shared;
   for (std::size_t i = 0; i < accumulators.size(); ++i) {
-    const bool has_index = gives_index(context.kernel.reductions[i].kind);
+    const bool has_index = returns_index(context.kernel.reductions[i].kind);
     shared.emplace_back(b, has_index, accumulators[i].value.dtype, num_threads);
     shared.back().store(accumulators[i]);
   }
@@ -85,7 +85,7 @@ Accumulators join_threads(const MapContext& context, const GpuMapping& mapping, 
       const ReductionKind kind = context.kernel.reductions[i].kind;
       TileReduction other;
       other.value = b.shuffle_xor(mine.value, 1u << bit);
-      other.index = gives_index(kind) ? b.shuffle_xor(mine.index, 1u << bit) : other.value;
+      other.index = returns_index(kind) ? b.shuffle_xor(mine.index, 1u << bit) : other.value;
       accumulators[i] = join(b, kind, mine, other);
     }
   }

@@ -36,7 +36,7 @@ Status check_tiling(const LoopKernel& kernel, const Tiling& tiling) {
     return refuse("rows along a reduction dim");
   }
   if (tiling.term_unroll == 1) return {};
-  const auto is_arg = [](const Reduction& reduction) { return gives_index(reduction.kind); };
+  const auto is_arg = [](const Reduction& reduction) { return returns_index(reduction.kind); };
   const bool has_reduction_dim = kernel.num_parallel() < kernel.domain.size();
   if (!has_reduction_dim || std::ranges::any_of(kernel.reductions, is_arg)) {
     return refuse("terms unrolled, but no reduction of values");
@@ -129,8 +129,8 @@ class NestEmitter {
   NestSplit split_;
 };
 
-/// A way to shorten the code of a tiling. Returns false if it cannot shorten it further.
-using CutDown = bool (*)(const LoopKernel&, Tiling&);
+/// Shortens the code of a tiling. Returns false if it cannot shorten it further.
+using Shortening = bool (*)(const LoopKernel&, Tiling&);
 
 bool loop_over_cells(const LoopKernel& kernel, Tiling& tiling) {
   if (kernel.reductions.empty() || tiling.loops_epilogue) return false;
@@ -167,7 +167,7 @@ bool halve_lanes(const LoopKernel&, Tiling& tiling) {
 constexpr std::int64_t kMinSavedShare = 10;
 
 /// The ways to shorten a tiling's code, tried in this order: the cheapest at run time first.
-constexpr CutDown kCutDowns[] = {loop_over_cells, take_single_terms, halve_tile, halve_lanes};
+constexpr Shortening kShortenings[] = {loop_over_cells, take_single_terms, halve_tile, halve_lanes};
 
 /// A tile in the nest's own dims: "16 lanes x 4 along n, 6 rows along m". A nest without parallel dims has none.
 std::string tile_text(const Tiling& tiling, const LoopKernel& collapsed) {
@@ -197,10 +197,10 @@ Result<DescribedKernel> map_short_kernel(const LoopKernel& kernel, const TargetS
   Tiling tiling = choose_tiling(kernel, target);
   MILLRACE_TRY_ASSIGN(MachineKernel mapped, map_tiled(kernel, tiling));
   std::int64_t instructions = estimate_instructions(mapped, target);
-  for (const CutDown cut_down : kCutDowns) {
+  for (const Shortening shorten : kShortenings) {
     while (instructions > kMaxKernelInstructions) {
       Tiling shorter = tiling;
-      if (!cut_down(kernel, shorter)) break;
+      if (!shorten(kernel, shorter)) break;
       MILLRACE_TRY_ASSIGN(MachineKernel candidate, map_tiled(kernel, shorter));
       const std::int64_t left = estimate_instructions(candidate, target);
       if (left > instructions - instructions / kMinSavedShare) break;

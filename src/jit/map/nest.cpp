@@ -70,7 +70,7 @@ NestSplit split_nest(const LoopKernel& collapsed, const Tiling& tiling) {
   const std::size_t dim = split.order[split.split];
   const SizeExpr& extent = collapsed.domain[dim].extent;
   const std::int64_t wanted = std::max<std::int64_t>(tiling.points_per_group / inner_points, 1);
-  split.chunk = collapsed.domain[dim].is_group ? 1 : round_up(wanted, tile_of(tiling, dim));
+  split.chunk = collapsed.domain[dim].is_workgroup_dim ? 1 : round_up(wanted, tile_of(tiling, dim));
   split.num_chunks = extent.upper_bound() <= split.chunk ? SizeExpr(1) : ceil_div(extent, split.chunk);
   split.num_groups = split.num_chunks;
   for (std::size_t i = 0; i < split.split; ++i)

@@ -15,7 +15,7 @@ Accumulators ReductionEmitter::initial() {
   const auto in_lanes = [&](MachineValue scalar) { return lanes == 1 ? scalar : b_.splat(scalar, lanes); };
   for (const Reduction& reduction : kernel_.reductions) {
     const MachineValue identity = in_lanes(b_.constant_scalar(identity_of(reduction)));
-    const bool has_index = gives_index(reduction.kind);
+    const bool has_index = returns_index(reduction.kind);
     accumulators.insert(accumulators.end(), cells(), {identity, has_index ? in_lanes(b_.i64(0)) : identity});
   }
   return accumulators;
@@ -25,7 +25,7 @@ RangeValues ReductionEmitter::pack(const Accumulators& accumulators) const {
   RangeValues values;
   for (std::size_t i = 0; i < accumulators.size(); ++i) {
     values.push_back(accumulators[i].value);
-    if (gives_index(reduction_of(i).kind)) values.push_back(accumulators[i].index);
+    if (returns_index(reduction_of(i).kind)) values.push_back(accumulators[i].index);
   }
   return values;
 }
@@ -35,7 +35,7 @@ Accumulators ReductionEmitter::unpack(const RangeValues& values) const {
   std::size_t next = 0;
   for (std::size_t i = 0; i < terms_ * num_accumulators(); ++i) {
     const MachineValue value = values[next++];
-    const bool has_index = gives_index(reduction_of(i).kind);
+    const bool has_index = returns_index(reduction_of(i).kind);
     accumulators.push_back({value, has_index ? values[next++] : value});
   }
   return accumulators;
@@ -45,7 +45,7 @@ std::vector<MachineValue> ReductionEmitter::results(const Accumulators& accumula
   std::vector<MachineValue> values;
   const std::size_t each = accumulators.size() / kernel_.reductions.size();
   for (std::size_t i = 0; i < accumulators.size(); ++i) {
-    const bool has_index = gives_index(kernel_.reductions[i / each].kind);
+    const bool has_index = returns_index(kernel_.reductions[i / each].kind);
     values.push_back(has_index ? accumulators[i].index : accumulators[i].value);
   }
   return values;
@@ -55,7 +55,7 @@ std::vector<bool> ReductionEmitter::packed_float_sums() const {
   std::vector<bool> sums;
   for (std::size_t i = 0; i < terms_ * num_accumulators(); ++i) {
     const Reduction& reduction = reduction_of(i);
-    sums.insert(sums.end(), gives_index(reduction.kind) ? 2 : 1, is_float_sum(reduction));
+    sums.insert(sums.end(), returns_index(reduction.kind) ? 2 : 1, is_float_sum(reduction));
   }
   return sums;
 }
@@ -163,7 +163,7 @@ Accumulators ReductionEmitter::accumulate(const Position& position, Accumulators
         const TileReduction next = accumulate_cell(body, i, state, {row, vector}, position);
         // A lane without a point keeps its state; a whole vector has no mask.
         const bool is_partial = context_.reduces_lanes() && shape.mask.has_value();
-        const bool has_index = gives_index(kernel_.reductions[i].kind);
+        const bool has_index = returns_index(kernel_.reductions[i].kind);
         state.value = is_partial ? b_.select(*shape.mask, next.value, state.value) : next.value;
         if (has_index) state.index = is_partial ? b_.select(*shape.mask, next.index, state.index) : next.index;
       }
@@ -187,7 +187,7 @@ TileReduction ReductionEmitter::accumulate_cell(BodyEmitter& body, std::size_t r
     return {b_.mul_add(left, right, state.value), state.index};
   }
   const MachineValue term = in_lanes(yield);
-  if (!gives_index(kind.kind)) return combine(b_, kind.kind, state, term, term);
+  if (!returns_index(kind.kind)) return combine(b_, kind.kind, state, term, term);
   return combine(b_, kind.kind, state, term, term_index(cell, position, has_lanes));
 }
 
@@ -218,7 +218,7 @@ Accumulators ReductionEmitter::join_lanes(const Accumulators& accumulators) {
       const std::span<const TileReduction> vectors(&accumulators[(i * shape_.rows + row) * shape_.vectors],
                                                    shape_.vectors);
       const ReductionKind kind = kernel_.reductions[i].kind;
-      joined.push_back(gives_index(kind) ? join_found(kind, vectors) : join(kind, vectors));
+      joined.push_back(returns_index(kind) ? join_found(kind, vectors) : join(kind, vectors));
     }
   }
   shape_.vectors = 1;

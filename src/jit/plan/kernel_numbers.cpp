@@ -16,8 +16,8 @@ namespace {
 
 enum class NumberUse : std::uint8_t {
   kAny,
-  kDeciding,  // a constant gives faster instructions than a register
-  kFixed,     // must stay a constant
+  kSpecialized,  // KernelNumbers::specialized
+  kFixed,        // must stay a constant
 };
 
 NumberUse use_of(KernelOp op, std::size_t operand) {
@@ -26,7 +26,7 @@ NumberUse use_of(KernelOp op, std::size_t operand) {
     case KernelOp::kRem:
     case KernelOp::kShl:
     case KernelOp::kShr:
-      return operand == 1 ? NumberUse::kDeciding : NumberUse::kAny;
+      return operand == 1 ? NumberUse::kSpecialized : NumberUse::kAny;
     case KernelOp::kFor:
       return operand == 2 ? NumberUse::kFixed : NumberUse::kAny;  // the step: unrolling depends on it
     case KernelOp::kShuffle:
@@ -90,13 +90,13 @@ class Finder {
       : kernel_(kernel), table_(kernel), value_numbers_(kernel.types.size(), 0) {}
 
   KernelNumbers run() {
-    found_.shape = declarations_of(kernel_);
+    split_.shape = declarations_of(kernel_);
     add_block(BlockId{});
-    return std::move(found_);
+    return std::move(split_);
   }
 
  private:
-  void add(std::uint64_t word) { found_.shape.append(reinterpret_cast<const char*>(&word), sizeof(word)); }
+  void add(std::uint64_t word) { split_.shape.append(reinterpret_cast<const char*>(&word), sizeof(word)); }
   void add_type(const VectorType& type) { add(static_cast<std::uint64_t>(type.dtype) << 32 | type.lanes); }
 
   void define(const std::vector<MachineValueId>& values) {
@@ -113,8 +113,8 @@ class Finder {
     add(0);
     add_type(kernel_.types[value]);
     if (use == NumberUse::kFixed) add(*bits);
-    if (use == NumberUse::kDeciding) found_.deciding.push_back(found_.numbers.size());
-    found_.numbers.push_back({kernel_.types[value].dtype, *bits});
+    if (use == NumberUse::kSpecialized) split_.specialized.push_back(split_.numbers.size());
+    split_.numbers.push_back({kernel_.types[value].dtype, *bits});
   }
 
   void add_block(BlockId id) {
@@ -142,7 +142,7 @@ class Finder {
   const NumberTable table_;
   std::vector<std::uint64_t> value_numbers_;  // by value, counted from 1
   std::uint64_t num_values_ = 0;
-  KernelNumbers found_;
+  KernelNumbers split_;
 };
 
 /// Visits the uses in the same order as Finder.

@@ -22,8 +22,9 @@ struct KernelNumber {
 struct KernelNumbers {
   std::string shape;
   std::vector<KernelNumber> numbers;  // one per use
-  /// Indices of the `numbers` that select instructions: divisors and shift counts.
-  std::vector<std::size_t> deciding;
+  /// Indices of the `numbers` that code is specialized for, because constants give faster instructions: divisors and
+  /// shift counts.
+  std::vector<std::size_t> specialized;
 };
 KernelNumbers find_numbers(const MachineKernel&);
 

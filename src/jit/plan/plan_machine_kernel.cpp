@@ -31,7 +31,7 @@ Result<PlannedKernel> plan_machine_kernel(const Kernel& kernel, const TargetSpec
   } else if (const auto* given = std::get_if<MachineKernel>(&kernel)) {
     machine = *given;
   } else {
-    return unimplemented("a kernel of rows, expected a loop nest or a machine kernel");
+    return unimplemented("a row kernel, expected a loop nest or a machine kernel");
   }
   MILLRACE_TRY(verify(machine));
   PlannedKernel planned;

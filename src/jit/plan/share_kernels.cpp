@@ -19,9 +19,8 @@ namespace {
 /// The minimum number of distinct kernels of one shape that share code. Fewer keep their numbers as constants, and each
 /// gets code of its own, which takes 2 to 5 ms to generate (commit 4df18eec).
 constexpr std::size_t kWorthSharing = 16;
-/// The maximum number of combinations of deciding numbers, such as divisors and shift counts, that get code of their
-/// own.
-constexpr std::size_t kMaxDecisions = 64;
+/// The maximum number of combinations of KernelNumbers::specialized values that get code of their own.
+constexpr std::size_t kMaxSpecializations = 64;
 
 using Bits = std::vector<std::uint64_t>;
 
@@ -33,7 +32,7 @@ struct Member {
 /// Kernels with one generator and one shape.
 struct Group {
   const KernelCompiler* generator = nullptr;
-  std::vector<std::size_t> deciding;
+  std::vector<std::size_t> specialized;
   std::vector<Member> members;
 };
 
@@ -52,25 +51,25 @@ std::vector<Group> group_kernels(std::span<PlannedKernel* const> kernels, const 
     if (generator == nullptr) continue;
     KernelNumbers found = find_numbers(std::get<MachineKernel>(kernel->mapped));
     const auto [place, is_new] = known.try_emplace(kernel->generator + '\n' + found.shape, groups.size());
-    if (is_new) groups.push_back({generator, std::move(found.deciding), {}});
+    if (is_new) groups.push_back({generator, std::move(found.specialized), {}});
     groups[place->second].members.push_back({kernel, std::move(found.numbers)});
   }
   return groups;
 }
 
-/// One group per combination of deciding numbers, unless there are too many combinations.
-std::vector<Group> split_by_decisions(Group group) {
+/// One group per combination of specialized numbers, unless there are too many combinations.
+std::vector<Group> split_by_specialized_numbers(Group group) {
   std::vector<Group> parts;
   std::map<Bits, std::size_t> known;
   for (const Member& member : group.members) {
-    Bits decisions;
-    for (const std::size_t number : group.deciding) decisions.push_back(member.numbers[number].bits);
-    const auto [place, is_new] = known.try_emplace(std::move(decisions), parts.size());
+    Bits values;
+    for (const std::size_t number : group.specialized) values.push_back(member.numbers[number].bits);
+    const auto [place, is_new] = known.try_emplace(std::move(values), parts.size());
     if (is_new) parts.push_back({group.generator, {}, {}});
     parts[place->second].members.push_back(member);
-    if (parts.size() > kMaxDecisions) break;
+    if (parts.size() > kMaxSpecializations) break;
   }
-  if (parts.size() > kMaxDecisions) {
+  if (parts.size() > kMaxSpecializations) {
     parts.clear();
     parts.push_back(std::move(group));
   }
@@ -146,7 +145,7 @@ void share(const Group& group, const TargetSpec& spec) {
 
 void share_kernels(std::span<PlannedKernel* const> kernels, const Target& target) {
   for (Group& group : group_kernels(kernels, target)) {
-    for (const Group& part : split_by_decisions(std::move(group))) {
+    for (const Group& part : split_by_specialized_numbers(std::move(group))) {
       if (has_many_distinct(part)) share(part, target.spec());
     }
   }

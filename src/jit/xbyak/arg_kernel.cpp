@@ -26,7 +26,7 @@ KernelTensor without_columns(KernelTensor tensor, const std::optional<std::size_
 
 }  // namespace
 
-Result<PlannedKernel> plan_rows_work(const ArgDescriptor& arg, const TargetSpec&) {
+Result<PlannedKernel> plan_row_operation(const ArgDescriptor& arg, const TargetSpec&) {
   const DType dtype = arg.input.type.dtype;
   const std::optional<std::size_t> columns = columns_dim(arg);
   if (columns && (arg.input_indices || arg.indices.layout.strides[*columns] != arg.parts)) {
@@ -46,7 +46,7 @@ Result<PlannedKernel> plan_rows_work(const ArgDescriptor& arg, const TargetSpec&
   p.num_other_dims = rows.num_dims;
   p.has_input_indices = arg.input_indices.has_value();
   p.has_values = arg.values.has_value();
-  planned.mapped = KernelDesign{[p, lanes = ArgLanes{dtype, arg.smallest, num_columns(arg)}](const TargetSpec& target) {
+  planned.mapped = OpaquePlan{[p, lanes = ArgLanes{dtype, arg.smallest, num_columns(arg)}](const TargetSpec& target) {
     return emit_lane_image(level_of(lanes.dtype, target), [&](const MicrokernelSink& sink) {
       ArgRowsParameters parameters = p;
       append_arg(parameters, sink, lanes);

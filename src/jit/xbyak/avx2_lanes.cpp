@@ -14,7 +14,7 @@ constexpr int kNumVectors = 14;  // ymm14 and ymm15 are temporaries
 class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
  public:
   Avx2Emitter(LaneAssembler& as, const LaneFunction& f)
-      : VectorEmitter(as, f, LanePlaces(f, LaneValueClass::kVectorOrMask, kNumVectors), Xbyak::Ymm(kNumVectors)) {}
+      : VectorEmitter(as, f, LaneLocations(f, LaneValueClass::kVectorOrMask, kNumVectors), Xbyak::Ymm(kNumVectors)) {}
 
  private:
   using Ymm = Xbyak::Ymm;
@@ -22,16 +22,16 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
 
   /// The frame holds spilled values, then one vector whose lanes are moved one by one.
   std::uint32_t frame_bytes() const override {
-    return static_cast<std::uint32_t>((places_.num_slots() + 1) * kVectorBytes);
+    return static_cast<std::uint32_t>((locations_.num_slots() + 1) * kVectorBytes);
   }
   Xbyak::Address lane_of_moved(int lane) const {
-    const int bytes = places_.num_slots() * kVectorBytes + lane * lane_bytes();
+    const int bytes = locations_.num_slots() * kVectorBytes + lane * lane_bytes();
     return as_.ptr[as_.rsp + bytes];
   }
 
   Avx2Source source(LaneValue value) const {
-    const RegisterPlace& place = places_.of(value);
-    return place.is_slot ? Avx2Source(slot(place.number)) : Avx2Source(Ymm(place.number));
+    const ValueLocation& location = locations_.of(value);
+    return location.is_slot ? Avx2Source(slot(location.number)) : Avx2Source(Ymm(location.number));
   }
   static Xmm low(const Ymm& ymm) { return Xmm(ymm.getIdx()); }
 
@@ -333,7 +333,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
         return emit_added_argument(i);
       }
       default:
-        return emit_effect_of_one(i, temp_);
+        return emit_without_result(i, temp_);
     }
   }
 

@@ -13,16 +13,17 @@ constexpr int kNumVectors = 32;
 constexpr int kNumSpillTemps = 3;  // the last registers, if anything is spilled: for a, b and the result
 constexpr std::uint8_t kXorOfThree = 0x96;
 
-/// The places of vectors: all registers, or fewer if some are spilled.
-LanePlaces places_of_vectors(const LaneFunction& f) {
-  LanePlaces places(f, LaneValueClass::kVector, kNumVectors);
-  return places.num_slots() == 0 ? places : LanePlaces(f, LaneValueClass::kVector, kNumVectors - kNumSpillTemps);
+/// The locations of vectors: all registers, or fewer if some are spilled.
+LaneLocations locations_of_vectors(const LaneFunction& f) {
+  LaneLocations locations(f, LaneValueClass::kVector, kNumVectors);
+  return locations.num_slots() == 0 ? locations
+                                    : LaneLocations(f, LaneValueClass::kVector, kNumVectors - kNumSpillTemps);
 }
 
 class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
  public:
   Avx512Emitter(LaneAssembler& as, const LaneFunction& f)
-      : VectorEmitter(as, f, places_of_vectors(f), Xbyak::Zmm(kNumVectors - 1)),
+      : VectorEmitter(as, f, locations_of_vectors(f), Xbyak::Zmm(kNumVectors - 1)),
         masks_(f, LaneValueClass::kMask, kNumMaskRegisters) {
     MILLRACE_CHECK(masks_.num_slots() == 0);
   }
@@ -31,7 +32,9 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
   using Zmm = Xbyak::Zmm;
   using Opmask = Xbyak::Opmask;
 
-  std::uint32_t frame_bytes() const override { return static_cast<std::uint32_t>(places_.num_slots() * kVectorBytes); }
+  std::uint32_t frame_bytes() const override {
+    return static_cast<std::uint32_t>(locations_.num_slots() * kVectorBytes);
+  }
 
   /// A vector operand, in the given temporary if it was spilled.
   Zmm read(LaneValue value, int temp) { return VectorEmitter::read(value, Zmm(kNumVectors - kNumSpillTemps + temp)); }
@@ -269,7 +272,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
         exchange_lanes_.reset();
         return emit_control(i);
       default:
-        return emit_effect_of_one(i, Zmm(kNumVectors - kNumSpillTemps));
+        return emit_without_result(i, Zmm(kNumVectors - kNumSpillTemps));
     }
   }
 
@@ -305,7 +308,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
   }
 
   const bool is_byte_ = f_.lane_bits == 8;
-  LanePlaces masks_;
+  LaneLocations masks_;
   std::optional<std::int64_t> exchange_lanes_;  // the lanes that k7 holds
 };
 

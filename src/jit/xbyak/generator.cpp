@@ -42,8 +42,8 @@ Result<GemmDesign> design_gemm(const LoopKernel& collapsed, const TargetSpec& sp
   const auto usual_cells = static_cast<std::size_t>(registers - registers / 4);
   const std::size_t cell_bytes = measure_epilogue(design.epilogue, design.problem, spec.isa);
   design.epilogue.loops = usual_cells * cell_bytes > kMaxEpilogueBytes;
-  const std::int64_t beside_tile = design.epilogue.loops ? 0 : design.epilogue.num_slots - 1;
-  design.blocking = choose_gemm_blocking(design.problem, {registers, beside_tile}, spec);
+  const std::int64_t epilogue_registers = design.epilogue.loops ? 0 : design.epilogue.num_slots - 1;
+  design.blocking = choose_gemm_blocking(design.problem, {registers, epilogue_registers}, spec);
   return design;
 }
 
@@ -94,16 +94,16 @@ class XbyakGenerator final : public KernelCompiler {
 
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
     MILLRACE_TRY(supports(spec));
-    if (const auto* rows = std::get_if<RowsKernel>(&kernel)) {
-      const auto plan = [&](const auto& work) { return plan_rows_work(work, spec); };
-      return std::visit(plan, static_cast<const RowsWork::variant&>(*rows->work));
+    if (const auto* rows = std::get_if<RowKernel>(&kernel)) {
+      const auto plan = [&](const auto& operation) { return plan_row_operation(operation, spec); };
+      return std::visit(plan, static_cast<const RowOperation::variant&>(*rows->operation));
     }
     const auto* loop = std::get_if<LoopKernel>(&kernel);
     if (loop == nullptr) return unimplemented("a machine kernel, expected a contraction, argmin, argmax, sort or scan");
     if (finds_index(*loop)) {
       MILLRACE_TRY_ASSIGN(const ArgDescriptor arg, match_arg(*loop));
       const SizeExpr& n = arg.input.type.shape.dims().back();
-      if (n.upper_bound() >= kMinArgElements) return plan_rows_work(arg, spec);
+      if (n.upper_bound() >= kMinArgElements) return plan_row_operation(arg, spec);
       return unimplemented(fmt::format("an argmin or argmax of rows of {} elements, expected at least {} to pay off",
                                        n.to_text(), kMinArgElements));
     }
@@ -122,14 +122,14 @@ class XbyakGenerator final : public KernelCompiler {
       MILLRACE_TRY(emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa).status());
     }
     planned.mapping = describe(design.blocking);
-    planned.mapped = KernelDesign{[design = std::move(design)](const TargetSpec& target) {
+    planned.mapped = OpaquePlan{[design = std::move(design)](const TargetSpec& target) {
       return emit_gemm_image(design.problem, design.blocking, design.epilogue, target.isa);
     }};
     return planned;
   }
 
   Result<ExecutableImage> emit(const PlannedKernel& planned, const TargetSpec& spec) const override {
-    MILLRACE_TRY_ASSIGN(ExecutableImage image, std::get<KernelDesign>(planned.mapped).emit(spec));
+    MILLRACE_TRY_ASSIGN(ExecutableImage image, std::get<OpaquePlan>(planned.mapped).emit(spec));
     image.target = planned.target_of(spec).to_text();
     image.info = planned.info;
     return image;

@@ -96,39 +96,39 @@ class VectorEmitter : public LaneEmitter {
   static constexpr int kVectorBytes = std::is_same_v<Vector, Xbyak::Zmm> ? 64 : 32;
 
   /// Instructions write a spilled result to `spilled_result`; keep() then stores it.
-  VectorEmitter(LaneAssembler& as, const LaneFunction& f, LanePlaces places, const Vector& spilled_result)
-      : LaneEmitter(as, f), places_(std::move(places)), spilled_result_(spilled_result) {}
+  VectorEmitter(LaneAssembler& as, const LaneFunction& f, LaneLocations locations, const Vector& spilled_result)
+      : LaneEmitter(as, f), locations_(std::move(locations)), spilled_result_(spilled_result) {}
   ~VectorEmitter() = default;
 
   Xbyak::Address slot(int number) const { return as_.ptr[as_.rsp + number * kVectorBytes]; }
   /// Returns the value's register. Loads a spilled value into `temp` first.
   Vector read(LaneValue value, const Vector& temp) {
-    const RegisterPlace& place = places_.of(value);
-    if (!place.is_slot) return Vector(place.number);
-    copy(temp, slot(place.number));
+    const ValueLocation& location = locations_.of(value);
+    if (!location.is_slot) return Vector(location.number);
+    copy(temp, slot(location.number));
     return temp;
   }
   /// The register that an instruction writes its result to.
   Vector result_of(LaneValue value) const {
-    const RegisterPlace& place = places_.of(value);
-    return place.is_slot ? spilled_result_ : Vector(place.number);
+    const ValueLocation& location = locations_.of(value);
+    return location.is_slot ? spilled_result_ : Vector(location.number);
   }
   /// Stores the current instruction's result if it is spilled.
   void keep() {
-    const RegisterPlace& place = places_.of(at_);
-    if (place.is_slot) copy(slot(place.number), spilled_result_);
+    const ValueLocation& location = locations_.of(at_);
+    if (location.is_slot) copy(slot(location.number), spilled_result_);
   }
   void move(const Vector& to, const Vector& from) {
     if (to.getIdx() == from.getIdx()) return;
     kVectorBytes == 64 ? as_.vmovdqa64(to, from) : as_.vmovdqa(to, from);
   }
   /// Emits an instruction without a result that reads at most one vector. A spilled one is loaded into `temp`.
-  void emit_effect_of_one(const LaneInstruction& i, const Vector& temp) {
+  void emit_without_result(const LaneInstruction& i, const Vector& temp) {
     switch (i.op) {
       case LaneOp::kAssign: {
-        const RegisterPlace& place = places_.of(i.a);
+        const ValueLocation& location = locations_.of(i.a);
         const Vector value = read(i.b, temp);
-        return place.is_slot ? copy(slot(place.number), value) : move(Vector(place.number), value);
+        return location.is_slot ? copy(slot(location.number), value) : move(Vector(location.number), value);
       }
       case LaneOp::kStream:
         return as_.vmovntdq(memory(i), read(i.a, temp));
@@ -140,7 +140,7 @@ class VectorEmitter : public LaneEmitter {
     }
   }
 
-  LanePlaces places_;
+  LaneLocations locations_;
 
  private:
   template <class To, class From>

@@ -49,7 +49,7 @@ Result<ExecutableImage> emit_long_sort(const LongSortKernel& kernel, const Targe
 
 }  // namespace
 
-Result<PlannedKernel> plan_rows_work(const LongSortKernel& kernel, const TargetSpec& spec) {
+Result<PlannedKernel> plan_row_operation(const LongSortKernel& kernel, const TargetSpec& spec) {
   const SortDescriptor& sort = kernel.sort;
   const LongSortBuffers& used = buffers_of(kernel.step);
   MILLRACE_TRY(check_lanes_sort(sort, spec));
@@ -73,7 +73,7 @@ Result<PlannedKernel> plan_rows_work(const LongSortKernel& kernel, const TargetS
       "{} {} lanes of {} largest {} keys with index {} values {} indices {} all {} dims {} written when sorted {}\n",
       row_of(code_of(kernel.step).routine).name, to_text(keys.dtype), keys.lane_bits(), keys.largest, keys.with_index,
       sort.values.has_value(), sort.indices.has_value(), !selects_first(sort), num_dims, writes_sorted(sort));
-  planned.mapped = KernelDesign{[kernel](const TargetSpec& target) { return emit_long_sort(kernel, target); }};
+  planned.mapped = OpaquePlan{[kernel](const TargetSpec& target) { return emit_long_sort(kernel, target); }};
   return planned;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "jit/algorithms/rows_work.h"
+#include "jit/algorithms/row_operation.h"
 
 namespace millrace {
 
@@ -9,12 +9,12 @@ namespace millrace {
 // refuses dtypes and rows that lanes or the routine do not support.
 
 /// A sort or TopK by the routine sort_rows or topk_rows.
-Result<PlannedKernel> plan_rows_work(const SortDescriptor&, const TargetSpec&);
+Result<PlannedKernel> plan_row_operation(const SortDescriptor&, const TargetSpec&);
 /// A step of a sort of long rows, by a routine of long_sort.h.
-Result<PlannedKernel> plan_rows_work(const LongSortKernel&, const TargetSpec&);
+Result<PlannedKernel> plan_row_operation(const LongSortKernel&, const TargetSpec&);
 /// A scan along contiguous rows, by the routine scan_rows.
-Result<PlannedKernel> plan_rows_work(const ScanDescriptor&, const TargetSpec&);
+Result<PlannedKernel> plan_row_operation(const ScanDescriptor&, const TargetSpec&);
 /// An argmax or argmin along contiguous rows, by the routine arg_rows.
-Result<PlannedKernel> plan_rows_work(const ArgDescriptor&, const TargetSpec&);
+Result<PlannedKernel> plan_row_operation(const ArgDescriptor&, const TargetSpec&);
 
 }  // namespace millrace

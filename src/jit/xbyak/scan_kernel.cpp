@@ -44,7 +44,7 @@ Result<ExecutableImage> emit_scan(ScanRowsParameters p, const ScanLanes& lanes, 
 
 }  // namespace
 
-Result<PlannedKernel> plan_rows_work(const ScanDescriptor& scan, const TargetSpec& spec) {
+Result<PlannedKernel> plan_row_operation(const ScanDescriptor& scan, const TargetSpec& spec) {
   for (const KernelTensor* tensor : {&scan.input, &scan.result}) {
     const SizeExpr& stride = tensor->layout.strides[scan.axis];
     if (stride.is(1) || (scan.load && tensor == &scan.input)) continue;
@@ -73,7 +73,7 @@ Result<PlannedKernel> plan_rows_work(const ScanDescriptor& scan, const TargetSpe
     add_slot(planned, "piece", RowLoader::kPieceBytes);
     add_row_load(planned, *load);
   }
-  planned.mapped = KernelDesign{[p, lanes, load, num_row_sizes = rows.sizes.size()](const TargetSpec& target) {
+  planned.mapped = OpaquePlan{[p, lanes, load, num_row_sizes = rows.sizes.size()](const TargetSpec& target) {
     return emit_scan(p, lanes, load, num_row_sizes, target);
   }};
   return planned;

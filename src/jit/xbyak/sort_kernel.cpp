@@ -22,13 +22,13 @@
 namespace millrace {
 namespace {
 
-/// The functions that rows of this length need: sort_few for the minimum number of vectors that holds a row, or for
-/// every number if rows may be longer. Halved keys also need the functions for shorter runs.
-FewRange few_of(const SortDescriptor& sort, IsaLevel isa) {
+/// The functions that rows of this length need: sort_in_registers for the minimum number of vectors that holds a row,
+/// or for every number if rows may be longer. Truncated keys also need the functions for shorter runs.
+SorterFunctions sorter_functions_of(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, lane_keys_of(sort).lane_bits());
-  for (std::size_t few = 0; n.is_constant() && !selects_first(sort) && few < RowSorterCode::kNumFew; ++few) {
-    if (n.constant() <= lanes << few) return {lane_keys_of(sort).are_halved() ? 0 : few, few + 1, false, false};
+  for (std::size_t i = 0; n.is_constant() && !selects_first(sort) && i < RowSorterCode::kNumNetworks; ++i) {
+    if (n.constant() <= lanes << i) return {lane_keys_of(sort).are_truncated() ? 0 : i, i + 1, false, false};
   }
   RowSorterCode code{};
   code.num_lanes = lanes;
@@ -41,8 +41,8 @@ FewRange few_of(const SortDescriptor& sort, IsaLevel isa) {
 std::int64_t elements_in_registers(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const bool is_one_result = sort.values.has_value() != sort.indices.has_value() && !sort.input_indices;
-  const bool fits = n.is_constant() && sort.k == n && !few_of(sort, isa).merges;
-  return fits && is_one_result && !lane_keys_of(sort).are_halved() ? n.constant() : 0;
+  const bool fits = n.is_constant() && sort.k == n && !sorter_functions_of(sort, isa).merges;
+  return fits && is_one_result && !lane_keys_of(sort).are_truncated() ? n.constant() : 0;
 }
 
 /// The functions that a selection needs: those for long rows, or those for short rows and this k.
@@ -55,8 +55,9 @@ SelectionFunctions selection_of(const SortDescriptor& sort, IsaLevel isa) {
   functions.filters_whole_rows = sort.k.upper_bound() > RowSelector<std::int64_t>::kMaxByGroups;
   if (!n.is_constant() || !sort.k.is_constant() || sort.k.constant() == 0) return functions;
   functions.has_long_rows = !sort.parts.is(1) || !Short::takes(n.constant(), sort.k.constant(), lanes);
-  const std::size_t few = Short::few_of(sort.k.constant(), lanes);
-  functions.short_few = functions.has_long_rows ? FewRange{0, 0} : FewRange{few, few + 1, false, false};
+  const std::size_t network = Short::network_of(sort.k.constant(), lanes);
+  functions.short_sorter =
+      functions.has_long_rows ? SorterFunctions{0, 0} : SorterFunctions{network, network + 1, false, false};
   return functions;
 }
 
@@ -126,23 +127,23 @@ void append_columns(SortRowsParameters& p, const SortDescriptor& sort, const Tar
 SortRowsParameters append_all(const SortDescriptor& sort, const std::optional<RowLoad>& load, const TargetSpec& spec,
                               const MicrokernelSink& sink) {
   const LaneKeys keys = lane_keys_of(sort);
-  const FewRange few = few_of(sort, spec.isa);
+  const SorterFunctions sorter = sorter_functions_of(sort, spec.isa);
   SortRowsParameters p = sort_parameters(sort);
-  p.writes_sorted = few.merges && writes_sorted(sort);
+  p.writes_sorted = sorter.merges && writes_sorted(sort);
   append_sort(p, sink, keys,
               {.keys = true,
-               .splits = few.partitions && !selects_first(sort),
+               .splits = sorter.partitions && !selects_first(sort),
                .sorter = true,
                .results = true,
                .runs = true,
-               .few = few});
+               .sorter_functions = sorter});
   p.uses_scratch = !keys_fit_workgroup(sort, spec);
   // Without a limit, rows of every length that fits share this code.
   p.max_workgroup_key_bytes =
       p.uses_scratch != 0 ? workgroup_key_bytes(sort, spec) : std::numeric_limits<std::int64_t>::max();
   const std::int64_t in_registers = elements_in_registers(sort, spec.isa);
-  p.sorts_few = in_registers > 0;
-  if (p.sorts_few != 0) append_row_networks(p, sink, keys, in_registers);
+  p.sorts_in_registers = in_registers > 0;
+  if (p.sorts_in_registers != 0) append_row_networks(p, sink, keys, in_registers);
   p.counts_bytes = counts_bytes(sort, spec);
   if (p.counts_bytes != 0) p.byte_counter = append_byte_counter(sink);
   append_columns(p, sort, spec, sink);
@@ -189,7 +190,7 @@ std::vector<RowDim> dims_of(const SortDescriptor& sort) {
 bool writes_sorted(const SortDescriptor& sort) {
   if (sort.values.has_value() == sort.indices.has_value() || sort.input_indices || selects_first(sort)) return false;
   const KernelTensor& result = sort.values ? *sort.values : *sort.indices;
-  return result.layout.strides[sort.axis].is(1) && !lane_keys_of(sort).are_halved();
+  return result.layout.strides[sort.axis].is(1) && !lane_keys_of(sort).are_truncated();
 }
 
 std::vector<SizeExpr> size_arguments_of(const SortDescriptor& sort) {
@@ -214,7 +215,7 @@ SortRowsParameters sort_parameters(const SortDescriptor& sort) {
   p.has_indices = sort.indices.has_value();
   p.has_input_indices = sort.input_indices.has_value();
   p.keys_have_index = keys.with_index;
-  p.keys_are_halved = keys.are_halved();
+  p.keys_are_truncated = keys.are_truncated();
   p.max_keys = max_keys(sort);
   p.is_bool = keys.dtype == DType::kBool;
   p.inverted_bits = inverted_sign_of(keys.dtype);
@@ -236,7 +237,7 @@ Status check_lanes_sort(const SortDescriptor& sort, const TargetSpec& spec) {
   return unimplemented(fmt::format("rows of {} elements, expected at most {}", n.to_text(), kMaxIndexedByLanes));
 }
 
-Result<PlannedKernel> plan_rows_work(const SortDescriptor& sort, const TargetSpec& spec) {
+Result<PlannedKernel> plan_row_operation(const SortDescriptor& sort, const TargetSpec& spec) {
   MILLRACE_TRY(check_lanes_sort(sort, spec));
   const LaneKeys keys = lane_keys_of(sort);
   if (!sort.parts.is(1) && !selects_first(sort)) {
@@ -259,34 +260,36 @@ Result<PlannedKernel> plan_rows_work(const SortDescriptor& sort, const TargetSpe
   if (selects) add_slot(planned, "selection", selection.end - SortRowsParameters::kFixedBytes);
   add_slot(planned, "columns", column_bytes(sort, spec));
   add_slot(planned, "keys", workgroup_key_bytes(sort, spec));
-  const FewRange few = few_of(sort, spec.isa);
+  const SorterFunctions sorter = sorter_functions_of(sort, spec.isa);
   const SelectionFunctions chosen = selection_of(sort, spec.isa);
   planned.key_text = fmt::format(
-      "{} {} lanes of {} largest {} values {} indices {} of {} dims {} few {} to {} merges {} partitions {} in "
+      "{} {} lanes of {} largest {} values {} indices {} of {} dims {} networks {} to {} merges {} partitions {} in "
       "registers {} "
       "scratch {} beyond {} columns {} counts bytes {} all {} written when sorted {}{}\n",
       row_of(selects ? Routine::topk_rows : Routine::sort_rows).name, to_text(keys.dtype), keys.lane_bits(),
       keys.largest, sort.values.has_value(), sort.indices.has_value(), sort.input_indices ? "elements" : "positions",
-      dims_of(sort).size(), few.first, few.end, few.merges, few.partitions, elements_in_registers(sort, spec.isa),
-      !fits, fits ? 0 : workgroup_key_bytes(sort, spec), column_bytes(sort, spec), counts_bytes(sort, spec),
-      sort.k == sort.input.type.shape[sort.axis], writes_sorted(sort),
-      selects ? fmt::format(" short {} to {} long {} found {} samples {}", chosen.short_few.first, chosen.short_few.end,
-                            chosen.has_long_rows, selection.capacity, chosen.filters_whole_rows)
-              : "");
+      dims_of(sort).size(), sorter.first, sorter.end, sorter.merges, sorter.partitions,
+      elements_in_registers(sort, spec.isa), !fits, fits ? 0 : workgroup_key_bytes(sort, spec),
+      column_bytes(sort, spec), counts_bytes(sort, spec), sort.k == sort.input.type.shape[sort.axis],
+      writes_sorted(sort),
+      selects
+          ? fmt::format(" short {} to {} long {} found {} samples {}", chosen.short_sorter.first,
+                        chosen.short_sorter.end, chosen.has_long_rows, selection.capacity, chosen.filters_whole_rows)
+          : "");
   std::optional<RowLoad> load;
   if (sort.load) {
     MILLRACE_TRY(check_gain_of_load(sort, spec));
     MILLRACE_TRY_ASSIGN(load, plan_row_load(*sort.load, sort.axis, spec.isa));
     if (selects) {
       const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
-      const bool may_be_short = chosen.short_few.first < chosen.short_few.end;
+      const bool may_be_short = chosen.short_sorter.first < chosen.short_sorter.end;
       const std::int64_t max_elements = may_be_short ? sort.input.type.shape[sort.axis].upper_bound() : 0;
       add_slot(planned, "computed",
                selection.computed - selection.end + TopkRowsMemory::computed_bytes(max_elements, element_bytes));
     }
     add_row_load(planned, *load);
   }
-  planned.mapped = KernelDesign{[sort, load](const TargetSpec& target) { return emit_sort(sort, load, target); }};
+  planned.mapped = OpaquePlan{[sort, load](const TargetSpec& target) { return emit_sort(sort, load, target); }};
   return planned;
 }
 

@@ -48,7 +48,7 @@ TEST_CASE("lanes exchange values along rows of every length only while all of th
       CHECK(info.kernels.size() > 5);
       std::size_t num_swaps = 0;  // kernels that take values from the other 16 lanes
       for (const CodeObjectKernel& kernel : info.kernels) {
-        CHECK(kernel.partial_exchanges == std::vector<std::string>{});
+        CHECK(kernel.inactive_lane_reads == std::vector<std::string>{});
         num_swaps += code_of(*object, kernel, target.spec()).find("v_permlanex16") != std::string::npos;
       }
       if (gfx.subgroup_size == 32 && 16 < n && n <= 32) CHECK(num_swaps > 5);

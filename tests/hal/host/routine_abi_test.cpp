@@ -26,8 +26,8 @@ namespace millrace {
 namespace {
 
 // A parameter takes its own microkernel alone, even where others have the same signature.
-static_assert(std::is_same_v<SortFew::Pointer, WriteFromKeys::Pointer>);
-static_assert(!std::is_convertible_v<Microkernel<SortFew>, Microkernel<WriteFromKeys>>);
+static_assert(std::is_same_v<SortInRegisters::Pointer, WriteFromKeys::Pointer>);
+static_assert(!std::is_convertible_v<Microkernel<SortInRegisters>, Microkernel<WriteFromKeys>>);
 
 /// The text of types and signatures, by name.
 using Definitions = std::map<std::string, std::string, std::less<>>;

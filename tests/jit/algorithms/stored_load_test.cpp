@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "jit/algorithms/rows_work.h"
+#include "jit/algorithms/row_operation.h"
 #include "millrace/jit/loop_kernel_builder.h"
 #include "tests/jit/algorithms/run_sequence.h"
 #include "tests/jit/algorithms/sort/sort_cases.h"
@@ -118,7 +118,7 @@ TEST_CASE("the longest load that lanes take fits the code of an image") {
         sort.input.layout = Layout::row_major(shape);
         sort.load = longest_load(sort.input);
         CAPTURE(to_text(dtype));
-        const auto planned = generator->plan(rows_kernel(sort), {"cpu", isa});
+        const auto planned = generator->plan(row_kernel(sort), {"cpu", isa});
         REQUIRE(planned.status().message() == "");
         const auto image = generator->emit(*planned, {"cpu", isa});
         REQUIRE(image.status().message() == "");

@@ -38,7 +38,7 @@ LoopKernel everything() {
   nest.store("y", {DType::kF64, {n}}, {o}, nest.reduce(ReductionKind::kMax, chosen));
   LoopKernel kernel = nest.finish().value();
   kernel.results[0].layout = {floor_div(n, 2), {-1 * n}};
-  kernel.domain[0].is_group = true;
+  kernel.domain[0].is_workgroup_dim = true;
   return kernel;
 }
 

@@ -47,10 +47,10 @@ TEST_CASE("sorts of many bytes need the two features if the target has both, and
     const SortDescriptor sort = test::descriptor_of(
         {.dtype = c.dtype, .extents = {1, c.n}, .axis = 1, .k = c.n, .wants_indices = c.wants_indices});
     const TargetSpec spec = TargetSpec::parse(c.spec).value();
-    const PlannedKernel planned = plan_rows_work(sort, spec).value();
+    const PlannedKernel planned = plan_row_operation(sort, spec).value();
     CHECK(planned.target_of(spec).to_text() == target);
     // Features that are not needed change nothing.
-    const auto& design = std::get<KernelDesign>(planned.mapped);
+    const auto& design = std::get<OpaquePlan>(planned.mapped);
     const bool is_same = design.emit(spec).value().bytes == design.emit(spec.plain()).value().bytes;
     CHECK(is_same == !planned.features.any());
   };

@@ -159,7 +159,7 @@ SortDescriptor sort_of_columns(const Shape& shape, const SizeExpr& k) {
 
 /// The bytes of a slot; -1 if the plan has no such slot.
 std::int64_t slot_of(std::string_view name, const SortDescriptor& sort, std::string_view spec) {
-  const PlannedKernel planned = plan_rows_work(sort, TargetSpec::parse(spec).value()).value();
+  const PlannedKernel planned = plan_row_operation(sort, TargetSpec::parse(spec).value()).value();
   CHECK(planned.memory.workgroup_bytes <= 512 << 10);
   for (const PlannedSlot& slot : planned.memory.slots) {
     if (slot.name == name) return static_cast<std::int64_t>(slot.size_bytes);
@@ -191,7 +191,9 @@ TEST_CASE("sorts of any length have workgroup memory for the keys of short rows,
   CHECK(key_slot(sort_of_columns({1'000'000, 1}, 1'000'000)) == -1);
   // Code of rows that fit knows no length; the others' differs.
   const auto text = [](const SizeExpr& length) {
-    return plan_rows_work(sort_of_columns({length, 1}, length), TargetSpec::parse("cpu:avx2").value()).value().key_text;
+    return plan_row_operation(sort_of_columns({length, 1}, length), TargetSpec::parse("cpu:avx2").value())
+        .value()
+        .key_text;
   };
   CHECK(text(1000) == text(1001));
   CHECK(text(1'000'000) != text(n));

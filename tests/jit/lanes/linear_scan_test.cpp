@@ -22,12 +22,12 @@ TEST_CASE("overlapping ranges have different registers") {
     const Allocation allocation = allocate_registers(ranges, num_registers);
     int num_wrong = 0;
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      const RegisterPlace& place = allocation.places[i];
-      num_wrong += place.number < 0 || place.number >= (place.is_slot ? allocation.num_slots : num_registers);
+      const ValueLocation& location = allocation.locations[i];
+      num_wrong += location.number < 0 || location.number >= (location.is_slot ? allocation.num_slots : num_registers);
       for (std::size_t j = 0; j < i; ++j) {
         // One that ends where the other begins may share with it.
         const bool overlaps = ranges[j].last > ranges[i].first || ranges[j].first == ranges[i].first;
-        num_wrong += overlaps && allocation.places[j] == place;
+        num_wrong += overlaps && allocation.locations[j] == location;
       }
     }
     CHECK(num_wrong == 0);
@@ -39,10 +39,10 @@ TEST_CASE("ranges spill only if registers run out, first those that end last") {
   CHECK(allocate_registers(ranges, 3).num_slots == 0);
   const Allocation tight = allocate_registers(ranges, 2);
   CHECK(tight.num_slots == 1);
-  CHECK(tight.places[0].is_slot);
+  CHECK(tight.locations[0].is_slot);
   // The third takes its register; the last, one of a range that has ended.
-  CHECK(tight.places[2] == RegisterPlace{0, false});
-  CHECK(tight.places[3] == RegisterPlace{0, false});
+  CHECK(tight.locations[2] == ValueLocation{0, false});
+  CHECK(tight.locations[3] == ValueLocation{0, false});
 }
 
 TEST_CASE("registers are taken in rotation") {
@@ -50,7 +50,7 @@ TEST_CASE("registers are taken in rotation") {
   const Allocation allocation = allocate_registers(ranges, 3);
   // The third range keeps its register.
   for (const auto& [range, number] : {std::pair{0, 0}, {1, 1}, {2, 2}, {3, 0}, {4, 1}}) {
-    CHECK(allocation.places[static_cast<std::size_t>(range)] == RegisterPlace{number, false});
+    CHECK(allocation.locations[static_cast<std::size_t>(range)] == ValueLocation{number, false});
   }
 }
 

@@ -128,7 +128,7 @@ class Selection {
     const std::int64_t sizes[] = {0, 1, 0};  // where the first row begins, and that it is the only one
     RowLoader loader(reinterpret_cast<const void*>(&compute_copies<Key>), parameters,
                      {nullptr, nullptr, buffers, sizes});
-    loader.go_to(0);
+    loader.select_row(0);
     const RowReader reader = kind == Elements::kComputed ? RowReader(loader, piece.data(), some.data(), sizeof(Key))
                                                          : RowReader(elements.data(), sizeof(Key));
     const std::int64_t count = selector.select(reader, static_cast<std::int64_t>(row.size()), k);

@@ -156,7 +156,7 @@ void check_written_indices(const SorterCode& code, const std::vector<Lane>& inpu
   const GuardedMemory results(static_cast<std::size_t>(wanted) * sizeof(std::int64_t), GuardedMemory::Side::kEnd);
   std::copy(input.begin(), input.end(), reinterpret_cast<Lane*>(keys.data()));
   RowSorter<Lane> sorter(nullptr, code.code(), {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes},
-                         KeyParts::kAboveIndex);
+                         KeyParts::kUpperHalf);
   const auto n = static_cast<std::int64_t>(input.size());
   const SplitKeys<Lane> all = {reinterpret_cast<Lane*>(keys.data()), reinterpret_cast<Lane*>(other.data()), n, n};
   sorter.sort_to(all, wanted, code.index_writer(), results.data());
@@ -184,9 +184,9 @@ void check_keys_above_index(IsaLevel isa, std::initializer_list<std::int64_t> le
         const std::int64_t key = pattern.key(i, n, random);
         input.push_back(static_cast<Lane>(key << (8 * sizeof(Key)) | i));
       }
-      const std::int64_t read = check_sort(code.code(), input, n, KeyParts::kAboveIndex);
+      const std::int64_t read = check_sort(code.code(), input, n, KeyParts::kUpperHalf);
       CHECK(static_cast<double>(read) <= static_cast<double>(n) * (2 + std::log2(static_cast<double>(n) + 1)));
-      check_sort(code.code(), input, n / 3, KeyParts::kAboveIndex);
+      check_sort(code.code(), input, n / 3, KeyParts::kUpperHalf);
       check_written_indices(code, input, n);
       check_written_indices(code, input, n / 3);
     }
@@ -211,7 +211,8 @@ std::vector<Key> sampling_killer(const RowSorterCode& code, std::int64_t n) {
   Key next = 0;
   while (static_cast<std::int64_t>(left.size()) > code.max_short()) {
     const auto count = static_cast<std::int64_t>(left.size());
-    const std::int64_t num_vectors = std::min<std::int64_t>(count < 4096 ? 32 : 128, code.max_few()) / code.num_lanes;
+    const std::int64_t num_vectors =
+        std::min<std::int64_t>(count < 4096 ? 32 : 128, code.max_network_keys()) / code.num_lanes;
     const std::int64_t stride = count / num_vectors;
     std::vector<bool> is_sampled(left.size(), false);
     for (std::int64_t i = 0; i < num_vectors; ++i) {

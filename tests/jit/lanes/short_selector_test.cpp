@@ -29,8 +29,8 @@ class ShortSelection {
       : minima_(Selector::kMinimaBytes, GuardedMemory::Side::kEnd),
         found_(Selector::kMaxNumbers * sizeof(Key), GuardedMemory::Side::kEnd),
         others_(Selector::kMaxNumbers * sizeof(Key), GuardedMemory::Side::kEnd) {
-    const FewRange few = {.merges = false, .partitions = false};
-    append_selection(parameters_, lanes_.sink(isa), kKeys, {.short_few = few, .has_long_rows = false});
+    const SorterFunctions sorter = {.merges = false, .partitions = false};
+    append_selection(parameters_, lanes_.sink(isa), kKeys, {.short_sorter = sorter, .has_long_rows = false});
   }
 
   std::int64_t num_lanes() const { return parameters_.selector.num_lanes; }

@@ -117,7 +117,7 @@ TEST_CASE("bits of lanes are regrouped as rarely as replacing the bit of the las
     // Halves are merged one after the other.
     KeptLanes lanes;
     const RowSorterCode code = append_sorter(lanes.sink(c.isa), c.lane_bits);
-    CHECK(regroupings(lanes[code.merge_few[1]], 32) == c.to_merge);
+    CHECK(regroupings(lanes[code.merge_runs[1]], 32) == c.to_merge);
   }
 }
 
@@ -129,7 +129,7 @@ void check_merges(int step) {
     const RowSorterCode code = append_sorter(lanes.sink(isa), 8 * sizeof(Key));
     for (std::size_t i = 0; i < RowSorterCode::kNumMerges; ++i) {
       const int num_vectors = RowSorterCode::kMergedVectors[i];
-      const LaneFunction& function = lanes[code.merge_few[i]];
+      const LaneFunction& function = lanes[code.merge_runs[i]];
       const auto first = std::size_t{16} * static_cast<std::size_t>(function.num_lanes);
       const auto most = static_cast<std::size_t>(function.num_lanes * num_vectors);
       CAPTURE(most);

@@ -26,7 +26,7 @@ EmittedKernel emit_body(IsaLevel isa, DType result, const Body& body) {
     b.store(w, i, body(b, b.load(x, i, lanes), b.load(y, i, lanes), b.load(z, i, lanes)));
     return MachineBuilder::Values{};
   });
-  return EmittedKernel(b.finish(), isa, {}, {.wants_ir = true, .want_asm = true});
+  return EmittedKernel(b.finish(), isa, {}, {.want_ir = true, .want_asm = true});
 }
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }

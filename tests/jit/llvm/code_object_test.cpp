@@ -38,7 +38,7 @@ TEST_CASE("an object that differs from its plan is refused, with all differences
   code.subgroup_size = 64;
   code.num_vector_spills = 2;
   code.has_dynamic_stack = true;
-  code.partial_exchanges = {"v_permlanex16_b32 v2, v1, s2, s3 at byte 132"};
+  code.inactive_lane_reads = {"v_permlanex16_b32 v2, v1, s2, s3 at byte 132"};
   CHECK(
       check_code_object(info, kernel.planned(), spec_of(kGfx)).message() ==
       "kernel 'row_sum' for amdgpu:gfx1100: its code object is not as planned: target amdgcn-amd-amdhsa--gfx1030, "

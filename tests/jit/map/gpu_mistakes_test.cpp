@@ -43,7 +43,7 @@ Problem row_reduction(ReductionKind kind, std::int64_t rows, std::int64_t column
     const auto end = row + columns;
     indices.push_back((kind == ReductionKind::kArgMin ? std::min_element(row, end) : std::max_element(row, end)) - row);
   }
-  problem.expected = gives_index(kind) ? bytes_of(indices) : bytes_of(sums);
+  problem.expected = returns_index(kind) ? bytes_of(indices) : bytes_of(sums);
   return problem;
 }
 

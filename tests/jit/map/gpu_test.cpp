@@ -141,7 +141,7 @@ PlainNest transpose_nest(std::int64_t n, DType dtype) {
 PlainNest reduced(PlainNest nest, DType dtype, ReductionKind kind, const std::vector<std::size_t>& dims) {
   nest.reduction = kind;
   const bool is_wide = dtype == DType::kF64 || dtype == DType::kI32;
-  nest.result = tensor(nest, gives_index(kind) ? DType::kI64 : is_wide ? dtype : DType::kF32, dims);
+  nest.result = tensor(nest, returns_index(kind) ? DType::kI64 : is_wide ? dtype : DType::kF32, dims);
   return nest;
 }
 

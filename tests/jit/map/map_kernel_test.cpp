@@ -40,7 +40,7 @@ std::uint32_t run(const MachineKernel& machine, const TargetSpec& target, const 
 }
 
 bool can_unroll_terms(const LoopKernel& collapsed, const Tiling& tiling) {
-  const auto is_arg = [](const Reduction& reduction) { return gives_index(reduction.kind); };
+  const auto is_arg = [](const Reduction& reduction) { return returns_index(reduction.kind); };
   return collapsed.num_parallel() < collapsed.domain.size() && std::ranges::none_of(collapsed.reductions, is_arg) &&
          !collapsed.domain[tiling.vector_dim].is_reduction;
 }

@@ -123,7 +123,7 @@ class Reference {
       is_first = false;
     });
     if (is_first) return identity();
-    return gives_index(*nest_.reduction) ? index : best;
+    return returns_index(*nest_.reduction) ? index : best;
   }
 
   double identity() const {

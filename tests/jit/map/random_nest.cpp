@@ -20,7 +20,7 @@ class NestMaker {
     nest_.combine = is_product ? PlainNest::Combine::kMul : static_cast<PlainNest::Combine>(below(3));
     const std::int64_t num_operands = nest_.reduction == ReductionKind::kSum ? 2 : 1 + below(3);
     for (std::int64_t i = 0; i < num_operands; ++i) nest_.operands.push_back(make_operand(dtype));
-    nest_.result.dtype = nest_.reduction && gives_index(*nest_.reduction) ? DType::kI64 : result_dtype(dtype);
+    nest_.result.dtype = nest_.reduction && returns_index(*nest_.reduction) ? DType::kI64 : result_dtype(dtype);
     nest_.adds_index = nest_.num_parallel > 0 && one_in(4);
     std::vector<std::size_t> axes(nest_.num_parallel);
     std::iota(axes.begin(), axes.end(), std::size_t{0});
@@ -59,7 +59,7 @@ class NestMaker {
                                    ReductionKind::kMin,   ReductionKind::kMax, ReductionKind::kArgMin,
                                    ReductionKind::kArgMax};
     nest_.reduction = kinds[below(7)];
-    const std::int64_t num_reduced = gives_index(*nest_.reduction) ? 1 : 1 + below(rank);
+    const std::int64_t num_reduced = returns_index(*nest_.reduction) ? 1 : 1 + below(rank);
     nest_.num_parallel = static_cast<std::size_t>(rank - num_reduced);
   }
 

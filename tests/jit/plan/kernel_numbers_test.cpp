@@ -66,7 +66,7 @@ TEST_CASE("kernels of one form differ only in names and numbers") {
   CHECK(first.shape == find_numbers(scale_kernel(2, 0)).shape);  // although both offsets are one constant here
   CHECK(first.shape != find_numbers(scale_kernel(2, 16, DType::kF64)).shape);
   CHECK(first.numbers.size() == 3);
-  CHECK(first.deciding.empty());
+  CHECK(first.specialized.empty());
 }
 
 TEST_CASE("the arguments of each launch are in the kernel's text") {

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "jit/algorithms/rows_work.h"
+#include "jit/algorithms/row_operation.h"
 #include "millrace/jit/loop_kernel_builder.h"
 #include "tests/jit/xbyak/gemm_harness.h"
 
@@ -82,12 +82,12 @@ TEST_CASE("xbyak takes no argmax with further computation") {
 }
 
 TEST_CASE("xbyak scans contiguous rows") {
-  CHECK_EQ(refusal(rows_kernel(make_scan(DType::kF32, 1))), "taken");
-  CHECK_EQ(refusal(rows_kernel(make_scan(DType::kF32, 0))),
+  CHECK_EQ(refusal(row_kernel(make_scan(DType::kF32, 1))), "taken");
+  CHECK_EQ(refusal(row_kernel(make_scan(DType::kF32, 0))),
            "'x' has its elements 100 apart along the axis, expected contiguous rows");
   ScanDescriptor strided = make_scan(DType::kU8, 1);
   strided.result.layout.strides[1] = 2;
-  CHECK_EQ(refusal(rows_kernel(strided)), "'y' has its elements 2 apart along the axis, expected contiguous rows");
+  CHECK_EQ(refusal(row_kernel(strided)), "'y' has its elements 2 apart along the axis, expected contiguous rows");
 }
 
 TEST_CASE("the code of rows is short, and the same for every size") {
@@ -97,7 +97,7 @@ TEST_CASE("the code of rows is short, and the same for every size") {
     for (const DType dtype : kAllDTypes) {
       if (dtype == DType::kBool) continue;
       CAPTURE(to_text(dtype));
-      for (const Kernel& kernel : {Kernel(ArgCase{.dtype = dtype}.build()), Kernel(rows_kernel(make_scan(dtype, 1)))}) {
+      for (const Kernel& kernel : {Kernel(ArgCase{.dtype = dtype}.build()), Kernel(row_kernel(make_scan(dtype, 1)))}) {
         const auto planned = generator->plan(kernel, spec);
         REQUIRE_EQ(planned.status().message(), "");
         const auto image = generator->emit(*planned, spec);

@@ -95,15 +95,15 @@ class ArgSearch {
 
   /// Searches a row that is short, or so long that the lanes cannot hold all of its positions.
   std::int64_t find(const std::byte* row, std::int64_t n) const {
-    std::int64_t best = find_at_once(row, std::min(n, p_.max_at_once));
+    std::int64_t best = find_in_one_pass(row, std::min(n, p_.max_at_once));
     for (std::int64_t start = p_.max_at_once; start < n; start += p_.max_at_once) {
       const std::int64_t count = std::min(n - start, p_.max_at_once);
-      best = better_of(row, best, start + find_at_once(at(row, start), count));
+      best = better_of(row, best, start + find_in_one_pass(at(row, start), count));
     }
     return best;
   }
 
-  std::int64_t find_at_once(const std::byte* row, std::int64_t count) const {
+  std::int64_t find_in_one_pass(const std::byte* row, std::int64_t count) const {
     if (count < p_.chunk_elements) return p_.find_in_few.at(code_)(row, count);
     FoundInLanes found;
     survey(row, count, found);

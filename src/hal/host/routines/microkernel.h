@@ -38,8 +38,9 @@ struct Microkernel {
     return {{reinterpret_cast<typename Function::Pointer>(address)}};
   }
 };
-static_assert(sizeof(Microkernel<SortFew>) == sizeof(std::int64_t));
-static_assert(std::is_trivially_copyable_v<Microkernel<SortFew>> && std::is_standard_layout_v<Microkernel<SortFew>>);
+static_assert(sizeof(Microkernel<SortInRegisters>) == sizeof(std::int64_t));
+static_assert(std::is_trivially_copyable_v<Microkernel<SortInRegisters>> &&
+              std::is_standard_layout_v<Microkernel<SortInRegisters>>);
 
 template <class Function, std::size_t kCount>
 using Microkernels = std::array<Microkernel<Function>, kCount>;

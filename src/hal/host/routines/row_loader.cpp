@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-void RowLoader::go_to(std::int64_t row, std::int64_t first) {
+void RowLoader::select_row(std::int64_t row, std::int64_t first) {
   std::array<std::int64_t, kMaxRowSources> offsets{};
   find_row(row, sizes_ + RowLoadSizes::kOffsets, sizes_ + RowLoadSizes::extent_of(p_.num_sources, 0), p_.num_dims,
            num_sources(), offsets.data());

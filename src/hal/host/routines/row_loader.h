@@ -49,7 +49,7 @@ class RowLoader {
   bool is_used() const { return p_.computed_bytes != 0; }
 
   /// Selects the row for all later calls. Element 0 of the later calls is the row's element `first`.
-  void go_to(std::int64_t row, std::int64_t first = 0);
+  void select_row(std::int64_t row, std::int64_t first = 0);
   /// Computes the elements from `first` on.
   void compute(std::int64_t first, std::int64_t count, std::byte* to) const { call(at(first), count, to); }
   /// Like compute(), but calls another function, which computes other results from the elements.

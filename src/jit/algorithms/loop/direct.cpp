@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lowers a loop nest to one kernel. This algorithm is tried last among those for loops, because it takes every nest.
 #include "jit/algorithms/algorithm.h"
-#include "jit/algorithms/loop/cut_map.h"
+#include "jit/algorithms/loop/split_map.h"
 #include "jit/map/code_estimate.h"
 
 namespace millrace {
 
 /// Makes one kernel from the nest. A map with a long body becomes several kernels: an application's own kernels may
-/// have any length, while ops are fused only as long as they fit into one kernel. A map in place is not cut, because
+/// have any length, while ops are fused only as long as they fit into one kernel. A map in place is not split, because
 /// one piece could overwrite elements that another piece reads. That loses nothing: only maps fused from ops are in
 /// place, and they are short enough.
 Result<KernelSequence> lower_loop_direct(const KernelRequest& request, const Target& target,
@@ -15,9 +15,9 @@ Result<KernelSequence> lower_loop_direct(const KernelRequest& request, const Tar
   const LoopKernel& kernel = std::get<LoopKernel>(request);
   KernelSequence sequence;
   if (kernel.reductions.empty() && !kernel.in_place && estimate_instructions(kernel.epilogue) > kMaxMapInstructions) {
-    CutMap cut = cut_map(kernel, kMaxMapInstructions);
-    sequence.scratch = std::move(cut.scratch);
-    for (CutMap::Piece& piece : cut.pieces) {
+    SplitMap split = split_map(kernel, kMaxMapInstructions);
+    sequence.scratch = std::move(split.scratch);
+    for (SplitMap::Piece& piece : split.pieces) {
       MILLRACE_TRY(append_kernel(sequence, piece.kernel, std::move(piece.buffers), target, options));
     }
     return sequence;

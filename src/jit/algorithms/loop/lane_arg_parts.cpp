@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
-#include "jit/algorithms/rows_work.h"
+#include "jit/algorithms/row_operation.h"
 #include "jit/algorithms/size_margin.h"
 #include "jit/lanes/match_arg.h"
 
@@ -60,8 +60,8 @@ Result<KernelSequence> lower_lane_arg_parts(const KernelRequest& request, const 
   for (const KernelTensor& tensor : {of_part.indices, *of_part.values}) {
     sequence.scratch.push_back({tensor.name, size_bytes(tensor.type)});
   }
-  MILLRACE_TRY(append_kernel(sequence, rows_kernel(of_part), {input, indices, values}, target, options));
-  MILLRACE_TRY(append_kernel(sequence, rows_kernel(merge), {values, indices, result}, target, options));
+  MILLRACE_TRY(append_kernel(sequence, row_kernel(of_part), {input, indices, values}, target, options));
+  MILLRACE_TRY(append_kernel(sequence, row_kernel(merge), {values, indices, result}, target, options));
   return sequence;
 }
 

@@ -18,7 +18,7 @@
 namespace millrace {
 namespace {
 
-/// When to cut. A nest with fewer groups than `few_groups` is cut along its longest reduction dim into parts of at
+/// When to split. A nest with fewer groups than `few_groups` is split along its longest reduction dim into parts of at
 /// least `part_terms` terms and `part_points` points of that dim, but into no more parts than `wanted_groups` needs. It
 /// stays whole if its group count is known only at run time.
 struct PartsRule {
@@ -33,14 +33,14 @@ constexpr PartsRule kGpuRule{
     .few_groups = 96, .wanted_groups = 256, .part_terms = std::int64_t{1} << 12, .part_points = 512};
 /// The minimum number of parts; a nest that would have fewer stays whole.
 constexpr std::int64_t kMinParts = 4;
-/// The maximum number of results of a product that is cut. Larger products have enough tiles for threads to share.
+/// The maximum number of results of a product that is split. Larger products have enough tiles for threads to share.
 constexpr std::int64_t kMaxProducts = 16;
 /// The length of a part is a multiple of this many points, so that only the rest has a partial vector.
 constexpr std::int64_t kLengthMultiple = 64;
 
 std::int64_t ceil_div_of(std::int64_t value, std::int64_t unit) { return value / unit + (value % unit != 0); }
 
-/// An upper bound on the groups of the uncut nest.
+/// An upper bound on the groups of the nest before it is split.
 std::int64_t num_groups(const LoopKernel& collapsed, const TargetSpec& spec) {
   if (!spec.is_gpu()) return split_nest(collapsed, choose_tiling(collapsed, spec)).num_groups.upper_bound();
   const GpuMapping mapping = choose_gpu_mapping(collapsed, spec);
@@ -104,9 +104,9 @@ bool is_shared_elsewhere(const LoopKernel& collapsed, const TargetSpec& spec, co
   return spec.isa != IsaLevel::kBaseline && finds_index(collapsed) && match_arg(collapsed).ok();
 }
 
-/// Cuts `extent` points into parts, with a rest unless the parts are provably even. A rest has at least one point, so
+/// Splits `extent` points into parts, with a rest unless the parts are provably even. A rest has at least one point, so
 /// that an argmin or argmax has an index.
-ReductionParts cut(std::size_t dim, const SizeExpr& extent, std::int64_t parts, std::int64_t multiple) {
+ReductionParts split_dim(std::size_t dim, const SizeExpr& extent, std::int64_t parts, std::int64_t multiple) {
   ReductionParts result{.dim = dim, .parts = parts};
   if (extent.is_constant()) {
     result.parts = even_parts(extent.constant(), parts);
@@ -130,7 +130,7 @@ std::optional<PartsPlan> plan_parts(const LoopKernel& collapsed, const TargetSpe
     const std::int64_t parts =
         is_constant ? std::max<std::int64_t>(std::min(extent.constant() / kForcedLength, kCpuRule.wanted_groups), 1)
                     : kForcedParts;
-    return PartsPlan{cut(work.longest, extent, parts, 1)};
+    return PartsPlan{split_dim(work.longest, extent, parts, 1)};
   }
   const PartsRule& rule = spec.is_gpu() ? kGpuRule : kCpuRule;
   if (extent.upper_bound() < kMinParts * rule.part_points || is_shared_elsewhere(collapsed, spec, work)) {
@@ -145,7 +145,7 @@ std::optional<PartsPlan> plan_parts(const LoopKernel& collapsed, const TargetSpe
   if (extent.upper_bound() < min_extent) return std::nullopt;
   const std::int64_t wanted = ceil_div_of(rule.wanted_groups, groups);
   const std::int64_t parts = extent.is_constant() ? std::min(extent.constant() / min_length, wanted) : wanted;
-  PartsPlan plan{cut(work.longest, extent, parts, kLengthMultiple)};
+  PartsPlan plan{split_dim(work.longest, extent, parts, kLengthMultiple)};
   if (extent.lower_bound() < min_extent) plan.margin = margin_of_at_least(extent, min_extent);
   return plan;
 }

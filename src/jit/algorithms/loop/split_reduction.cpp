@@ -107,13 +107,13 @@ class ReductionSplitter {
   }
 
  private:
-  bool has_index(std::size_t reduction) const { return gives_index(kernel_.reductions[reduction].kind); }
+  bool has_index(std::size_t reduction) const { return returns_index(kernel_.reductions[reduction].kind); }
   bool has_rest() const { return !parts_.rest.is(0); }
   std::int64_t num_partials() const { return parts_.parts + (has_rest() ? 1 : 0); }
 
   Status check_term() const {
-    const bool finds_index =
-        std::ranges::any_of(kernel_.reductions, [](const Reduction& reduction) { return gives_index(reduction.kind); });
+    const bool finds_index = std::ranges::any_of(
+        kernel_.reductions, [](const Reduction& reduction) { return returns_index(reduction.kind); });
     for (const BodyInstruction& instruction : kernel_.term.instructions) {
       if (instruction.op != KernelOp::kLoad) continue;
       const Access& access = kernel_.loads[instruction.immediate];

@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// How a reduction dim is cut: part p has the `length` points from p * length on, and the rest has the points after the
-/// last part. `rest` is either the constant 0 or, for every extent of 1 or more, at least 1.
+/// How a reduction dim is split: part p has the `length` points from p * length on, and the rest has the points after
+/// the last part. `rest` is either the constant 0 or, for every extent of 1 or more, at least 1.
 struct ReductionParts {
   std::size_t dim = 0;
   std::int64_t parts = 1;

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
+#include "jit/algorithms/row_operation.h"
 #include "jit/algorithms/rows.h"
-#include "jit/algorithms/rows_work.h"
 #include "jit/algorithms/scan/line_scan.h"
 #include "jit/algorithms/size_margin.h"
 #include "jit/lanes/scan_microkernels.h"
@@ -51,8 +51,8 @@ Result<KernelSequence> lower_lane_scan_parts(const KernelRequest& request, const
   KernelSequence sequence;
   const SizeExpr num_parts = num_rows(scan.input.type.shape, scan.axis) * parts.parts;
   sequence.scratch.push_back({"totals", num_parts * scan_total_bytes(scan)});
-  MILLRACE_TRY(append_kernel(sequence, rows_kernel(totals), {input, scratch}, target, options));
-  MILLRACE_TRY(append_kernel(sequence, rows_kernel(parts), {input, scratch, result}, target, options));
+  MILLRACE_TRY(append_kernel(sequence, row_kernel(totals), {input, scratch}, target, options));
+  MILLRACE_TRY(append_kernel(sequence, row_kernel(parts), {input, scratch, result}, target, options));
   for (SequenceKernel& entry : sequence.kernels) entry.kernel.flops = flops_of(scan);
   return sequence;
 }

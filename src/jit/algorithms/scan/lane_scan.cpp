@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
-#include "jit/algorithms/rows_work.h"
+#include "jit/algorithms/row_operation.h"
 #include "jit/algorithms/scan/line_scan.h"
 
 namespace millrace {
@@ -26,7 +26,7 @@ Result<KernelSequence> lower_lane_scan(const KernelRequest& request, const Targe
   }
   KernelSequence sequence;
   MILLRACE_TRY(
-      append_kernel(sequence, rows_kernel(scan), operands_then_results(num_operands(scan), 1), target, options));
+      append_kernel(sequence, row_kernel(scan), operands_then_results(num_operands(scan), 1), target, options));
   sequence.kernels.back().kernel.flops = scan.load ? flops_of(scan) + count_flops(*scan.load) : flops_of(scan);
   return sequence;
 }

@@ -136,7 +136,7 @@ Status check_scatter(const ScatterDescriptor& scatter) {
     return refuse(
         fmt::format("the result is {}, expected {}", scatter.result.type.to_text(), scatter.input.type.to_text()));
   }
-  if (scatter.combine && gives_index(*scatter.combine)) return refuse("an index, expected a reduction to a value");
+  if (scatter.combine && returns_index(*scatter.combine)) return refuse("an index, expected a reduction to a value");
   return {};
 }
 

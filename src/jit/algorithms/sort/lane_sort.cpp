@@ -3,8 +3,8 @@
 // (src/jit/lanes/, src/hal/host/routines/sort/sort_rows.h).
 #include "jit/algorithms/sort/lane_sort.h"
 
+#include "jit/algorithms/row_operation.h"
 #include "jit/algorithms/rows.h"
-#include "jit/algorithms/rows_work.h"
 #include "jit/algorithms/size_margin.h"
 #include "jit/lanes/sort_memory.h"
 
@@ -49,7 +49,7 @@ Status append_lane_sort(KernelSequence& sequence, const SortDescriptor& sort, st
     buffers.push_back({SequenceOperand::Kind::kScratch, static_cast<std::uint32_t>(sequence.scratch.size())});
     sequence.scratch.push_back({"keys", num_rows(sort.input.type.shape, sort.axis) * lane_key_bytes(sort)});
   }
-  return append_kernel(sequence, rows_kernel(sort), std::move(buffers), target, options);
+  return append_kernel(sequence, row_kernel(sort), std::move(buffers), target, options);
 }
 
 Result<KernelSequence> lower_lane_sort(const KernelRequest& request, const Target& target,

@@ -73,7 +73,7 @@ Result<KernelSequence> lower_lane_sort_parts(const KernelRequest& request, const
     if (!is_needed(step, keys)) continue;
     const LongSortBuffers& binding = buffers_of(step);
     const LongSortKernel kernel = {sort.name + std::string(binding.suffix), sort, step, num_chunks, num_buckets};
-    MILLRACE_TRY(append_kernel(sequence, rows_kernel(kernel), buffers_of(binding, sort), target, options));
+    MILLRACE_TRY(append_kernel(sequence, row_kernel(kernel), buffers_of(binding, sort), target, options));
   }
   return sequence;
 }

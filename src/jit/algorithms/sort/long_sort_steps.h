@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "jit/algorithms/rows_work.h"
+#include "jit/algorithms/row_operation.h"
 
 namespace millrace {
 

@@ -24,21 +24,21 @@ struct RadixScratch {
 };
 
 /// The elements that a pass takes, and the digit by which it sorts them.
-enum class RadixTakes : std::uint8_t {
+enum class RadixFilter : std::uint8_t {
   kAll,            // all elements; the digit is 8 bits of the key
-  kOfPrefix,       // elements whose higher digits equal the threshold's; the digit is 8 bits of the key
+  kPrefix,         // elements whose higher digits equal the threshold's; the digit is 8 bits of the key
   kUpToThreshold,  // elements whose key is at most the threshold; the digit is 0 if less, 1 if equal
 };
 
 /// A pass over one digit of every key.
 struct RadixPass {
   unsigned number = 0;  // index of the 8-bit digit; the lowest is 0
-  RadixTakes takes = RadixTakes::kAll;
+  RadixFilter filter = RadixFilter::kAll;
   std::optional<RadixElements> from = {};  // absent: the input
   std::optional<RadixElements> to = {};    // absent: the results
   std::uint32_t subgroup_size = 0;
 
-  std::string name() const { return takes == RadixTakes::kUpToThreshold ? "chosen" : std::to_string(number); }
+  std::string name() const { return filter == RadixFilter::kUpToThreshold ? "chosen" : std::to_string(number); }
 };
 
 /// The number of values of an 8-bit digit, and of a comparison with the threshold.

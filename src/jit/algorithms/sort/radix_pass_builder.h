@@ -28,7 +28,7 @@ class RadixPassBuilder {
         rows_(num_rows(sort.input.type.shape, sort.axis)),
         blocks_(num_radix_blocks(sort)),
         count_(scratch.count),
-        num_digits_(pass.takes == RadixTakes::kUpToThreshold ? kThresholdDigits : kRadixDigits) {
+        num_digits_(pass.filter == RadixFilter::kUpToThreshold ? kThresholdDigits : kRadixDigits) {
     b_.set_workgroup(kRadixThreads, pass.subgroup_size);
   }
 
@@ -68,15 +68,15 @@ class RadixPassBuilder {
   }
   MachineValue key_of(MachineValue element) { return sort_key(b_, element, sort_.input.type.dtype, sort_.largest); }
 
-  bool takes_all() const { return pass_.takes == RadixTakes::kAll; }
+  bool takes_all() const { return pass_.filter == RadixFilter::kAll; }
   /// Whether the pass takes elements with this key. Precondition: the pass does not take all elements.
   MachineValue is_taken(MachineValue key) {
-    if (pass_.takes == RadixTakes::kUpToThreshold) return b_.le(key, threshold_);
+    if (pass_.filter == RadixFilter::kUpToThreshold) return b_.le(key, threshold_);
     return b_.eq(without_low_digits(b_.bit_xor(key, threshold_), pass_.number + 1), b_.constant_int(key.dtype, 0));
   }
   /// The digit of the key, as i32.
   MachineValue digit_of(MachineValue key) {
-    if (pass_.takes == RadixTakes::kUpToThreshold) return b_.convert(DType::kI32, b_.eq(key, threshold_));
+    if (pass_.filter == RadixFilter::kUpToThreshold) return b_.convert(DType::kI32, b_.eq(key, threshold_));
     const MachineValue digits = without_low_digits(key, pass_.number);
     return b_.convert(DType::kI32, b_.bit_and(digits, b_.constant_int(key.dtype, kRadixDigits - 1)));
   }

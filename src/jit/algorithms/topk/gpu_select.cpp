@@ -36,7 +36,7 @@ Status append_search(RadixSequence& sequence, const SortDescriptor& sort, unsign
   MILLRACE_TRY(sequence.append(build_select_start, sort, {.number = num_digits}));
   for (unsigned number = num_digits; number-- > 0;) {
     const bool is_highest = number + 1 == num_digits;
-    const RadixPass pass{.number = number, .takes = is_highest ? RadixTakes::kAll : RadixTakes::kOfPrefix};
+    const RadixPass pass{.number = number, .filter = is_highest ? RadixFilter::kAll : RadixFilter::kPrefix};
     MILLRACE_TRY(sequence.append(build_select_count, sort, pass));
     MILLRACE_TRY(sequence.append(build_select_digit, sort, pass));
   }
@@ -56,7 +56,7 @@ Result<KernelSequence> lower_gpu_topk_select(const KernelRequest& request, const
   if (sort.sorted) num_counts = max(num_counts, num_radix_counts(of_chosen, kRadixDigits));
   RadixSequence sequence(sort, num_counts, target, options);
   MILLRACE_TRY(append_search(sequence, sort, num_digits));
-  RadixPass choose{.takes = RadixTakes::kUpToThreshold};
+  RadixPass choose{.filter = RadixFilter::kUpToThreshold};
   if (sort.sorted) choose.to = sequence.add_elements(of_chosen);
   MILLRACE_TRY(sequence.append_move(sort, choose));
   if (sort.sorted) MILLRACE_TRY(sequence.append_sort(of_chosen, choose.to));

@@ -3,8 +3,8 @@
 // each part of a row, and another finds the first k of those. The parts depend only on the length of the row and on k.
 #include <fmt/format.h>
 
+#include "jit/algorithms/row_operation.h"
 #include "jit/algorithms/rows.h"
-#include "jit/algorithms/rows_work.h"
 #include "jit/algorithms/size_margin.h"
 #include "jit/algorithms/sort/lane_sort.h"
 #include "jit/lanes/sort_memory.h"
@@ -98,7 +98,7 @@ Result<KernelSequence> lower_lane_topk_parts(const KernelRequest& request, const
   of_input.insert(of_input.end(), found.begin(), found.end());
   const std::vector<SequenceOperand> results = operands_then_results(0, num_results(sort));
   of_results.insert(of_results.end(), results.begin(), results.end());
-  MILLRACE_TRY(append_kernel(sequence, rows_kernel(of_part), std::move(of_input), target, options));
+  MILLRACE_TRY(append_kernel(sequence, row_kernel(of_part), std::move(of_input), target, options));
   MILLRACE_TRY(append_lane_sort(sequence, merge, std::move(of_results), target, options));
   return sequence;
 }

@@ -179,7 +179,7 @@ void read_code(llvm::StringRef bytes, CodeObjectInfo& info) {
   for (CodeObjectKernel& kernel : info.kernels) {
     const llvm::StringRef code = bytes.substr(kernel.code_offset, kernel.code_bytes);
     if (code.empty()) continue;
-    kernel.partial_exchanges = find_partial_exchanges(llvm::arrayRefFromStringRef(code), *gfx_target_of(info));
+    kernel.inactive_lane_reads = find_inactive_lane_reads(llvm::arrayRefFromStringRef(code), *gfx_target_of(info));
   }
 }
 

@@ -10,7 +10,7 @@ namespace millrace {
 
 using CodeObjectElf = llvm::object::ELFFile<llvm::object::ELF64LE>;
 
-/// The part of read_code_object that needs no disassembly: everything except partial_exchanges.
+/// The part of read_code_object that needs no disassembly: everything except inactive_lane_reads.
 llvm::Expected<CodeObjectInfo> read_tables(const CodeObjectElf&);
 
 /// The GPU that the object is for; null if it is not in gfx_targets().

@@ -63,9 +63,9 @@ class LaneFlow {
       pending_.erase(pending_.begin());
       follow(offset, at_heads_.at(offset));
     }
-    std::vector<std::string> found;
-    for (const auto& [offset, text] : found_) found.push_back(fmt::format("{} at byte {}", text, offset));
-    return found;
+    std::vector<std::string> lines;
+    for (const auto& [offset, text] : findings_) lines.push_back(fmt::format("{} at byte {}", text, offset));
+    return lines;
   }
 
  private:
@@ -152,7 +152,7 @@ class LaneFlow {
     return decoded.size > 0 ? &decoded : nullptr;
   }
 
-  void note(std::uint64_t offset, std::string text) { found_.insert_or_assign(offset, std::move(text)); }
+  void note(std::uint64_t offset, std::string text) { findings_.insert_or_assign(offset, std::move(text)); }
 
   static bool exchanges_lanes(llvm::StringRef name) {
     return name.starts_with("V_PERMLANE") || name.starts_with("DS_PERMUTE") || name.starts_with("DS_BPERMUTE") ||
@@ -279,12 +279,12 @@ class LaneFlow {
   std::map<std::uint64_t, Decoded> decoded_;     // by offset
   std::map<std::uint64_t, LaneMasks> at_heads_;  // facts that hold on every path to a branch target
   std::set<std::uint64_t> pending_;
-  std::map<std::uint64_t, std::string> found_;
+  std::map<std::uint64_t, std::string> findings_;
 };
 
 }  // namespace
 
-std::vector<std::string> find_partial_exchanges(llvm::ArrayRef<std::uint8_t> code, const GfxTarget& gfx) {
+std::vector<std::string> find_inactive_lane_reads(llvm::ArrayRef<std::uint8_t> code, const GfxTarget& gfx) {
   return LaneFlow(code, gfx).run();
 }
 

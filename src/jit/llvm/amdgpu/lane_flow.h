@@ -21,6 +21,6 @@ namespace millrace {
 /// from a lane that is off. Does not cover V_READLANE, which also reads lanes that are off (LLVM itself uses it and
 /// V_READFIRSTLANE within branches), or ballots, which look like compares. Also lists reachable bytes that are not an
 /// instruction, and paths that leave the kernel.
-std::vector<std::string> find_partial_exchanges(llvm::ArrayRef<std::uint8_t> code, const GfxTarget&);
+std::vector<std::string> find_inactive_lane_reads(llvm::ArrayRef<std::uint8_t> code, const GfxTarget&);
 
 }  // namespace millrace

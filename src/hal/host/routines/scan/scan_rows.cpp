@@ -75,7 +75,7 @@ class RowScan {
       const ScanElements scan = (may_stream && is_aligned ? p_.stream : p_.scan).at(code_);
       Carry carry(carry_into<Carry>(part), p_);
       if (loader_.is_used()) {
-        loader_.go_to(part.row);
+        loader_.select_row(part.row);
         scan_computed(scan, to, carry);
       } else {
         scan_blocks(scan, input(part), to, part.size, carry);

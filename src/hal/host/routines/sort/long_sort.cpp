@@ -23,11 +23,11 @@ class LongRow {
         args_(args),
         sizes_(args.sizes + SortRowsSizes::kDims + p.num_other_dims * std::int64_t{SortRowsSizes::kPerDim}),
         sorter_(code, p.sorter, walk_.sorter_memory(),
-                p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole) {}
+                p.keys_have_index != 0 ? KeyParts::kUpperHalf : KeyParts::kWhole) {}
 
   /// Chooses the cuts of a row.
   void choose_cuts(std::int64_t row) {
-    go_to(row);
+    select_row(row);
     Key* const keys = part_memory();
     const std::int64_t num_samples = num_buckets() > 1 ? num_buckets() * LongSort::kSamplesPerBucket : 0;
     make_sample_keys(keys, num_samples);
@@ -45,7 +45,7 @@ class LongRow {
 
   /// Makes the keys of a chunk of a row, and divides them into buckets.
   void split_chunk(std::int64_t row, std::int64_t chunk) {
-    go_to(row);
+    select_row(row);
     const std::int64_t first = std::min(chunk * chunk_keys(), walk_.n());
     const std::int64_t count = std::min(chunk_keys(), walk_.n() - first);
     Key* const keys = part_memory();
@@ -55,22 +55,22 @@ class LongRow {
     elements.count = count;
     std::uint32_t* const starts = starts_of_chunk(chunk);
     Key* const to = chunk_keys_of_row() + first;
-    bool has_lost_bits = false;
+    bool has_special_floats = false;
     if (cuts().empty()) {
-      has_lost_bits = walk_.make_keys(elements, to, other, first);
+      has_special_floats = walk_.make_keys(elements, to, other, first);
       starts[0] = 0;
       starts[1] = static_cast<std::uint32_t>(count);
     } else {
       SplitKeys<Key> split = {keys, other, count, count};
-      has_lost_bits = walk_.split_elements(elements, RowSorter<Key>::middle_of(cuts()), first, split);
+      has_special_floats = walk_.split_elements(elements, RowSorter<Key>::middle_of(cuts()), first, split);
       sorter_.divide(split, cuts(), to, starts);
     }
-    starts[num_buckets() + 1] = has_lost_bits ? 1 : 0;
+    starts[num_buckets() + 1] = has_special_floats ? 1 : 0;
   }
 
   /// Sorts a bucket of a row, and writes the results of its elements.
   void sort_bucket(std::int64_t row, std::int64_t bucket) {
-    go_to(row);
+    select_row(row);
     const std::span<const Key> all = cuts();
     if (bucket > std::ssize(all)) return;
     std::int64_t first = 0, count = 0;
@@ -86,30 +86,30 @@ class LongRow {
     Key* const other = keys + count;
     if (all.empty()) {
       gather(bucket, keys);
-      walk_.sort_to_results(elements_of_row(), {keys, other, count, count}, has_lost_bits());
+      walk_.sort_to_results(elements_of_row(), {keys, other, count, count}, has_special_floats());
     } else if (holds_one_key(bucket)) {
       gather(bucket, keys);
-      walk_.write_results(elements_of_row(), keys, has_lost_bits());
+      walk_.write_results(elements_of_row(), keys, has_special_floats());
     } else {
       SplitKeys<Key> split = {keys, other, count, 0};
       split.num_low = split_bucket(bucket, keys, other);
-      walk_.sort_to_results(elements_of_row(), split, has_lost_bits());
+      walk_.sort_to_results(elements_of_row(), split, has_special_floats());
     }
   }
 
   /// Puts the zeros and the NaNs into the order that they have in the row.
   void restore_runs(std::int64_t row) {
-    go_to(row);
-    if (has_lost_bits()) walk_.restore_runs(elements_of_row(), bucket_keys_of_row());
+    select_row(row);
+    if (has_special_floats()) walk_.restore_runs(elements_of_row(), bucket_keys_of_row());
   }
 
   std::int64_t num_chunks() const { return sizes_[LongSortSizes::kNumChunks]; }
   std::int64_t num_buckets() const { return sizes_[LongSortSizes::kNumBuckets]; }
 
  private:
-  void go_to(std::int64_t row) {
+  void select_row(std::int64_t row) {
     row_ = row;
-    walk_.go_to(walk_.place_of(row));
+    walk_.select_row(walk_.place_of(row));
   }
   StridedElements elements_of_row() const {
     return {walk_.place(SortTensor::kInput), walk_.stride(SortTensor::kInput), walk_.n()};
@@ -131,9 +131,9 @@ class LongRow {
     });
     walk_.make_keys({sample, 1, count}, keys, keys + count, 0);
     if (p_.keys_have_index == 0) return;
-    // Elements with equal upper halves must be in one bucket, so cuts between halved keys have no index.
+    // Elements with equal upper halves must be in one bucket, so cuts between truncated keys have no index.
     for (std::int64_t i = 0; i < count; ++i) {
-      keys[i] = static_cast<Key>((keys[i] & ~SortWalk<Key>::kIndexMask) | (p_.keys_are_halved != 0 ? 0 : place(i)));
+      keys[i] = static_cast<Key>((keys[i] & ~SortWalk<Key>::kIndexMask) | (p_.keys_are_truncated != 0 ? 0 : place(i)));
     }
   }
   /// Appends a cut at `key`, unless there is one already: then `key` is frequent, and gets a second cut right after it.
@@ -142,7 +142,7 @@ class LongRow {
       cuts[num_cuts] = key;
       return num_cuts + 1;
     }
-    const Key step = p_.keys_are_halved != 0 ? static_cast<Key>(SortWalk<Key>::kIndexMask + 1) : 1;
+    const Key step = p_.keys_are_truncated != 0 ? static_cast<Key>(SortWalk<Key>::kIndexMask + 1) : 1;
     if (cuts[num_cuts - 1] > key || key > std::numeric_limits<Key>::max() - step) return num_cuts;
     cuts[num_cuts] = key + step;
     return num_cuts + 1;
@@ -153,7 +153,7 @@ class LongRow {
     if (bucket == 0 || bucket == std::ssize(all)) return false;
     return all[static_cast<std::size_t>(bucket)] - 1 == all[static_cast<std::size_t>(bucket - 1)];
   }
-  bool has_lost_bits() const {
+  bool has_special_floats() const {
     bool has = false;
     for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) has |= starts_of_chunk(chunk)[num_buckets() + 1] != 0;
     return has;

@@ -82,7 +82,7 @@ void RowSorter<Key>::finish(const Part& part, std::int64_t wanted, Rest rest) {
     return;
   }
   if (part.count > code_.max_short()) {
-    if (parts_ == KeyParts::kAboveIndex) return sort_by_upper_digits(part, wanted);
+    if (parts_ == KeyParts::kUpperHalf) return sort_by_upper_digits(part, wanted);
     sort_by_all_digits(part);
   } else if (writer_ != nullptr && part.count > 0 && part.first + part.count <= wanted) {
     std::byte* const results = results_ + part.first * writer_->result_bytes;
@@ -101,33 +101,33 @@ void RowSorter<Key>::write(const Key* keys, std::int64_t first, std::int64_t cou
 }
 
 template <class Key>
-void RowSorter<Key>::sort_few(const Key* from, Key* to, std::int64_t count) {
+void RowSorter<Key>::sort_in_registers(const Key* from, Key* to, std::int64_t count) {
   keys_read_ += count;
-  at(code_.sort_few[few_of(count)])(from, to, count);
+  at(code_.sort_in_registers[network_of(count)])(from, to, count);
 }
 
 template <class Key>
 template <class Code>
 void RowSorter<Key>::sort_short(const Code& code, Key* from, void* to, std::int64_t count) {
   keys_read_ += count;
-  const std::int64_t few = code_.max_few();
-  if (count <= few) {
-    at(code.sort_few[few_of(count)])(from, to, count);
+  const std::int64_t max = code_.max_network_keys();
+  if (count <= max) {
+    at(code.sort_in_registers[network_of(count)])(from, to, count);
     return;
   }
   if (count <= code_.max_merged()) {
-    sort_few(from, from, few);
-    sort_few(from + few, from + few, count - few);
-    at(code.merge_few[count <= few + few / 2 ? 0 : 1])(from, to, count);
+    sort_in_registers(from, from, max);
+    sort_in_registers(from + max, from + max, count - max);
+    at(code.merge_runs[count <= max + max / 2 ? 0 : 1])(from, to, count);
     return;
   }
   // Sort and merge four runs, the last padded with maximum keys.
   const std::int64_t half = code_.max_merged(), more = count - half;
   Key* const keys = reinterpret_cast<Key*>(memory_.sample);
   std::fill_n(keys + count, code_.max_short() - count, std::numeric_limits<Key>::max());
-  for (std::int64_t i = 0; i < count; i += few) sort_few(from + i, keys + i, std::min(few, count - i));
-  at(code_.merge_few[1])(keys, keys, half);
-  if (more > few) at(code_.merge_few[more <= few + few / 2 ? 0 : 1])(keys + half, keys + half, more);
+  for (std::int64_t i = 0; i < count; i += max) sort_in_registers(from + i, keys + i, std::min(max, count - i));
+  at(code_.merge_runs[1])(keys, keys, half);
+  if (more > max) at(code_.merge_runs[more <= max + max / 2 ? 0 : 1])(keys + half, keys + half, more);
   at(code_.exchange_halves)(keys);
   at(code_.merge_bitonic)(keys);
   at(code_.merge_bitonic)(keys + half);
@@ -135,7 +135,7 @@ void RowSorter<Key>::sort_short(const Code& code, Key* from, void* to, std::int6
 }
 
 template <class Key>
-std::size_t RowSorter<Key>::few_of(std::int64_t count) const {
+std::size_t RowSorter<Key>::network_of(std::int64_t count) const {
   const auto vectors = static_cast<std::uint64_t>((count + code_.num_lanes - 1) / code_.num_lanes);
   return static_cast<std::size_t>(std::bit_width(vectors - 1));
 }
@@ -202,7 +202,7 @@ typename RowSorter<Key>::Part RowSorter<Key>::high_part(const Part& part, std::i
 template <class Key>
 bool RowSorter<Key>::prefers_digits(std::int64_t count) const {
   const bool are_vectors_narrow = code_.num_lanes * static_cast<std::int64_t>(sizeof(Key)) < kWideVectorBytes;
-  return parts_ == KeyParts::kAboveIndex && are_vectors_narrow && count >= kMinForDigits && count <= kMaxForDigits;
+  return parts_ == KeyParts::kUpperHalf && are_vectors_narrow && count >= kMinForDigits && count <= kMaxForDigits;
 }
 
 template <class Key>

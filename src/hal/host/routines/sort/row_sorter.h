@@ -14,25 +14,25 @@ namespace millrace {
 
 /// Microkernels for keys of one width. Unneeded ones are absent.
 struct RowSorterCode {
-  static constexpr std::size_t kNumFew = 5;          // for up to 1, 2, 4, 8 and 16 vectors
+  static constexpr std::size_t kNumNetworks = 5;     // for up to 1, 2, 4, 8 and 16 vectors
   static constexpr int kMergedVectors[] = {24, 32};  // the maximum of each merge function
   static constexpr std::size_t kNumMerges = std::size(kMergedVectors);
   std::int64_t num_lanes;
-  Microkernels<SortFew, kNumFew> sort_few;
-  Microkernels<MergeFew, kNumMerges> merge_few;
+  Microkernels<SortInRegisters, kNumNetworks> sort_in_registers;
+  Microkernels<MergeRuns, kNumMerges> merge_runs;
   Microkernel<ChangeKeys> exchange_halves, merge_bitonic;
   Microkernel<PartitionKeys> partition_less, partition_at_most;
 
-  std::int64_t max_few() const { return num_lanes << (kNumFew - 1); }
-  /// The maximum number of keys that merge_few merges; exchange_halves and merge_bitonic merge twice as many.
-  std::int64_t max_merged() const { return 2 * max_few(); }
+  std::int64_t max_network_keys() const { return num_lanes << (kNumNetworks - 1); }
+  /// The maximum number of keys that merge_runs merges; exchange_halves and merge_bitonic merge twice as many.
+  std::int64_t max_merged() const { return 2 * max_network_keys(); }
   std::int64_t max_short() const { return 2 * max_merged(); }
 };
 
 /// Microkernels that write contiguous results.
 struct SortedWriter {
-  Microkernels<SortFew, RowSorterCode::kNumFew> sort_few;       // like RowSorterCode's, to results
-  Microkernels<MergeFew, RowSorterCode::kNumMerges> merge_few;  // like RowSorterCode's, to results
+  Microkernels<SortInRegisters, RowSorterCode::kNumNetworks> sort_in_registers;  // like RowSorterCode's, to results
+  Microkernels<MergeRuns, RowSorterCode::kNumMerges> merge_runs;                 // like RowSorterCode's, to results
   Microkernel<WriteFromKeys> write;
   std::int64_t result_bytes;
   std::int64_t writes_indices;  // whether the results are the indices in the keys
@@ -49,14 +49,14 @@ struct SplitKeys {
 /// The memory of one call, in addition to the keys.
 struct RowSorterMemory {
   static constexpr std::int64_t kMaxVectorBytes = 64;
-  static constexpr std::int64_t kSampleBytes = (4 << (RowSorterCode::kNumFew - 1)) * kMaxVectorBytes;
+  static constexpr std::int64_t kSampleBytes = (4 << (RowSorterCode::kNumNetworks - 1)) * kMaxVectorBytes;
   static constexpr std::int64_t kCountBytes = 20 << 10;
   std::byte* sample;  // kSampleBytes; also for merging four runs
   std::byte* counts;  // kCountBytes
 };
 
 /// Which part of a key orders its element: the whole key, or only the upper half, with an index in the lower half.
-enum class KeyParts : std::uint8_t { kWhole, kAboveIndex };  // indices ascend before the sort
+enum class KeyParts : std::uint8_t { kWhole, kUpperHalf };  // indices ascend before the sort
 
 /// Sorts signed keys of 32 or 64 bits by vectors: partitions at a sampled median between two arrays, sorts up to 16
 /// vectors by networks in registers, and merges up to four such runs. Keys equal to a low pivot are split off together.
@@ -72,36 +72,36 @@ class RowSorter {
       : entry_(entry), code_(code), memory_(memory), parts_(parts) {}
 
   /// Whether the keys after the wanted ones are kept, in any order.
-  enum class Rest { kLost, kKept };
+  enum class Rest { kDiscarded, kKept };
 
   /// Sorts `count` keys so that the first `wanted` are in their places. `other` has room for `count` keys.
-  void sort(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, Rest rest = Rest::kLost) {
+  void sort(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, Rest rest = Rest::kDiscarded) {
     sort({keys, other, count, count}, wanted, rest);
   }
 
   /// Sorts keys that are already split.
-  void sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest rest = Rest::kLost);
+  void sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest rest = Rest::kDiscarded);
 
   /// Sorts, and writes the results of the first `wanted` keys, each part as soon as it is sorted, which saves a pass.
   /// The keys are lost.
   void sort_to(const SplitKeys<Key>& keys, std::int64_t wanted, const SortedWriter& writer, std::byte* results);
 
-  /// Sorts `count` keys, at most RowSorterCode::max_few().
-  void sort_few(const Key* from, Key* to, std::int64_t count);
+  /// Sorts `count` keys, at most RowSorterCode::max_network_keys().
+  void sort_in_registers(const Key* from, Key* to, std::int64_t count);
 
   /// Chooses the pivot for a row of `count` keys. take(place, to) writes the keys of the vector at that place of the
   /// row to `to`.
   template <class Take>
   Key choose_pivot(std::int64_t count, const Take& take) {
     const std::int64_t wanted_samples = count < kMinForManySamples ? kFewSamples : kManySamples;
-    const std::size_t few = few_of(std::min(wanted_samples, code_.max_few()));
-    const std::int64_t num_vectors = std::int64_t{1} << few, stride = count / num_vectors;
+    const std::size_t network = network_of(std::min(wanted_samples, code_.max_network_keys()));
+    const std::int64_t num_vectors = std::int64_t{1} << network, stride = count / num_vectors;
     Key* const sample = reinterpret_cast<Key*>(memory_.sample);
     for (std::int64_t i = 0; i < num_vectors; ++i) {
       take(i * stride + (stride - code_.num_lanes) / 2, sample + i * code_.num_lanes);
     }
     const std::int64_t num_samples = num_vectors * code_.num_lanes;
-    at(code_.sort_few[few])(sample, sample, num_samples);
+    at(code_.sort_in_registers[network])(sample, sample, num_samples);
     return sample[num_samples / 2];
   }
 
@@ -141,7 +141,7 @@ class RowSorter {
   Function at(Microkernel<Function> microkernel) const {
     return microkernel.at(entry_);
   }
-  std::size_t few_of(std::int64_t count) const;
+  std::size_t network_of(std::int64_t count) const;
   /// Sorts at most RowSorterCode::max_short() keys, and writes them, or with a SortedWriter their results. Keys are
   /// lost.
   template <class Code>

@@ -28,9 +28,9 @@ struct SortRowsSizes {
 struct SortRowsParameters {
   std::int64_t element_bytes, key_bytes, num_other_dims;
   std::int64_t has_values, has_indices, is_descending;
-  std::int64_t has_input_indices;  // in buffer 1, laid out like the input
-  std::int64_t keys_have_index;    // whether keys have an index in their lower half
-  std::int64_t keys_are_halved;    // 64-bit elements with an index: keys hold the upper half of an element's key
+  std::int64_t has_input_indices;   // in buffer 1, laid out like the input
+  std::int64_t keys_have_index;     // whether keys have an index in their lower half
+  std::int64_t keys_are_truncated;  // 64-bit elements with an index: keys hold the upper half of an element's key
   /// If the keys of a row need at most max_workgroup_key_bytes, they are in workgroup memory, after kFixedBytes and the
   /// ColumnBlock; otherwise they are in the last buffer, which is then scratch. A row has memory for twice max_keys
   /// keys, or for twice all of its keys if it is too long for a CountingSort.
@@ -45,7 +45,7 @@ struct SortRowsParameters {
   ByteCounterCode byte_counter;
   /// Whether rows are sorted in registers, which needs a known row length: by sort_values if keys have no index,
   /// otherwise by sort_indices.
-  std::int64_t sorts_few;
+  std::int64_t sorts_in_registers;
   Microkernel<SortValues> sort_values;
   Microkernel<SortIndices> sort_indices;
   Microkernel<PartitionElements> partition_elements;  // offset 0: absent

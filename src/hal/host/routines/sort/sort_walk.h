@@ -21,7 +21,7 @@ class SortWalk {
  public:
   /// Sorts keys that are made in index order.
   SortWalk(const void* code, const SortRowsParameters& p, const KernelArgs& args)
-      : SortWalk(code, p, args, p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole) {}
+      : SortWalk(code, p, args, p.keys_have_index != 0 ? KeyParts::kUpperHalf : KeyParts::kWhole) {}
   SortWalk(const void* code, const SortRowsParameters& p, const KernelArgs& args, KeyParts parts)
       : code_(code),
         p_(p),
@@ -48,10 +48,10 @@ class SortWalk {
       block_ = {first, std::min({end, next_block, first + extent - column})};
       Place first_place;
       find_in_tensors(first, first_place);
-      go_to(first_place);
+      select_row(first_place);
       if (columns_.moves(0)) columns_.read(0, base(0) + offset_bytes(0), block_.end - first);
       run_rows(first, block_.end);
-      go_to(first_place);
+      select_row(first_place);
       for (std::size_t tensor = 1; tensor < kNumSortTensors; ++tensor) {
         if (columns_.moves(tensor)) columns_.write(tensor, base(tensor) + offset_bytes(tensor), block_.end - first);
       }
@@ -72,10 +72,10 @@ class SortWalk {
             : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes + p_.columns_bytes);
     StridedElements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
     if (loader_.is_used()) {
-      loader_.go_to(row);
+      loader_.select_row(row);
       elements = {nullptr, 1, n_};
     }
-    if (p_.sorts_few != 0 && elements.stride == 1 && stride(SortTensor::kValues) <= 1 &&
+    if (p_.sorts_in_registers != 0 && elements.stride == 1 && stride(SortTensor::kValues) <= 1 &&
         stride(SortTensor::kIndices) <= 1) {
       // The memory of the keys is still free.
       return sort_in_registers({contiguous_row(elements, keys), 1, n_}, keys);
@@ -84,10 +84,10 @@ class SortWalk {
     SplitKeys<Key> split = {keys, keys + n_, n_, n_};
     const bool splits = n_ >= kMinSplitAtFirst && p_.partition_elements.offset != 0 && is_contiguous(elements) &&
                         !(k_ == n_ && sorter_.prefers_digits(n_));
-    const bool has_lost_bits =
+    const bool has_special_floats =
         splits ? split_elements(elements, choose_pivot(elements), 0, split) : make_keys(elements, keys, keys + n_, 0);
-    sort_to_results(elements, split, has_lost_bits);
-    if (has_lost_bits && p_.has_values != 0 && p_.keys_have_index == 0) restore_runs(elements, keys);
+    sort_to_results(elements, split, has_special_floats);
+    if (has_special_floats && p_.has_values != 0 && p_.keys_have_index == 0) restore_runs(elements, keys);
   }
 
   void sort_in_registers(const StridedElements& elements, Key* keys) const {
@@ -118,7 +118,7 @@ class SortWalk {
   /// Computes elements that are not in memory.
   RowLoader& loader() { return loader_; }
   /// Selects the row at this place for the later calls.
-  void go_to(const Place& offsets) {
+  void select_row(const Place& offsets) {
     offsets_ = offsets;
     start_row();
   }
@@ -134,9 +134,9 @@ class SortWalk {
     k_ = std::min(k_ - first, count);
   }
   /// Selects a part of the row at this place for the later calls. Returns the number of elements in the part.
-  std::int64_t go_to_part(const Place& offsets, std::int64_t part) {
+  std::int64_t select_part(const Place& offsets, std::int64_t part) {
     const RowParts parts = {n_, num_parts()};
-    go_to(offsets);
+    select_row(offsets);
     first_index_ = parts.start(part);
     for (const SortTensor tensor : {SortTensor::kInput, SortTensor::kValues, SortTensor::kIndices}) {
       const std::int64_t first = tensor == SortTensor::kInput ? first_index_ : part * k_;
@@ -164,19 +164,18 @@ class SortWalk {
   bool make_keys(const StridedElements& elements, Key* keys, Key* other, std::int64_t first) const {
     return at(p_.make_keys)(contiguous_row(elements, other), keys, elements.count, first) != 0;
   }
-
   /// Writes the keys, split at a pivot, and sets split.num_low. Returns whether there is a -0 or a NaN.
   bool split_elements(const StridedElements& elements, Key pivot, std::int64_t first, SplitKeys<Key>& split) {
     if (p_.partition_elements.offset == 0 || !is_contiguous(elements)) {
-      const bool has_lost_bits = make_keys(elements, split.keys, split.other, first);
+      const bool has_special_floats = make_keys(elements, split.keys, split.other, first);
       split.num_low = sorter_.split(split.keys, split.count, pivot, split.keys, split.other);
-      return has_lost_bits;
+      return has_special_floats;
     }
     const auto end = reinterpret_cast<std::uintptr_t>(
         at(p_.partition_elements)(elements.data, split.keys, split.other, split.count, pivot, first));
-    constexpr std::uintptr_t kLostBits = 1;
-    split.num_low = reinterpret_cast<const Key*>(end & ~kLostBits) - split.keys;
-    return (end & kLostBits) != 0;
+    constexpr std::uintptr_t kSpecialFloats = 1;
+    split.num_low = reinterpret_cast<const Key*>(end & ~kSpecialFloats) - split.keys;
+    return (end & kSpecialFloats) != 0;
   }
 
   /// Sorts `count` keys, so that the first k are in order.
@@ -184,24 +183,24 @@ class SortWalk {
     sort_keys(elements, {keys, other, count, count});
   }
   void sort_keys(const StridedElements& elements, const SplitKeys<Key>& split) {
-    if (p_.keys_are_halved == 0) return sorter_.sort(split, k_);
+    if (p_.keys_are_truncated == 0) return sorter_.sort(split, k_);
     sorter_.sort(split, k_, RowSorter<Key>::Rest::kKept);
     sort_by_lower_halves(elements, split.keys, split.other, split.count);
   }
 
   /// Sorts keys, and writes the results of the first k.
-  void sort_to_results(const StridedElements& elements, const SplitKeys<Key>& split, bool has_lost_bits) {
+  void sort_to_results(const StridedElements& elements, const SplitKeys<Key>& split, bool has_special_floats) {
     if (p_.writes_sorted == 0) {
       sort_keys(elements, split);
-      return write_results(elements, split.keys, has_lost_bits);
+      return write_results(elements, split.keys, has_special_floats);
     }
     const SortTensor result = p_.has_values != 0 ? SortTensor::kValues : SortTensor::kIndices;
     sorter_.sort_to(split, k_, p_.writer, place(result));
   }
-
   /// Like sort_keys, but writes the first k keys to `sorted`, which has room for `count` keys.
   void sort_keys_to(const StridedElements& elements, Key* keys, Key* other, std::int64_t count, Key* sorted) {
-    if (p_.keys_are_halved == 0 && count <= p_.sorter.max_few()) return sorter_.sort_few(keys, sorted, count);
+    if (p_.keys_are_truncated == 0 && count <= p_.sorter.max_network_keys())
+      return sorter_.sort_in_registers(keys, sorted, count);
     sort_keys(elements, keys, other, count);
     std::copy_n(keys, k_, sorted);
   }
@@ -217,7 +216,7 @@ class SortWalk {
   /// Writes those of the first k values that cannot be restored from keys with an index.
   void write_lost_values(const StridedElements& elements, const Key* keys) const {
     constexpr std::int64_t kFew = 32;  // writing these is faster than searching for the runs among them
-    if (p_.keys_are_halved != 0 || k_ <= kFew) return write_indexed(elements, keys, 0, k_);
+    if (p_.keys_are_truncated != 0 || k_ <= kFew) return write_indexed(elements, keys, 0, k_);
     for (const std::int64_t element_key : {std::int64_t{0}, p_.magnitude_bits}) {
       const std::int64_t first = (p_.is_descending != 0 ? ~element_key : element_key) << kIndexBits;
       const auto begin = std::lower_bound(keys, keys + k_, static_cast<Key>(first));
@@ -226,11 +225,12 @@ class SortWalk {
     }
   }
   /// Writes the results of the first k sorted keys. Without an index, -0 and NaN are in the order of their bits.
-  void write_results(const StridedElements& elements, const Key* keys, bool has_lost_bits) const {
+  void write_results(const StridedElements& elements, const Key* keys, bool has_special_floats) const {
     if (p_.has_indices != 0) write_indices(keys, k_);
     if (p_.has_values == 0) return;
-    if (p_.keys_are_halved == 0) write_key_values(keys, k_);
-    if (p_.keys_are_halved != 0 || (has_lost_bits && p_.keys_have_index != 0)) write_lost_values(elements, keys);
+    if (p_.keys_are_truncated == 0) write_key_values(keys, k_);
+    if (p_.keys_are_truncated != 0 || (has_special_floats && p_.keys_have_index != 0))
+      write_lost_values(elements, keys);
   }
 
   /// Restores the row's order of zeros and NaNs among the values. Overwrites `keys`, which has room for two pieces.
@@ -322,12 +322,12 @@ class SortWalk {
       writer(keys, place(tensor), count);
       return;
     }
-    std::byte* const few = sorter_memory().sample;
-    const std::int64_t max_few = RowSorterMemory::kSampleBytes / bytes;
-    for (std::int64_t i = 0; i < count; i += max_few) {
-      const std::int64_t num_few = std::min(max_few, count - i);
-      writer(keys + i, few, num_few);
-      copy_strided(few, 1, place(tensor) + i * to_stride * bytes, to_stride, num_few, bytes);
+    std::byte* const piece = sorter_memory().sample;
+    const std::int64_t max_now = RowSorterMemory::kSampleBytes / bytes;
+    for (std::int64_t i = 0; i < count; i += max_now) {
+      const std::int64_t num_now = std::min(max_now, count - i);
+      writer(keys + i, piece, num_now);
+      copy_strided(piece, 1, place(tensor) + i * to_stride * bytes, to_stride, num_now, bytes);
     }
   }
 

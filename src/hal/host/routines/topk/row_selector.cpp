@@ -39,8 +39,8 @@ void RowSelector<Key>::start(std::int64_t k) {
   k_ = k;
   num_found_ = num_in_limit_ = 0;
   limit_ = std::numeric_limits<Key>::max();
-  run_ = {limit_, limit_};
-  has_limit_ = excludes_run_ = is_complete_ = false;
+  equal_keys_ = {limit_, limit_};
+  has_limit_ = excludes_equal_keys_ = is_complete_ = false;
 }
 
 template <class Key>
@@ -48,10 +48,10 @@ std::int64_t RowSelector<Key>::select_by_groups(const RowReader& row, std::int64
   if (n > kBlock && n >= kMinSampledTimesK * k_) {
     // Sample the whole row: if keys decrease along it, the limit of one block excludes nothing in the next.
     const std::int64_t num_groups = sample(row, n, kSampledElementsOfLongRow / code_.num_lanes),
-                       wanted = wanted_of_sample(num_groups, n);
+                       rank = sample_limit_rank(num_groups, n);
     sorter_.sort(memory_.minima, memory_.other, num_groups, num_groups);
-    if (wanted < num_groups) set_limit(memory_.minima[wanted]);
-    const std::int64_t passing_of_block = wanted * (kBlock / RowSelectorCode::kVectorsPerChunk) / num_groups;
+    if (rank < num_groups) set_limit(memory_.minima[rank]);
+    const std::int64_t passing_of_block = rank * (kBlock / RowSelectorCode::kVectorsPerChunk) / num_groups;
     const bool is_limit_good = row.loader() == nullptr && has_limit_ && passing_of_block <= kMaxGroupsAtOnce * 3 / 4;
     is_limit_good ? find_in_long_row(row, n) : find_in_blocks(row, n);
     if (num_found_ >= k_) return num_found_;
@@ -111,25 +111,25 @@ void RowSelector<Key>::find_in_long_row(const RowReader& row, std::int64_t n) {
 
 template <class Key>
 std::int64_t RowSelector<Key>::select_by_sample(const RowReader& row, std::int64_t n) {
-  std::int64_t num_groups = 0, wanted = 0;
+  std::int64_t num_groups = 0, rank = 0;
   if (n >= kMinSampledTimesK * k_) {
     num_groups = sample(row, n, kSampledVectors);
-    wanted = wanted_of_sample(num_groups, n);
+    rank = sample_limit_rank(num_groups, n);
     sorter_.sort(memory_.minima, memory_.other, num_groups, num_groups);
   }
   while (true) {
-    if (wanted < num_groups) set_limit(memory_.minima[wanted]);
+    if (rank < num_groups) set_limit(memory_.minima[rank]);
     for (std::int64_t first = 0; first < n && !is_complete_; first += kPiece) {
       find_elements(row, first, std::min(kPiece, n - first), code_.filter_whole_row);
     }
     if (num_found_ >= k_) return num_found_;
     start(k_);
-    wanted *= kNextLimit;
+    rank *= kNextLimit;
   }
 }
 
 template <class Key>
-std::int64_t RowSelector<Key>::wanted_of_sample(std::int64_t num_groups, std::int64_t n) const {
+std::int64_t RowSelector<Key>::sample_limit_rank(std::int64_t num_groups, std::int64_t n) const {
   const auto num_elements = static_cast<double>(num_groups * RowSelectorCode::kVectorsPerChunk);
   const double expected = static_cast<double>(k_) * num_elements / static_cast<double>(n);
   return static_cast<std::int64_t>(expected + 2.5 * std::sqrt(expected)) + 2;
@@ -190,7 +190,7 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, b
   // equal elements, reading them would gain nothing. Reading a few chunks is faster than counting their groups.
   const std::int64_t max_groups = block.has_columns ? std::max(kMaxGroupsAtOnce, many_found(k_)) : kMaxGroupsAtOnce;
   const bool may_be_few = num_passing <= kChunksAtOnce || count_passing_groups(block) <= max_groups;
-  if (may_be_few && find_at_once(row, block, num_passing, block.start)) return;
+  if (may_be_few && find_with_one_limit(row, block, num_passing, block.start)) return;
   if (block.has_columns) return find_in_columns(row, block);
   std::int64_t next_chunk = 0;  // earlier chunks are done
   for (bool is_changed = true; is_changed && !is_complete_;) {
@@ -208,8 +208,8 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, b
 }
 
 template <class Key>
-bool RowSelector<Key>::find_at_once(const RowReader& row, const Block& block, std::int64_t num_passing,
-                                    std::int64_t first) {
+bool RowSelector<Key>::find_with_one_limit(const RowReader& row, const Block& block, std::int64_t num_passing,
+                                           std::int64_t first) {
   // A chunk's elements are written before they are counted, so leave room for one chunk.
   const std::int64_t max = max_found(k_) - kVectorSpare - num_found_ - code_.chunk();
   if (!has_limit_ || !append_passing(row, block, num_passing, first, max)) return false;
@@ -229,7 +229,8 @@ void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block)
     done += code_.chunk();
     if (limit == limit_ || is_complete_ || done < next_try) continue;
     const std::int64_t num_passing = find_passing(block);
-    if (count_passing_groups(block) <= kMaxGroupsAtOnce && find_at_once(row, block, num_passing, block.start + done)) {
+    if (count_passing_groups(block) <= kMaxGroupsAtOnce &&
+        find_with_one_limit(row, block, num_passing, block.start + done)) {
       return;
     }
     next_try = done + num_groups;
@@ -302,18 +303,18 @@ std::int64_t RowSelector<Key>::join_groups(std::int64_t num_groups) {
 
 template <class Key>
 void RowSelector<Key>::set_limit(Key key) {
-  run_ = order_.run_of(key);
-  limit_ = run_.last;
+  equal_keys_ = order_.run_of(key);
+  limit_ = equal_keys_.last;
   num_in_limit_ = 0;
   has_limit_ = true;
-  excludes_run_ = false;
+  excludes_equal_keys_ = false;
 }
 
 template <class Key>
-void RowSelector<Key>::exclude_run() {
-  excludes_run_ = true;
-  is_complete_ = run_.first == std::numeric_limits<Key>::min();
-  if (!is_complete_) limit_ = static_cast<Key>(run_.first - 1);
+void RowSelector<Key>::exclude_equal_keys() {
+  excludes_equal_keys_ = true;
+  is_complete_ = equal_keys_.first == std::numeric_limits<Key>::min();
+  if (!is_complete_) limit_ = static_cast<Key>(equal_keys_.first - 1);
 }
 
 template <class Key>
@@ -374,8 +375,8 @@ template <class Key>
 void RowSelector<Key>::update_limit() {
   if (num_found_ > many_found(k_)) {
     reduce_found();
-  } else if (has_limit_ && !excludes_run_ && num_in_limit_ >= k_) {
-    exclude_run();
+  } else if (has_limit_ && !excludes_equal_keys_ && num_in_limit_ >= k_) {
+    exclude_equal_keys();
   }
 }
 
@@ -383,7 +384,7 @@ template <class Key>
 void RowSelector<Key>::reduce_found() {
   set_limit(order_.reduce(memory_.found, num_found_));
   num_found_ = k_;
-  exclude_run();
+  exclude_equal_keys();
 }
 
 template class RowSelector<std::int32_t>;

@@ -21,10 +21,10 @@ struct RowSelectorCode {
   static constexpr int kLaneOrders = 4;
   static constexpr int lane_xor(int i) { return i % kLaneOrders; }
   std::int64_t num_lanes;
-  Microkernel<FilterKeys> filter_row;                                       // for scattered chunks and short rows
-  Microkernel<FilterKeys> filter_whole_row;                                 // for consecutive pieces
-  Microkernels<FindGroupMinima, RowSorterCode::kNumFew> find_group_minima;  // for short rows: 1, 2, 4, ... vectors
-  Microkernel<FindMinima> find_minima;                                      // for longer rows, like the functions below
+  Microkernel<FilterKeys> filter_row;                                            // for scattered chunks and short rows
+  Microkernel<FilterKeys> filter_whole_row;                                      // for consecutive pieces
+  Microkernels<FindGroupMinima, RowSorterCode::kNumNetworks> find_group_minima;  // for short rows: 1, 2, 4, ... vectors
+  Microkernel<FindMinima> find_minima;                // for longer rows, like the functions below
   Microkernel<ComputeElements> find_computed_minima;  // the same for computed elements; offset 0: absent
   Microkernel<FindColumnMinima> find_column_minima;
   Microkernel<FoldMinima> fold_minima;
@@ -114,9 +114,9 @@ class RowSelector {
   std::int64_t select_by_sample(const RowReader& row, std::int64_t n);
   /// Writes the minima of groups of elements from all over the row, and returns the number of groups.
   std::int64_t sample(const RowReader& row, std::int64_t n, std::int64_t num_vectors);
-  /// An upper bound for the number of a sample's groups that contain one of the first k elements. One row in a thousand
-  /// exceeds it.
-  std::int64_t wanted_of_sample(std::int64_t num_groups, std::int64_t n) const;
+  /// The rank of the minimum, among those of a sample's groups, that becomes the limit: an upper bound for the number
+  /// of groups that contain one of the first k elements. One row in a thousand exceeds it.
+  std::int64_t sample_limit_rank(std::int64_t num_groups, std::int64_t n) const;
   /// Whole chunks. A chunk's vectors are adjacent in memory, or form a column of the block. If the row is sorted,
   /// columns spread its first elements over many chunks, so that each chunk has few of them.
   struct Block {
@@ -129,7 +129,7 @@ class RowSelector {
   /// Writes the minima of a block's groups.
   void find_minima(const RowReader& row, const Block& block);
   void set_limit(Key key);
-  void exclude_run();
+  void exclude_equal_keys();
   /// Sets the limit that the block's groups give, if it is better than the present limit.
   void tighten(std::int64_t num_groups);
   /// Lists a block's passing chunks, those with a passing group, given the minima of its groups. Returns their number.
@@ -141,7 +141,7 @@ class RowSelector {
   void find_in_block(const RowReader& row, const Block& block, bool is_tight);
   /// Finds the passing elements of the passing chunks from element `first` on, with one limit for all; the elements
   /// before `first` are already found. Returns false, and finds nothing, if there is no limit or no room.
-  bool find_at_once(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first);
+  bool find_with_one_limit(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first);
   /// Finds the passing elements of a block of columns that has many passing groups.
   void find_in_columns(const RowReader& row, const Block& block);
   /// Appends the passing elements of the passing chunks from element `first` on. Returns false, and appends nothing, if
@@ -177,11 +177,11 @@ class RowSelector {
   std::int64_t k_ = 0;
   std::int64_t num_found_ = 0;
   std::int64_t num_in_limit_ = 0;  // found since the limit was set
-  KeyRun<Key> run_{};              // the keys equal to the key that set the limit
+  KeyRun<Key> equal_keys_{};       // the keys equal to the key that set the limit
   Key limit_ = 0;                  // larger keys do not pass
   bool has_limit_ = false;
-  bool excludes_run_ = false;  // the limit is less than the keys of the run
-  bool is_complete_ = false;   // no key is less than those of the run: nothing more can pass
+  bool excludes_equal_keys_ = false;  // the limit is less than the keys of the run
+  bool is_complete_ = false;          // no key is less than those of the run: nothing more can pass
 };
 
 extern template class RowSelector<std::int32_t>;

@@ -19,7 +19,7 @@ class ShortSelector {
  public:
   static constexpr std::int64_t kMaxElements = 2048;
   static constexpr std::int64_t kRowsAtOnce = 16;
-  static constexpr std::int64_t kMinimaBytes = kRowsAtOnce * (64 << (RowSorterCode::kNumFew - 1));
+  static constexpr std::int64_t kMinimaBytes = kRowsAtOnce * (64 << (RowSorterCode::kNumNetworks - 1));
   /// The room for element indices, with space after them because whole vectors are appended.
   static constexpr std::int64_t kMaxNumbers = kMaxElements + 16;
 
@@ -30,11 +30,11 @@ class ShortSelector {
 
   /// Whether rows of n elements are short enough and have enough groups. Precondition: k >= 1.
   static constexpr bool takes(std::int64_t n, std::int64_t k, std::int64_t num_lanes) {
-    return n <= kMaxElements && few_of(k, num_lanes) < RowSorterCode::kNumFew;
+    return n <= kMaxElements && network_of(k, num_lanes) < RowSorterCode::kNumNetworks;
   }
   /// The index of the functions that find and sort the groups' minima: 0 for 1 vector, 1 for 2, 2 for 4, and so on.
   /// There are at least 2 * k groups, so only slightly more than k elements have keys up to the k-th smallest minimum.
-  static constexpr std::size_t few_of(std::int64_t k, std::int64_t num_lanes) {
+  static constexpr std::size_t network_of(std::int64_t k, std::int64_t num_lanes) {
     return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>((2 * k - 1) / num_lanes)));
   }
 
@@ -43,14 +43,14 @@ class ShortSelector {
       : memory_(memory),
         n_(n),
         k_(k),
-        num_minima_(code.num_lanes << few_of(k, code.num_lanes)),
-        find_group_minima_(code.find_group_minima[few_of(k, code.num_lanes)].at(entry)),
-        sort_few_(sorter.sort_few[few_of(k, code.num_lanes)].at(entry)),
+        num_minima_(code.num_lanes << network_of(k, code.num_lanes)),
+        find_group_minima_(code.find_group_minima[network_of(k, code.num_lanes)].at(entry)),
+        sort_in_registers_(sorter.sort_in_registers[network_of(k, code.num_lanes)].at(entry)),
         filter_row_(code.filter_row.at(entry)) {}
 
   /// The first two steps, for row `i` of the current rows.
   void find_minima(std::int64_t i, const std::byte* row) { find_group_minima_(row, minima_of(i), n_); }
-  void sort_minima(std::int64_t i) { sort_few_(minima_of(i), minima_of(i), num_minima_); }
+  void sort_minima(std::int64_t i) { sort_in_registers_(minima_of(i), minima_of(i), num_minima_); }
   Key bound_of(std::int64_t i) const { return minima_of(i)[k_ - 1]; }
 
   /// Writes the indices of the elements that may be among the first k, and returns how many there are, at least k.
@@ -89,7 +89,7 @@ class ShortSelector {
   Memory memory_;
   std::int64_t n_, k_, num_minima_;  // num_minima_: groups per row
   FindGroupMinima find_group_minima_;
-  SortFew sort_few_;
+  SortInRegisters sort_in_registers_;
   FilterKeys filter_row_;
 };
 

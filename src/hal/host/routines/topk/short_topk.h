@@ -74,7 +74,7 @@ class ShortTopk {
   void bound_rows(std::int64_t first_row) {
     for (std::int64_t row = 0; row < num_rows_; ++row) {
       if (walk_.loader().is_used()) {
-        walk_.loader().go_to(first_row + row);
+        walk_.loader().select_row(first_row + row);
         walk_.loader().compute(0, walk_.n(), computed(row));
       }
       prefetch(row, Step::kFindMinima);
@@ -93,7 +93,7 @@ class ShortTopk {
     if (row >= num_next_rows_) return;
     if (walk_.loader().is_used()) {
       if (step != Step::kFind) return;
-      walk_.loader().go_to(next_row_ + row);
+      walk_.loader().select_row(next_row_ + row);
       return walk_.loader().prefetch(walk_.n());
     }
     const std::byte* const elements = rows_[next_].inputs[static_cast<std::size_t>(row)];
@@ -117,7 +117,7 @@ class ShortTopk {
       RowReader(elements, bytes).copy(numbers, count_of(row), memory_.elements + num_found * bytes);
       num_found += count_of(row);
     }
-    has_lost_bits_ = make_keys_(memory_.elements, memory_.numbers, memory_.keys, num_found) != 0;
+    has_special_floats_ = make_keys_(memory_.elements, memory_.numbers, memory_.keys, num_found) != 0;
     return row;
   }
 
@@ -133,19 +133,19 @@ class ShortTopk {
 
   void write_rows(std::int64_t first, std::int64_t end) {
     const bool has_values = p_.sort.has_values != 0, has_indices = p_.sort.has_indices != 0;
-    const bool are_halved = p_.sort.keys_are_halved != 0;
+    const bool are_truncated = p_.sort.keys_are_truncated != 0;
     for (std::int64_t row = first, next = first; row < end; row = next) {
       // Rows whose results are adjacent are written together.
       do ++next;
       while (next < end && !walk_.renumbers() && follows(SortTensor::kValues, next) &&
              follows(SortTensor::kIndices, next));
-      walk_.go_to(place_of(row));
+      walk_.select_row(place_of(row));
       const std::int64_t count = (next - row) * walk_.k();
       if (has_indices) walk_.write_indices(sorted_of(row), count);
-      if (has_values && !are_halved) walk_.write_key_values(sorted_of(row), count);
+      if (has_values && !are_truncated) walk_.write_key_values(sorted_of(row), count);
     }
-    for (std::int64_t row = first; has_values && (are_halved || has_lost_bits_) && row < end; ++row) {
-      walk_.go_to(place_of(row));
+    for (std::int64_t row = first; has_values && (are_truncated || has_special_floats_) && row < end; ++row) {
+      walk_.select_row(place_of(row));
       walk_.write_lost_values(elements_of(row), sorted_of(row));
     }
   }
@@ -169,7 +169,7 @@ class ShortTopk {
   std::array<Rows, 2> rows_{};                      // the current rows and the next ones
   std::size_t next_ = 0;                            // the index of the next rows
   std::array<std::int64_t, kRowsAtOnce> counts_{};  // of elements found
-  bool has_lost_bits_ = false;
+  bool has_special_floats_ = false;
 };
 
 }  // namespace millrace

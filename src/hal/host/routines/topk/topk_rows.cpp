@@ -35,8 +35,8 @@ class TopkWalk {
   void run_rows(std::int64_t first_row, std::int64_t end_row) {
     if (ShortSelector<Key>::takes(walk_.n(), walk_.k(), p_.selector.num_lanes)) return run_short(first_row, end_row);
     for (std::int64_t row = first_row; row < end_row; ++row) {
-      walk_.go_to(walk_.place_of(row));
-      if (walk_.loader().is_used()) walk_.loader().go_to(row);
+      walk_.select_row(walk_.place_of(row));
+      if (walk_.loader().is_used()) walk_.loader().select_row(row);
       run_long(walk_.n());
     }
   }
@@ -44,16 +44,16 @@ class TopkWalk {
     const std::int64_t num_parts = walk_.num_parts();
     for (std::int64_t group = first_group; group < end_group; ++group) {
       const std::int64_t row = group / num_parts;
-      const std::int64_t count = walk_.go_to_part(walk_.place_of(row), group % num_parts);
-      if (walk_.loader().is_used()) walk_.loader().go_to(row, walk_.first_index());
+      const std::int64_t count = walk_.select_part(walk_.place_of(row), group % num_parts);
+      if (walk_.loader().is_used()) walk_.loader().select_row(row, walk_.first_index());
       run_long(count);
     }
   }
   /// Selects from `count` contiguous elements.
   void run_long(std::int64_t count) {
     auto* const found = memory<Key>(memory_.found);
-    const bool has_lost_bits = sort_found(found, selector_.select(reader(), count, walk_.k()));
-    walk_.write_results(elements(), keys(), has_lost_bits);
+    const bool has_special_floats = sort_found(found, selector_.select(reader(), count, walk_.k()));
+    walk_.write_results(elements(), keys(), has_special_floats);
   }
   template <class T>
   T* memory(std::int64_t offset) const {
@@ -80,13 +80,13 @@ class TopkWalk {
             p_.sort.element_bytes};
   }
 
-  /// Sorts the keys of the elements found, so that the first k are in order. Returns whether keys lost bits.
+  /// Sorts the keys of the elements found, so that the first k are in order. Returns whether there is a -0 or a NaN.
   bool sort_found(const Key* numbers, std::int64_t count) {
     auto* const copies = memory<std::byte>(memory_.elements);
     reader().copy(numbers, count, copies);
-    const bool has_lost_bits = p_.make_numbered_keys.at(code_)(copies, numbers, keys(), count) != 0;
+    const bool has_special_floats = p_.make_numbered_keys.at(code_)(copies, numbers, keys(), count) != 0;
     walk_.sort_keys(elements(), keys(), other(), count);
-    return has_lost_bits;
+    return has_special_floats;
   }
   /// The element number in a lane, which is unsigned.
   static std::int64_t number(Key lane) {

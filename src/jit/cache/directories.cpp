@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches the directory of a cache and its read-only layers for an entry, and lists the searched places for messages.
-#include "jit/cache/places.h"
+// Searches the directory of a cache and its read-only layers for an entry, and lists what was searched for messages.
+#include "jit/cache/directories.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -50,12 +50,12 @@ bool FoundEntry::is_rejected() const {
   return std::ranges::any_of(refusals, [](const std::string& refusal) { return !refusal.empty(); });
 }
 
-KernelCachePlaces::KernelCachePlaces(const KernelCache::Options& options)
+KernelCacheDirectories::KernelCacheDirectories(const KernelCache::Options& options)
     : directory_(options.directory, options.max_bytes) {
   for (const std::string& path : options.read_only_directories) layers_.emplace_back(path, 0);
 }
 
-Result<FoundEntry> KernelCachePlaces::load(const std::string& key) const {
+Result<FoundEntry> KernelCacheDirectories::load(const std::string& key) const {
   FoundEntry found;
   MILLRACE_TRY_ASSIGN(CacheFile file, read_entry(directory_, key, found));
   if (found.image != nullptr) directory_.note_use(key);
@@ -68,16 +68,16 @@ Result<FoundEntry> KernelCachePlaces::load(const std::string& key) const {
   return found;
 }
 
-Status KernelCachePlaces::write(const std::string& key, std::span<const std::byte> content) const {
+Status KernelCacheDirectories::write(const std::string& key, std::span<const std::byte> content) const {
   return directory_.write(key, content);
 }
 
-std::string KernelCachePlaces::searched_text(const std::string& key, const FoundEntry& found) const {
+std::string KernelCacheDirectories::searched_text(const std::string& key, const FoundEntry& found) const {
   std::vector<std::string> searched;
-  const auto add = [&](const KernelCacheDirectory& place, const std::string& refusal) {
-    if (place.path().empty()) return;
-    const std::string path = printable(place.path());
-    searched.push_back(refusal.empty() ? path + state_text(place.path())
+  const auto add = [&](const KernelCacheDirectory& directory, const std::string& refusal) {
+    if (directory.path().empty()) return;
+    const std::string path = printable(directory.path());
+    searched.push_back(refusal.empty() ? path + state_text(directory.path())
                                        : fmt::format("{} (refused: the file {} there {})", path, key, refusal));
   };
   std::size_t number = 0;

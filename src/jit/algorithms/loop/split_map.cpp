@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a map with a long body into several kernels that pass values on through scratch.
-#include "jit/algorithms/loop/cut_map.h"
+// Splits a map with a long body into several kernels that pass values on through scratch.
+#include "jit/algorithms/loop/split_map.h"
 
 #include <map>
 #include <set>
@@ -15,9 +15,8 @@ namespace {
 
 /// The cost of storing or loading a value between pieces, in instructions.
 constexpr std::int64_t kMoveInstructions = 4;
-/// A cut falls in the last 1 / kCutRanges of the instructions that fit, so that no piece is much shorter than the
-/// limit.
-constexpr std::int64_t kCutRanges = 4;
+/// A piece ends in the last 1 / kSplitRanges of the instructions that fit, so that none is much shorter than the limit.
+constexpr std::int64_t kSplitRanges = 4;
 
 using Kind = SequenceOperand::Kind;
 
@@ -26,10 +25,10 @@ BodyValueId id_of(std::size_t number) { return static_cast<BodyValueId>(number);
 /// Loads of operands, constants, indices and extents are repeated in each piece that reads them.
 bool is_repeated(const BodyInstruction& instruction) { return instruction.num_operands == 0; }
 
-/// Decides where the body is cut.
-class CutFinder {
+/// Decides where the body is split.
+class SplitFinder {
  public:
-  CutFinder(const Body& body, std::int64_t max_instructions)
+  SplitFinder(const Body& body, std::int64_t max_instructions)
       : body_(body), max_instructions_(max_instructions), last_uses_(body.instructions.size(), 0) {
     for (std::size_t i = 0; i < body.instructions.size(); ++i) {
       for_each_operand(i, [&](std::size_t operand) { last_uses_[operand] = i; });
@@ -55,8 +54,8 @@ class CutFinder {
     for (unsigned o = 0; o < instruction.num_operands; ++o) f(index_of(instruction.operands[o]));
   }
 
-  /// The end of the piece that starts at `begin`: in the last 1 / kCutRanges of the instructions that fit, the cut that
-  /// leaves the fewest values to store.
+  /// The end of the piece that starts at `begin`: in the last 1 / kSplitRanges of the instructions that fit, the end
+  /// that leaves the fewest values to store.
   std::size_t find_end(std::size_t begin) const {
     std::int64_t cost = 0, num_stored = 0, min_stored = 0;
     std::set<std::size_t> touched;  // operands already loaded, or read here for the last time
@@ -74,7 +73,7 @@ class CutFinder {
       });
       if (cost + kMoveInstructions * num_stored > max_instructions_) {
         if (i > begin) return best;
-      } else if (cost < max_instructions_ - max_instructions_ / kCutRanges || num_stored <= min_stored) {
+      } else if (cost < max_instructions_ - max_instructions_ / kSplitRanges || num_stored <= min_stored) {
         min_stored = num_stored;
         best = i + 1;
       }
@@ -87,9 +86,10 @@ class CutFinder {
   std::vector<std::size_t> last_uses_;  // by value: the index of the last instruction that reads it
 };
 
-class MapCutter {
+class MapSplitter {
  public:
-  MapCutter(const LoopKernel& map, std::int64_t max_instructions) : map_(map), finder_(map.epilogue, max_instructions) {
+  MapSplitter(const LoopKernel& map, std::int64_t max_instructions)
+      : map_(map), finder_(map.epilogue, max_instructions) {
     std::vector<SizeExpr> dims;
     for (std::size_t d = 0; d < map.domain.size(); ++d) {
       dims.push_back(map.domain[d].extent);
@@ -98,13 +98,13 @@ class MapCutter {
     points_ = Shape(std::move(dims));
   }
 
-  CutMap run() {
+  SplitMap run() {
     std::size_t begin = 0;
     for (const std::size_t end : finder_.run()) {
       make_piece(begin, end);
       begin = end;
     }
-    return std::move(cut_);
+    return std::move(split_);
   }
 
  private:
@@ -116,7 +116,7 @@ class MapCutter {
     operands_.clear();
     accesses_.clear();
     LoopKernel& kernel = piece_.kernel;
-    kernel.name = fmt::format("{}_part_{}", map_.name, cut_.pieces.size());
+    kernel.name = fmt::format("{}_part_{}", map_.name, split_.pieces.size());
     kernel.domain = map_.domain;
     kernel.extents = map_.extents;
     for (std::size_t i = begin; i < end; ++i) {
@@ -133,7 +133,7 @@ class MapCutter {
     }
     if (written.empty()) return;  // no later piece and no result reads this piece's values
     piece_.buffers.insert(piece_.buffers.end(), written.begin(), written.end());
-    cut_.pieces.push_back(std::move(piece_));
+    split_.pieces.push_back(std::move(piece_));
   }
 
   BodyValueId append(const BodyInstruction& copy) { return piece_.kernel.epilogue.instructions.push_back(copy); }
@@ -194,9 +194,9 @@ class MapCutter {
   }
 
   void store_scratch(std::size_t value, std::vector<SequenceOperand>& written) {
-    const auto number = static_cast<std::uint32_t>(cut_.scratch.size());
+    const auto number = static_cast<std::uint32_t>(split_.scratch.size());
     KernelTensor tensor = scratch_tensor(value);
-    cut_.scratch.push_back({fmt::format("{}_{}", map_.name, tensor.name), size_bytes(tensor.type)});
+    split_.scratch.push_back({fmt::format("{}_{}", map_.name, tensor.name), size_bytes(tensor.type)});
     scratch_.emplace(value, number);
     written.push_back({Kind::kScratch, number});
     const DType dtype = instruction(value).dtype, wide = body_dtype(dtype);
@@ -210,13 +210,13 @@ class MapCutter {
   }
 
   const LoopKernel& map_;
-  const CutFinder finder_;
+  const SplitFinder finder_;
   Shape points_;
   std::vector<AffineIndex> point_;
-  CutMap cut_;
+  SplitMap split_;
   std::map<std::size_t, std::uint32_t> scratch_;  // by value
   // The piece under construction:
-  CutMap::Piece piece_;
+  SplitMap::Piece piece_;
   std::map<std::size_t, BodyValueId> values_;
   std::map<std::pair<Kind, std::uint32_t>, std::uint32_t> operands_;
   std::map<std::uint32_t, std::uint32_t> accesses_;  // by load
@@ -224,6 +224,8 @@ class MapCutter {
 
 }  // namespace
 
-CutMap cut_map(const LoopKernel& map, std::int64_t max_instructions) { return MapCutter(map, max_instructions).run(); }
+SplitMap split_map(const LoopKernel& map, std::int64_t max_instructions) {
+  return MapSplitter(map, max_instructions).run();
+}
 
 }  // namespace millrace

@@ -24,9 +24,9 @@ struct FoundEntry {
 };
 
 /// The directory and the read-only layers of a KernelCache. Thread-safe.
-class KernelCachePlaces {
+class KernelCacheDirectories {
  public:
-  explicit KernelCachePlaces(const KernelCache::Options&);
+  explicit KernelCacheDirectories(const KernelCache::Options&);
 
   bool has_directory() const { return !directory_.path().empty(); }
   /// Loads from the directory or the layers, in this order. If the directory has a file that cannot be used, replaces

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/llvm_client/module_places.h"
+#include "jit/llvm_client/module_paths.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -18,18 +18,18 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST_CASE("the module is searched for next to the library, by the install's layout, and in the system's directories") {
-  const std::vector<std::string> beside = module_places("/home/u/build/app", "");
+  const std::vector<std::string> beside = module_paths("/home/u/build/app", "");
   CHECK(beside.front() == "/home/u/build/libmillrace_llvm.so");
   const auto is_of_system = [](const std::string& place) { return place.starts_with("/usr/"); };
   CHECK(std::all_of(beside.begin() + 1, beside.end(), is_of_system));
 
-  const std::vector<std::string> installed = module_places("/opt/p/bin/app", "");
+  const std::vector<std::string> installed = module_paths("/opt/p/bin/app", "");
   REQUIRE(installed.size() == beside.size() + 1);
   CHECK(installed[0] == "/opt/p/bin/libmillrace_llvm.so");
   CHECK(installed[1].starts_with("/opt/p/lib"));
   CHECK(installed[1].ends_with("/libmillrace_llvm.so"));
 
-  const std::vector<std::string> unknown = module_places("", "");
+  const std::vector<std::string> unknown = module_paths("", "");
   CHECK(std::ranges::all_of(unknown, is_of_system));
 }
 
@@ -37,12 +37,12 @@ TEST_CASE(
     "the module of the package that an application was built with is searched for once, after those near the "
     "application") {
   const std::string module = "/opt/p/lib/libmillrace_llvm.so";
-  const std::vector<std::string> without = module_places("/home/u/build/app", "");
+  const std::vector<std::string> without = module_paths("/home/u/build/app", "");
   std::vector<std::string> expected = without;
   expected.insert(expected.begin() + 1, module);
-  CHECK(module_places("/home/u/build/app", module) == expected);
-  CHECK(module_places("/opt/p/lib/libapp.so", module).front() == module);
-  CHECK(module_places("/opt/p/lib/libapp.so", module).size() == without.size());
+  CHECK(module_paths("/home/u/build/app", module) == expected);
+  CHECK(module_paths("/opt/p/lib/libapp.so", module).front() == module);
+  CHECK(module_paths("/opt/p/lib/libapp.so", module).size() == without.size());
   CHECK(std::string(millrace_package_module()) == "");  // this program is not built with a package
 }
 

@@ -25,15 +25,15 @@ struct LongSortKernel {
   SizeExpr num_chunks, num_buckets;  // per row
 };
 
-/// The operation of a RowsKernel on each row, or on each part of a row.
-struct RowsWork : std::variant<SortDescriptor, ScanDescriptor, ArgDescriptor, LongSortKernel> {
+/// The operation of a RowKernel on each row, or on each part of a row.
+struct RowOperation : std::variant<SortDescriptor, ScanDescriptor, ArgDescriptor, LongSortKernel> {
   using variant::variant;
 };
 
-template <class Work>
-RowsKernel rows_kernel(Work work) {
-  std::string name = work.name;
-  return {std::move(name), std::make_shared<const RowsWork>(std::move(work))};
+template <class Operation>
+RowKernel row_kernel(Operation operation) {
+  std::string name = operation.name;
+  return {std::move(name), std::make_shared<const RowOperation>(std::move(operation))};
 }
 
 }  // namespace millrace

@@ -9,7 +9,7 @@ namespace millrace {
 
 /// The maps that replace one map, in order, all over its domain. Scratch passes values from one map's body to later
 /// maps.
-struct CutMap {
+struct SplitMap {
   struct Piece {
     LoopKernel kernel;
     std::vector<SequenceOperand> buffers;
@@ -18,9 +18,9 @@ struct CutMap {
   std::vector<SequenceScratch> scratch;
 };
 
-/// Cuts the body of a map at points where few values are live, so that estimate_instructions() of each piece is at most
-/// `max_instructions`, including the stores and loads of values that cross a cut. (A piece has at least one
-/// instruction, whatever its cost.) Results are bit-identical. Precondition: no reductions. O(instructions).
-CutMap cut_map(const LoopKernel& map, std::int64_t max_instructions);
+/// Splits the body of a map at points where few values are live, so that estimate_instructions() of each piece is at
+/// most `max_instructions`, including the stores and loads of values that pass between pieces. (A piece has at least
+/// one instruction, whatever its cost.) Results are bit-identical. Precondition: no reductions. O(instructions).
+SplitMap split_map(const LoopKernel& map, std::int64_t max_instructions);
 
 }  // namespace millrace

@@ -27,7 +27,7 @@ extern "C" [[gnu::weak, gnu::visibility("hidden")]] const char* millrace_package
 /// was built with, if any; and where a system package puts it, if this is such a build (prefix /usr or /usr/local). No
 /// other path is built in. On another machine, any of these paths may belong to somebody else: see
 /// check_module_writers.
-std::vector<std::string> module_places(std::string_view own_file, std::string_view package_module);
+std::vector<std::string> module_paths(std::string_view own_file, std::string_view package_module);
 
 /// Returns OK if nobody can change the file or the contents of its directory, except root, this process's user and
 /// `library_owner`, whose code this process already runs. A world-writable directory such as /tmp is accepted if it is

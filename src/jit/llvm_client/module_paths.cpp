@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The paths where the LLVM module may be, and the check that nobody else can change the file that is loaded.
-#include "jit/llvm_client/module_places.h"
+#include "jit/llvm_client/module_paths.h"
 
 #include <algorithm>
 #include <array>
@@ -84,26 +84,26 @@ std::string own_file() {
 
 extern "C" const char* millrace_package_module() { return ""; }
 
-std::vector<std::string> module_places(std::string_view own_file, std::string_view package_module) {
+std::vector<std::string> module_paths(std::string_view own_file, std::string_view package_module) {
   constexpr std::string_view kPrograms = MILLRACE_PROGRAM_DIRECTORY, kLibraries = MILLRACE_LIBRARY_DIRECTORY;
-  std::vector<std::string> places;
+  std::vector<std::string> paths;
   const std::size_t slash = own_file.rfind('/');
   if (slash != own_file.npos) {
     const std::string_view directory = own_file.substr(0, slash);
-    places.push_back(fmt::format("{}/{}", directory, kLlvmModuleFile));
+    paths.push_back(fmt::format("{}/{}", directory, kLlvmModuleFile));
     const std::string programs = fmt::format("/{}", kPrograms);
     if (!kPrograms.empty() && directory.ends_with(programs)) {
       const std::string_view prefix = directory.substr(0, directory.size() - programs.size());
-      places.push_back(fmt::format("{}/{}/{}", prefix, kLibraries, kLlvmModuleFile));
+      paths.push_back(fmt::format("{}/{}/{}", prefix, kLibraries, kLlvmModuleFile));
     }
   }
-  const auto add = [&](std::string place) {
-    if (std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
+  const auto add = [&](std::string path) {
+    if (std::ranges::find(paths, path) == paths.end()) paths.push_back(std::move(path));
   };
   if (!package_module.empty()) add(std::string(package_module));
   constexpr std::string_view kSystem = MILLRACE_SYSTEM_DIRECTORY;
   if (!kSystem.empty()) add(fmt::format("{}/{}", kSystem, kLlvmModuleFile));
-  return places;
+  return paths;
 }
 
 Status check_module_writers(const std::string& module, uid_t library_owner) {
