@@ -111,10 +111,10 @@ class WaveHistory {
 /// The histories of a stretch of memory, created when they are first touched.
 class MemoryHistory {
  public:
-  /// `granule_bytes` is a power of two. `forgets`: whether barriers order all accesses, as in a group segment.
-  MemoryHistory(std::uint64_t begin, std::uint64_t end, std::uint32_t granule_bytes, bool forgets)
+  /// `granule_bytes` is a power of two. `is_reset_by_barriers`: barriers order all accesses, as in a group segment.
+  MemoryHistory(std::uint64_t begin, std::uint64_t end, std::uint32_t granule_bytes, bool is_reset_by_barriers)
       : begin_(begin),
-        forgets_(forgets),
+        is_reset_by_barriers_(is_reset_by_barriers),
         granule_shift_(std::countr_zero(granule_bytes)),
         chunks_(((end - begin) >> granule_shift_) / kChunk + 1) {}
 
@@ -137,7 +137,7 @@ class MemoryHistory {
       for (; from < to; from += step) {
         WaveHistory& history = chunk.histories[(from - chunk_begin) >> chunk.shift];
         if (kind == AccessKind::kStore && history.is_stored_by(me)) overlap |= ((1u << step) - 1) << (from - first);
-        if (forgets_ && history.phase() != me.phase) history.begin_phase(me.phase);
+        if (is_reset_by_barriers_ && history.phase() != me.phase) history.begin_phase(me.phase);
         if (history.add_of_owner(kind, me)) continue;
         const auto found = history.add(kind, me);
         if (!race) race = found;
@@ -168,7 +168,7 @@ class MemoryHistory {
   }
 
   std::uint64_t begin_ = 0;
-  bool forgets_ = false;
+  bool is_reset_by_barriers_ = false;
   int granule_shift_ = 2;
   std::vector<Chunk> chunks_;
 };

@@ -173,21 +173,21 @@ TEST_CASE("threads: each worker has workgroup memory of its own, aligned, of the
 }
 
 TEST_CASE("threads: a kernel's memory between calls belongs to one dispatch and one worker") {
-  struct Kept {
+  struct State {
     std::uint64_t tag;
     void* memory;
   };
   for (const auto& executor : every_executor()) {
     const auto device = device_on(executor);
-    std::atomic<int> num_kept = 0, num_wrong = 0;
+    std::atomic<int> num_persisted = 0, num_wrong = 0;
     ListBuilder b;
     std::vector<ExecutableImage> images;
     const auto add = [&](std::uint64_t tag) {
       const auto body = [&, tag](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
-        Kept& kept = *static_cast<Kept*>(args.kept);
-        if (kept.tag != 0) ++num_kept;
-        if (kept.tag != 0 && (kept.tag != tag || kept.memory != args.workgroup_memory)) ++num_wrong;
-        kept = {tag, args.workgroup_memory};
+        State& state = *static_cast<State*>(args.worker_state);
+        if (state.tag != 0) ++num_persisted;
+        if (state.tag != 0 && (state.tag != tag || state.memory != args.workgroup_memory)) ++num_wrong;
+        state = {tag, args.workgroup_memory};
         return {};
       };
       images.push_back(host_kernel_image({.name = "keep", .workgroup_bytes = 64}, body));
@@ -199,7 +199,7 @@ TEST_CASE("threads: a kernel's memory between calls belongs to one dispatch and 
     add(3);
     const Replay replay(*device, b, images);
     for (int run = 0; run < 10; ++run) CHECK(wait_for(replay, {}).ok());
-    CHECK(num_kept > 0);
+    CHECK(num_persisted > 0);
     CHECK(num_wrong == 0);
   }
 }
@@ -330,7 +330,7 @@ TEST_CASE("threads: a device's name says which pool it has, and its description 
   const auto device = cpu_driver().open(spec).value();
   CHECK(device->name() == "cpu:threads=3,pinned=on");
   CHECK(device->info().description == "this host, baseline, 3 threads");
-  CHECK(device->info().finishes_inline);
+  CHECK(device->info().is_synchronous);
   CHECK(cpu_driver().open(DeviceSpec::parse("cpu:threads=1").value()).value()->name() == "cpu");
   const auto own = device_on(test::make_executor(ExecutorKind::kSerial, 5));
   CHECK(own->name() == "cpu");

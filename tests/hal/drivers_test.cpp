@@ -40,7 +40,7 @@ TEST_CASE("the cpu driver lists this host, with every level that it executes") {
   CHECK(devices[0].targets.size() == host_isa_levels().size() + (host_cpu_features().any() ? 1 : 0));
   CHECK(devices[0].targets.front().isa == host_isa_levels().back());
   CHECK(devices[0].addresses_host_memory);
-  CHECK(devices[0].finishes_inline);
+  CHECK(devices[0].is_synchronous);
 }
 
 TEST_CASE("the sim driver lists every GPU of the table") {

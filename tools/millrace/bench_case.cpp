@@ -136,7 +136,7 @@ Measurement whole(const std::shared_ptr<CompiledCase>& compiled, const BenchCase
   const Schedule& schedule = compiled->program.lowered().schedule;
   const SymbolValues& symbols = compiled->graph->runs[0]->arguments.symbols;
   Measurement row{.name = bench.name, .facts = facts_of(*compiled, bench)};
-  if (compiled->program.device()->info().finishes_inline) {
+  if (compiled->program.device()->info().is_synchronous) {
     row.run = [compiled](std::size_t number) { return compiled->run(number); };
   } else {
     row.run = [compiled](std::size_t number) {

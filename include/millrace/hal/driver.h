@@ -24,10 +24,10 @@ struct DeviceInfo {
   std::uint64_t memory_bytes = 0;        // available to buffers; 0: unknown
   std::vector<TargetSpec> targets = {};  // the targets whose code it runs, best first; empty only if it has a `problem`
   bool addresses_host_memory = true;     // if false, caller memory is staged
-  bool finishes_inline = true;           // submit() does the work before it returns, unless it has to wait
+  bool is_synchronous = true;            // submit() does the work before it returns, unless it has to wait
   /// Whether, if a dispatch fails, the commands after the next barrier and the submissions that wait for this one do
   /// not run. If false, they may run on whatever the dispatch wrote, but all of these submissions fail too.
-  bool stops_at_failures = true;
+  bool skips_work_after_failure = true;
   std::string problem = {};  // why it cannot be opened; then only its name is known
   friend bool operator==(const DeviceInfo&, const DeviceInfo&) = default;
 };

@@ -41,8 +41,8 @@ struct HipLosses {
 /// An AMD GPU, driven by AMD's HIP runtime. submit() returns before the work has ended. Submissions that wait for each
 /// other are ordered on the device, without the host. If a submission waits for another device's work, the host starts
 /// it after that work has ended: if the GPU itself waited, a hang of the other device would hang the GPU too. Commands
-/// after a failing dispatch run all the same (DeviceInfo::stops_at_failures). Every method leaves the calling thread's
-/// current HIP device as it was.
+/// after a failing dispatch run all the same (DeviceInfo::skips_work_after_failure). Every method leaves the calling
+/// thread's current HIP device as it was.
 ///
 /// When HIP reports a fault, or the time limit passes, the device is lost: all of its work and every later call fail
 /// with the same kDeviceLost. Other devices continue. Many versions of AMD's runtime end the process instead when a

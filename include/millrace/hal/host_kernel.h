@@ -26,11 +26,11 @@ struct KernelArgs {
   void* workgroup_memory;     // 8: this worker's block, 64-byte aligned, at least the plan's workgroup_bytes
   void* const* buffers;       // 16: one pointer per buffer argument, to its first byte
   const std::int64_t* sizes;  // 24: one value per size argument
-  /// 32: kKeptBytes bytes that persist between the calls that one worker makes for one dispatch; zero before the first
-  /// of these calls. Workgroup memory persists between them too. Null: every call counts as the first.
-  void* kept = nullptr;
+  /// 32: kWorkerStateBytes bytes that persist between the calls that one worker makes for one dispatch; zero before the
+  /// first of these calls. Workgroup memory persists between them too. Null: every call counts as the first.
+  void* worker_state = nullptr;
 
-  static constexpr std::size_t kKeptBytes = 64;
+  static constexpr std::size_t kWorkerStateBytes = 64;
 };
 static_assert(sizeof(KernelArgs) == 40);
 

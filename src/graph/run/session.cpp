@@ -303,7 +303,7 @@ Status Session::run(ListView<TensorBinding> inputs, ListView<TensorBinding> outp
     MILLRACE_TRY(one.check("run"));
     state_->forget_ended();
     MILLRACE_TRY(state_->bind_arguments(inputs, outputs, dims));
-    if (state_->program->device->info().finishes_inline && state_->staging == nullptr && state_->in_flight.empty()) {
+    if (state_->program->device->info().is_synchronous && state_->staging == nullptr && state_->in_flight.empty()) {
       return state_->run_inline(stop);
     }
     MILLRACE_TRY_ASSIGN(const Timepoint end, state_->submit({}, stop));

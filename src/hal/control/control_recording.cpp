@@ -107,7 +107,7 @@ Status Device::submit_control(Recording& recording, const Submission& submission
     if (recording.device() != id()) return foreign_recording(name());
     const auto& control = static_cast<const ControlRecording&>(recording);
     MILLRACE_TRY(control.check(submission));
-    if (!info().finishes_inline || !are_settled(submission.wait)) return control.start(*this, submission);
+    if (!info().is_synchronous || !are_settled(submission.wait)) return control.start(*this, submission);
     MILLRACE_TRY(outcome_of(submission.wait));
     MILLRACE_TRY(control.run_inline(*this, submission));
     return settle(submission.signal, {});

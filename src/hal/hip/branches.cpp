@@ -49,7 +49,7 @@ Status Issuer::fork(Job& job, std::span<const std::size_t> sides) {
 Status Issuer::join(Job& job, std::span<const std::size_t> sides) {
   Status first;
   for (const std::size_t side : sides) {
-    const Status status = insist(context_, [&] { return join(job, side); });
+    const Status status = retry_once(context_, [&] { return join(job, side); });
     if (first.ok()) first = status;
   }
   return first;

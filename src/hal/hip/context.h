@@ -80,7 +80,7 @@ void lose_track(Context&, const Status& why);
 /// because one failure, such as a lack of memory, says nothing about the work. If the call fails again, loses track of
 /// the device's work.
 template <class Call>
-Status insist(Context& context, Call&& call) {
+Status retry_once(Context& context, Call&& call) {
   const Status status = guard_allocations(call);
   if (status.ok() || context.is_lost()) return status;
   if (const Status again = guard_allocations(call); !again.ok()) lose_track(context, again);

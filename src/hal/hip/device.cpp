@@ -142,12 +142,12 @@ class DrivenDevice final : public HipDevice {
       MILLRACE_TRY(context_->check("read back", "hipMemcpyAsync", error));
       // From here on, the copy may write to the block at any time, so nothing else may use the block before the copy
       // ends.
-      recorded = insist(*context_, [&] {
+      recorded = retry_once(*context_, [&] {
         return context_->check("read back", "hipEventRecord", hip.hipEventRecord(end.get(), read_stream_->get()));
       });
     }
     MILLRACE_TRY(context_->lost());
-    MILLRACE_TRY(insist(*context_, [&] { return wait_for_event(*context_, "read back", end.get(), time_limit_); }));
+    MILLRACE_TRY(retry_once(*context_, [&] { return wait_for_event(*context_, "read back", end.get(), time_limit_); }));
     MILLRACE_TRY(recorded);
     std::memcpy(destination.data(), block.get(), destination.size());
     return {};

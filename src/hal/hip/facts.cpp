@@ -60,8 +60,8 @@ DeviceInfo DeviceFacts::info(const Runtime& hip) const {
           .memory_bytes = memory_bytes,
           .targets = {{.family = "amdgpu", .gfx = gfx()}},
           .addresses_host_memory = false,
-          .finishes_inline = false,
-          .stops_at_failures = false};
+          .is_synchronous = false,
+          .skips_work_after_failure = false};
 }
 
 }  // namespace millrace::hip

@@ -75,7 +75,7 @@ Status hung(Context& context, std::string_view where, std::chrono::nanoseconds l
   return context.lost();
 }
 
-Result<bool> comes_about(Context& context, std::string_view where, Event event, std::chrono::nanoseconds limit) {
+Result<bool> try_wait_for_event(Context& context, std::string_view where, Event event, std::chrono::nanoseconds limit) {
   const auto begin = std::chrono::steady_clock::now();
   auto lost_since = begin;
   for (std::uint32_t iteration = 0;; ++iteration) {
@@ -100,7 +100,7 @@ Result<bool> comes_about(Context& context, std::string_view where, Event event, 
 }
 
 Status wait_for_event(Context& context, std::string_view where, Event event, std::chrono::nanoseconds limit) {
-  MILLRACE_TRY_ASSIGN(const bool is_done, comes_about(context, where, event, limit));
+  MILLRACE_TRY_ASSIGN(const bool is_done, try_wait_for_event(context, where, event, limit));
   return is_done ? Status() : hung(context, where, limit);
 }
 

@@ -58,8 +58,8 @@ using SharedEvent = std::shared_ptr<OpaqueEvent>;
 
 /// Blocks until the recorded work has ended. Returns false once `limit` has passed (0: no limit), or kCloseLimit after
 /// the device was found to be lost. HIP's own wait has no time limit.
-Result<bool> comes_about(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);
-/// Waits like comes_about(). If the time runs out, marks the device as hung and returns that status.
+Result<bool> try_wait_for_event(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);
+/// Like try_wait_for_event(), but if the time runs out, marks the device as hung and returns that status.
 Status wait_for_event(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);
 /// The limit for work that should have ended already.
 inline constexpr std::chrono::seconds kCloseLimit{2};

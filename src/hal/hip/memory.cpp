@@ -110,7 +110,7 @@ Status DeviceMemory::wait_for_frees() {
   if (pool_ == nullptr) return {};
   MILLRACE_TRY(
       context_->check("allocate", "hipEventRecord", context_->hip().hipEventRecord(last_allocation_, stream_->get())));
-  return comes_about(*context_, "allocate", last_allocation_, kFreeLimit).status();
+  return try_wait_for_event(*context_, "allocate", last_allocation_, kFreeLimit).status();
 }
 
 Status DeviceMemory::allocated(Error error, std::string_view entry, std::size_t size_bytes) {

@@ -38,10 +38,10 @@ void Queue::close() {
   }
 }
 
-void Queue::wake(SharedJob nudged) noexcept {
+void Queue::wake(SharedJob job) noexcept {
   const std::lock_guard lock(mutex_);
   try {
-    if (nudged != nullptr) nudged_.push_back(std::move(nudged));
+    if (job != nullptr) to_retry_.push_back(std::move(job));
   } catch (const std::bad_alloc&) {
     tries_all_ = true;
   }
@@ -73,7 +73,7 @@ void Queue::run() {
 
 bool Queue::is_done() {
   const std::lock_guard lock(mutex_);
-  return is_closing_ && nudged_.empty() && num_active_ == 0 && !has_ended_some_;
+  return is_closing_ && to_retry_.empty() && num_active_ == 0 && !has_ended_some_;
 }
 
 void Queue::rest() {
@@ -99,7 +99,7 @@ bool Queue::start_waiting() {
   bool tries_all = context_.is_lost();
   {
     const std::lock_guard lock(mutex_);
-    candidates.swap(nudged_);
+    candidates.swap(to_retry_);
     tries_all |= std::exchange(tries_all_, false);
   }
   std::vector<Refused> refused;
@@ -149,7 +149,7 @@ bool Queue::proceed_ring() {
 bool Queue::end_jobs() {
   {
     const std::lock_guard lock(mutex_);
-    watched_ = on_their_way_;
+    watched_ = in_flight_jobs_;
   }
   std::vector<bool> is_blocked(channels_->streams.size());
   bool any = false;
@@ -216,8 +216,8 @@ void Queue::end(const SharedJob& shared) {
   const Status status = guard_allocations([&] { return outcome(job); });
   {
     const std::lock_guard lock(mutex_);
-    // This comes first, because touches_what_is_downloaded() reads members that are released below.
-    std::erase(on_their_way_, shared);
+    // This comes first, because overlaps_pending_download() reads members that are released below.
+    std::erase(in_flight_jobs_, shared);
   }
   for (const Timepoint& signal : job.signal) {
     auto* ours = dynamic_cast<HipSemaphore*>(signal.semaphore.get());

@@ -90,14 +90,14 @@ Status Queue::try_start(const SharedJob& job, std::vector<SharedJob>& candidates
     }
     if (std::ranges::find(points, point->event, &PendingPoint::event) == points.end()) points.push_back(*point);
   }
-  if (job->recording->has_transfers() && touches_what_is_downloaded(*job)) {
+  if (job->recording->has_transfers() && overlaps_pending_download(*job)) {
     waiting_for_memory_.push_back(job);
     watch_stop(job);
     return {};
   }
   {
     const std::lock_guard lock(mutex_);
-    on_their_way_.reserve(on_their_way_.size() + ring_jobs_.size() + 1);
+    in_flight_jobs_.reserve(in_flight_jobs_.size() + ring_jobs_.size() + 1);
   }
   ring_jobs_.reserve(ring_jobs_.size() + 1);
   job->stream = choose_stream(points);
@@ -130,7 +130,7 @@ void Queue::hand_over(const SharedJob& job, std::vector<SharedJob>& candidates) 
   } catch (const std::bad_alloc&) {  // the waiting jobs then begin when the values are reached
   }
   const std::lock_guard lock(mutex_);
-  on_their_way_.push_back(job);  // comes last, because the thread may end the job at once
+  in_flight_jobs_.push_back(job);  // comes last, because the thread may end the job at once
 }
 
 void Queue::wait_for(const SharedJob& job, const Timepoint& wait) {
@@ -141,20 +141,20 @@ void Queue::wait_for(const SharedJob& job, const Timepoint& wait) {
   if (job->is_watched) return;
   job->is_watched = true;
   for (const Timepoint& each : job->wait) {
-    each.semaphore->on_reached(each.value, [nudge = nudge_for(job)](const Status&) { nudge(); });
+    each.semaphore->on_reached(each.value, [retry = retry_function_for(job)](const Status&) { retry(); });
   }
 }
 
 void Queue::watch_stop(const SharedJob& job) {
-  if (job->stop.stop_possible() && !job->on_stop) job->on_stop.emplace(job->stop, nudge_for(job));
+  if (job->stop.stop_possible() && !job->on_stop) job->on_stop.emplace(job->stop, retry_function_for(job));
 }
 
 /// Returns a function that makes the queue retry the job, if both still exist. It may be called while `order_` is held.
-std::function<void()> Queue::nudge_for(const SharedJob& job) {
+std::function<void()> Queue::retry_function_for(const SharedJob& job) {
   return [queue = weak_from_this(), weak_job = std::weak_ptr<Job>(job)] {
     const auto alive = queue.lock();
-    SharedJob nudged = weak_job.lock();
-    if (alive != nullptr && nudged != nullptr) alive->wake(std::move(nudged));
+    SharedJob waiting = weak_job.lock();
+    if (alive != nullptr && waiting != nullptr) alive->wake(std::move(waiting));
   };
 }
 
@@ -172,20 +172,20 @@ void Queue::forget_wait(const SharedJob& job) {
 
 /// Whether the job uploads or downloads host memory that an earlier download has yet to write. The device cannot order
 /// the two, because the host may copy the downloaded bytes from pinned memory when the earlier job ends.
-bool Queue::touches_what_is_downloaded(const Job& job) {
-  bool touches = false;
+bool Queue::overlaps_pending_download(const Job& job) {
+  bool overlaps = false;
   const auto compare = [&](const Job& other) {
     if (!other.recording->has_transfers()) return;
     for_each_host_range(other, [&](CopyStep::Kind others_kind, std::span<const std::byte> written) {
       if (others_kind != CopyStep::Kind::kDownload) return;
       for_each_host_range(job,
-                          [&](CopyStep::Kind, std::span<const std::byte> own) { touches |= overlap(own, written); });
+                          [&](CopyStep::Kind, std::span<const std::byte> own) { overlaps |= overlap(own, written); });
     });
   };
   for (const SharedJob& other : ring_jobs_) compare(*other);
   const std::lock_guard lock(mutex_);
-  for (const SharedJob& other : on_their_way_) compare(*other);
-  return touches;
+  for (const SharedJob& other : in_flight_jobs_) compare(*other);
+  return overlaps;
 }
 
 /// The stream of the last wait, which then needs no event; without waits, the stream with the fewest jobs.

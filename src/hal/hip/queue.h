@@ -48,14 +48,15 @@ class Queue : public std::enable_shared_from_this<Queue> {
   Status try_start(const SharedJob&, std::vector<SharedJob>& candidates);
   void wait_for(const SharedJob&, const Timepoint&);
   void watch_stop(const SharedJob&);
-  std::function<void()> nudge_for(const SharedJob&);
+  std::function<void()> retry_function_for(const SharedJob&);
   void forget_wait(const SharedJob&);
-  bool touches_what_is_downloaded(const Job&);
+  bool overlaps_pending_download(const Job&);
   std::size_t choose_stream(std::span<const PendingPoint> waits);
   void hand_over(const SharedJob&, std::vector<SharedJob>& candidates);
 
-  /// Never throws: the callers, which signal or request a stop, could not handle an exception.
-  void wake(SharedJob nudged = {}) noexcept;
+  /// Wakes the thread, which retries the job if there is one. Never throws: the callers, which signal or request a
+  /// stop, could not handle an exception.
+  void wake(SharedJob job = {}) noexcept;
   static void settle_all(const std::vector<Refused>&);
 
   // On the device's thread:
@@ -90,9 +91,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   std::mutex mutex_;  // taken after order_
   std::condition_variable changed_;
-  std::vector<SharedJob> on_their_way_;  // jobs under way, in the order in which they started
-  std::vector<SharedJob> nudged_;        // jobs with a wait that was settled
-  bool tries_all_ = false;               // memory ran out, so some nudged jobs may be missing
+  std::vector<SharedJob> in_flight_jobs_;  // in the order in which they started
+  std::vector<SharedJob> to_retry_;        // jobs with a wait that was settled
+  bool tries_all_ = false;                 // memory ran out, so some jobs may be missing from to_retry_
   bool has_news_ = false;
   bool is_closing_ = false;
 

@@ -256,13 +256,13 @@ Status InlineRecording::run_step_groups(std::uint32_t step, GroupRange groups, I
                                         std::uint32_t& status_word, const Replay& replay) const {
   const Submission& submission = replay.submission;
   const InlineRun& run = replay.run;
-  if (std::exchange(worker.last_step, std::int64_t{step}) != std::int64_t{step}) worker.kept = {};
+  if (std::exchange(worker.last_step, std::int64_t{step}) != std::int64_t{step}) worker.state = {};
   if (const auto* dispatch = std::get_if<DispatchStep>(&steps_[step])) {
     const KernelArgs args{.status = &status_word,
                           .workgroup_memory = run.workgroup_block(worker.number),
                           .buffers = run.addresses.data() + dispatch->first_buffer,
                           .sizes = run.size_arguments.data() + dispatch->first_size,
-                          .kept = worker.kept.data()};
+                          .worker_state = worker.state.data()};
     Status status =
         run_kernel_groups({.kernel = dispatch->kernel,
                            .args = args,

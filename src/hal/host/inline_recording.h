@@ -45,8 +45,9 @@ class InlineRecording : public Recording {
   /// One of the workers that run groups of a replay, each in its own workgroup memory.
   struct InlineWorker {
     std::uint32_t number = 0;
-    std::int64_t last_step = -1;                                       // the step whose groups it ran last, for `kept`
-    alignas(16) std::array<std::byte, KernelArgs::kKeptBytes> kept{};  // zeroed when the worker turns to another step
+    std::int64_t last_step = -1;  // the step whose groups it ran last
+    /// KernelArgs::worker_state; zeroed when the worker turns to another step.
+    alignas(16) std::array<std::byte, KernelArgs::kWorkerStateBytes> state{};
   };
   struct Replay {
     const Submission& submission;

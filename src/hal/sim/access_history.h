@@ -9,13 +9,13 @@
 namespace millrace {
 
 /// A thread that executes an instruction.
-struct Toucher {
+struct Accessor {
   static constexpr std::uint32_t kNobody = UINT32_MAX;
   std::uint32_t group = 0;
   std::uint32_t thread = kNobody;
   std::uint32_t line = 0;
   bool is_somebody() const { return thread != kNobody; }
-  bool is_other_than(const Toucher& me) const { return is_somebody() && (thread != me.thread || group != me.group); }
+  bool is_other_than(const Accessor& me) const { return is_somebody() && (thread != me.thread || group != me.group); }
 };
 
 /// The threads that touched a granule of memory since the last barrier, limited to those that decide whether the next
@@ -24,12 +24,12 @@ struct Toucher {
 class AccessHistory {
  public:
   struct Race {
-    Toucher other;
+    Accessor other;
     AccessKind kind = AccessKind::kLoad;
   };
 
   /// Adds an access of `me` in `phase`. Returns an earlier access of the same phase with which it races, if any.
-  std::optional<Race> add(AccessKind kind, const Toucher& me, std::uint32_t phase) {
+  std::optional<Race> add(AccessKind kind, const Accessor& me, std::uint32_t phase) {
     if (phase != phase_) *this = AccessHistory(phase);
     std::optional<Race> race = find(stored_, AccessKind::kStore, me);
     if (!race && kind != AccessKind::kLoad) race = find(loaded_[0], loaded_[1], AccessKind::kLoad, me);
@@ -45,14 +45,14 @@ class AccessHistory {
  private:
   explicit AccessHistory(std::uint32_t phase) : phase_(phase) {}
 
-  static std::optional<Race> find(const Toucher& earlier, AccessKind kind, const Toucher& me) {
+  static std::optional<Race> find(const Accessor& earlier, AccessKind kind, const Accessor& me) {
     return earlier.is_other_than(me) ? std::optional(Race{earlier, kind}) : std::nullopt;
   }
-  static std::optional<Race> find(const Toucher& a, const Toucher& b, AccessKind kind, const Toucher& me) {
+  static std::optional<Race> find(const Accessor& a, const Accessor& b, AccessKind kind, const Accessor& me) {
     const std::optional<Race> race = find(a, kind, me);
     return race ? race : find(b, kind, me);
   }
-  static void remember(Toucher (&two)[2], const Toucher& me) {
+  static void remember(Accessor (&two)[2], const Accessor& me) {
     if (!two[0].is_somebody()) {
       two[0] = me;
     } else if (two[0].is_other_than(me) && !two[1].is_somebody()) {
@@ -61,9 +61,9 @@ class AccessHistory {
   }
 
   std::uint32_t phase_ = 0;
-  Toucher stored_;
-  Toucher loaded_[2];
-  Toucher updated_[2];
+  Accessor stored_;
+  Accessor loaded_[2];
+  Accessor updated_[2];
 };
 
 }  // namespace millrace

@@ -157,7 +157,7 @@ Status ShadowMemory::touch_buffer(const MemoryAccess& access, const ThreadAccess
   const std::uint64_t start = buffers_[access.memory] - region.begin;
   const std::uint64_t element_bytes = kernel_.memories[access.memory].element_bytes;
   const auto [first, end] = granules_of(thread, start, element_bytes, region.granule_bytes);
-  const Toucher me{.group = group_, .thread = thread.thread, .line = access.line};
+  const Accessor me{.group = group_, .thread = thread.thread, .line = access.line};
   for (std::uint64_t granule = first; granule < end; ++granule) {
     auto& chunk = region.chunks[granule / Region::kChunk];
     if (chunk == nullptr) chunk = std::make_unique<AccessHistory[]>(Region::kChunk);
@@ -172,7 +172,7 @@ Status ShadowMemory::touch_slot(const MemoryAccess& access, const ThreadAccess& 
   const bool is_private = memory.kind == MemoryKind::kPrivate;
   Slots& slots = is_private ? private_ : workgroup_;
   const auto [first, end] = granules_of(thread, memory.offset_bytes, memory.element_bytes, slots.granule_bytes);
-  const Toucher me{.group = group_, .thread = thread.thread, .line = access.line};
+  const Accessor me{.group = group_, .thread = thread.thread, .line = access.line};
   std::uint32_t* last_stored = slots.last_stored.data() + (is_private ? thread.thread * slots.num_granules : 0);
   for (std::uint64_t granule = first; granule < end; ++granule) {
     if (!is_private) {

@@ -68,7 +68,7 @@ TEST_CASE("device: a wrapper has the id of the device that it wraps, and each ac
     CHECK(wrapper->id() == device.raw().id());
     CHECK(wrapper->name() == "trace(" + device.name() + ")");
     CHECK(wrapper->info().addresses_host_memory == device.raw().info().addresses_host_memory);
-    CHECK(wrapper->info().finishes_inline == device.raw().info().finishes_inline);
+    CHECK(wrapper->info().is_synchronous == device.raw().info().is_synchronous);
     const Words words(device.raw(), {1}), wrapped_words(*wrapper, {2});
     const auto done = timeline(*wrapper);
     const Replay three = set_word(*wrapper, 3), four = set_word(device.raw(), 4);

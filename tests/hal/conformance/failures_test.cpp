@@ -181,7 +181,7 @@ TEST_CASE("device: commands before a failing dispatch run, and those after it do
     b.fill(b.range(y, 4, 4), 1, 4);
     const Words words(device.raw(), {0, 0});
     CHECK(wait_for(Replay(device.raw(), b, {image}), {words.binding()}).message() == kOutOfRange);
-    CHECK(words.read() == (device.raw().info().stops_at_failures ? W{1, 0} : W{1, 1}));
+    CHECK(words.read() == (device.raw().info().skips_work_after_failure ? W{1, 0} : W{1, 1}));
   });
 }
 

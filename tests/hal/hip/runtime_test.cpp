@@ -77,8 +77,8 @@ TEST_CASE("hip: devices are listed with name, architecture, memory and the runti
     CHECK(devices[1].targets == std::vector<TargetSpec>{{.family = "amdgpu", .gfx = "gfx90a"}});
     CHECK(devices[2].targets.front().gfx == "gfx803");
     CHECK_FALSE(devices[0].addresses_host_memory);
-    CHECK_FALSE(devices[0].finishes_inline);
-    CHECK_FALSE(devices[0].stops_at_failures);
+    CHECK_FALSE(devices[0].is_synchronous);
+    CHECK_FALSE(devices[0].skips_work_after_failure);
     expect(open(HipStandin::spec(",arch=gfx803")), StatusCode::kUnimplemented,
            "device 'hip:2': architecture is gfx803, expected one of gfx90a, gfx942, gfx1030, gfx1100, gfx1151, "
            "gfx1201; take another device");

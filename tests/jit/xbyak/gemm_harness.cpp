@@ -194,9 +194,9 @@ void GemmRun::fill_workgroup_memory(std::byte value) {
 }
 
 void GemmRun::run(const Call& call, const void* code) {
-  if (!call.continues) kept_ = {};
+  if (!call.continues) worker_state_ = {};
   std::uint32_t status = 0;
-  const KernelArgs args{&status, workgroup_memory_->data(), pointers_.data(), nullptr, kept_.data()};
+  const KernelArgs args{&status, workgroup_memory_->data(), pointers_.data(), nullptr, worker_state_.data()};
   gemm_f32(code != nullptr ? code : code_.data(), image_.routine.parameters, &args, call.first, call.end);
   MILLRACE_CHECK(status == 0);
 }

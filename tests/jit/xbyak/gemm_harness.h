@@ -91,7 +91,7 @@ class GemmRun {
   std::vector<std::unique_ptr<GuardedBuffer>> operands_, results_;
   std::unique_ptr<GuardedBuffer> workgroup_memory_;
   std::vector<void*> pointers_;
-  alignas(64) std::array<std::byte, KernelArgs::kKeptBytes> kept_ = {};
+  alignas(64) std::array<std::byte, KernelArgs::kWorkerStateBytes> worker_state_ = {};
 };
 
 /// Element numbers of A, B and C at a point of the product.

@@ -213,7 +213,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
 DeviceInfo far(DeviceInfo info) {
   info.name = fmt::format("far({})", info.name);
   info.addresses_host_memory = false;
-  info.finishes_inline = false;
+  info.is_synchronous = false;
   return info;
 }
 

@@ -16,7 +16,7 @@ struct PackedPanels {
   std::int64_t panel, k_block;
   friend bool operator==(const PackedPanels&, const PackedPanels&) = default;
 };
-static_assert(sizeof(PackedPanels) <= KernelArgs::kKeptBytes);
+static_assert(sizeof(PackedPanels) <= KernelArgs::kWorkerStateBytes);
 
 /// One call's iteration over its groups.
 class GemmWalk {
@@ -26,7 +26,7 @@ class GemmWalk {
         p_(parameters),
         args_(args),
         workgroup_memory_(static_cast<std::byte*>(args.workgroup_memory)),
-        packed_(args.kept == nullptr ? own_packed_ : *static_cast<PackedPanels*>(args.kept)) {}
+        packed_(args.worker_state == nullptr ? own_packed_ : *static_cast<PackedPanels*>(args.worker_state)) {}
 
   /// Groups are numbered with tiles innermost, then the batch dims along which B is the same, then panels, then the
   /// batch dims along which B differs.
