@@ -23,7 +23,7 @@ inline std::size_t num_same_pitches(const ByteRange& a, const ByteRange& b) {
 
 /// Whether, on some level with equal pitches, the rows of `a` and `b` provably occupy disjoint columns, for every
 /// binding of the sizes.
-inline bool are_other_columns(const ByteRange& a, const ByteRange& b) {
+inline bool have_disjoint_columns(const ByteRange& a, const ByteRange& b) {
   for (std::size_t level = num_same_pitches(a, b); level-- > 0;) {
     // A right row begins after the left row of this level ends. On this and every outer level, it ends before the next
     // left row begins.
@@ -40,8 +40,9 @@ inline bool are_other_columns(const ByteRange& a, const ByteRange& b) {
 }
 
 /// False only if `a` and `b` are disjoint for every binding of the sizes.
-inline bool may_meet(const ByteRange& a, const ByteRange& b) {
-  return ByteSpan{a.offset_bytes, a.end_bytes()}.may_meet({b.offset_bytes, b.end_bytes()}) && !are_other_columns(a, b);
+inline bool may_overlap(const ByteRange& a, const ByteRange& b) {
+  return ByteSpan{a.offset_bytes, a.end_bytes()}.may_overlap({b.offset_bytes, b.end_bytes()}) &&
+         !have_disjoint_columns(a, b);
 }
 
 /// "[64, 128)", or "[64, 128) by 16 of 32": rows of 16 bytes, one every 32 bytes. The outermost rows come first.
@@ -60,8 +61,8 @@ inline bool are_inside(const ByteRange& inner, const ByteRange& outer) {
   const SizeExpr &outer_row = outer.rows.back().row_bytes, &inner_row = inner.rows[num_levels - 1].row_bytes;
   if (shift.lower_bound() < 0 || (outer_row - shift - inner_row).lower_bound() < 0) return false;
   for (std::size_t level = 0; level < num_levels; ++level) {
-    const SizeExpr outer_steps = outer.around(level) - outer.rows[level].row_bytes;
-    const SizeExpr inner_steps = inner.around(level) - inner.rows[level].row_bytes;
+    const SizeExpr outer_steps = outer.divided_bytes(level) - outer.rows[level].row_bytes;
+    const SizeExpr inner_steps = inner.divided_bytes(level) - inner.rows[level].row_bytes;
     if ((outer_steps - inner_steps).lower_bound() < 0) return false;
   }
   return true;
@@ -77,7 +78,8 @@ inline std::optional<ByteRange> join_rows(const ByteRange& left, const ByteRange
   ByteRange joined{left.offset_bytes, left.length_bytes + added};
   for (std::size_t level = 0; level < num_levels; ++level) {
     const SizeExpr &left_row = left.rows[level].row_bytes, &right_row = right.rows[level].row_bytes;
-    if (left.around(level) - left_row != right.around(level) - right_row) return {};  // the row counts differ
+    if (left.divided_bytes(level) - left_row != right.divided_bytes(level) - right_row)
+      return {};  // the row counts differ
     joined.rows.push_back({left.rows[level].pitch_bytes, left_row + added});
   }
   // Rows that fill their pitch leave no gaps, so their level is dropped.

@@ -27,9 +27,10 @@ class ByteSet {
     const std::optional<std::int64_t> end = constant_end(offset, length);
     if (end && constants_.overlaps(offset.constant(), *end)) return true;
     const ByteSpan span{offset, offset + length};
-    if (!end && !constants_.empty() && span.may_meet({min_offset_, max_offset_})) return true;
-    if (std::ranges::any_of(rows_, [&](const ByteRange& other) { return may_meet(range, other); })) return true;
-    return std::ranges::any_of(symbolic_, [&](const ByteSpan& other) { return span.may_meet(other); });
+    if (!end && !constants_.empty() && span.may_overlap({min_offset_, max_offset_})) return true;
+    if (std::ranges::any_of(rows_, [&](const ByteRange& other) { return millrace::may_overlap(range, other); }))
+      return true;
+    return std::ranges::any_of(symbolic_, [&](const ByteSpan& other) { return span.may_overlap(other); });
   }
 
   void add(const ByteRange& range) {

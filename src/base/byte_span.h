@@ -10,7 +10,7 @@ struct ByteSpan {
   SizeExpr begin, end;
 
   /// False only if the spans are disjoint for every binding of the sizes.
-  bool may_meet(const ByteSpan& other) const {
+  bool may_overlap(const ByteSpan& other) const {
     return (begin - other.end).lower_bound() < 0 && (other.begin - end).lower_bound() < 0;
   }
 };

@@ -32,14 +32,14 @@ std::string Shape::to_text() const {
   return shape_text(*this, [](const SizeExpr& dim) { return dim.to_text(); });
 }
 
-std::string Shape::to_text(std::map<std::string, Dim>& stated) const {
-  return shape_text(*this, [&](const SizeExpr& dim) { return dim.to_text(stated); });
+std::string Shape::to_text(std::map<std::string, Dim>& printed_symbols) const {
+  return shape_text(*this, [&](const SizeExpr& dim) { return dim.to_text(printed_symbols); });
 }
 
 std::string TensorType::to_text() const { return std::string(millrace::to_text(dtype)) + shape.to_text(); }
 
-std::string TensorType::to_text(std::map<std::string, Dim>& stated) const {
-  return std::string(millrace::to_text(dtype)) + shape.to_text(stated);
+std::string TensorType::to_text(std::map<std::string, Dim>& printed_symbols) const {
+  return std::string(millrace::to_text(dtype)) + shape.to_text(printed_symbols);
 }
 
 Layout Layout::row_major(const Shape& shape) {

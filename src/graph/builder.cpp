@@ -50,7 +50,7 @@ std::vector<Tensor> GraphBuilder::append(Node node) {
 
 bool GraphBuilder::accept(std::span<const Tensor> operands, const std::string& who) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].builder() != this || is_taken(operands[i].value().node)) {
+    if (operands[i].builder() != this || is_in_body(operands[i].value().node)) {
       return accept(operands[i], fmt::format("{}: operand {}", who, i));
     }
   }
@@ -58,7 +58,7 @@ bool GraphBuilder::accept(std::span<const Tensor> operands, const std::string& w
 }
 
 bool GraphBuilder::accept(Tensor tensor, const std::string& what) {
-  if (tensor.builder() == this && !is_taken(tensor.value().node)) return true;
+  if (tensor.builder() == this && !is_in_body(tensor.value().node)) return true;
   if (tensor.builder() == this) {
     fail(invalid_argument(fmt::format(
         "{} was made inside a loop or a branch that has ended; let the loop or the branch return it", what)));
@@ -220,7 +220,7 @@ Result<Graph> GraphBuilder::take_graph() {
                     printable(graph_.name)));
   }
   Graph graph = std::move(graph_);
-  drop_closed(graph);
+  drop_body_nodes(graph);
   graph_ = Graph{};
   graph_.name = graph.name;
   scope_.reset();

@@ -20,10 +20,10 @@ struct GraphBuilder::Body {
   std::vector<Value> captured;  // one per graph input
 };
 
-bool GraphBuilder::is_taken(NodeId id) const {
+bool GraphBuilder::is_in_body(NodeId id) const {
   const std::uint32_t i = index_of(id);
-  const auto after = std::ranges::upper_bound(closed_, i, {}, &Range::begin);
-  return after != closed_.begin() && i < std::prev(after)->end;
+  const auto after = std::ranges::upper_bound(body_ranges_, i, {}, &Range::begin);
+  return after != body_ranges_.begin() && i < std::prev(after)->end;
 }
 
 bool GraphBuilder::accept_outside(const std::string& who) {
@@ -43,7 +43,7 @@ static std::vector<Tensor> make_or_fail(GraphBuilder& graph, const char* what, s
 }
 
 std::vector<Tensor> GraphBuilder::open_body(const char* what, std::span<const Tensor> initial) {
-  return make_or_fail(*this, what, initial.size(), [&] { return add_state(what, initial); });
+  return make_or_fail(*this, what, initial.size(), [&] { return open_state(what, initial); });
 }
 
 bool GraphBuilder::accept_state(std::span<const Tensor> initial, std::span<const Tensor> next) {
@@ -64,8 +64,9 @@ std::vector<Tensor> GraphBuilder::close_cond(Tensor condition, std::span<const T
   return make_or_fail(*this, "if", results.size(), [&] { return add_cond(condition, results); });
 }
 
-/// Adds one variable per state tensor. take_body later moves the variables into the body with the body's other nodes.
-Result<std::vector<Tensor>> GraphBuilder::add_state(const char* what, std::span<const Tensor> initial) {
+/// Adds one variable per state tensor. extract_body later moves the variables into the body with the body's other
+/// nodes.
+Result<std::vector<Tensor>> GraphBuilder::open_state(const char* what, std::span<const Tensor> initial) {
   std::vector<Tensor> state(initial.size());
   const std::string who = next_text(what);
   if (open_.size() == kMaxControlDepth) return invalid_argument(too_deep(who));
@@ -84,9 +85,9 @@ namespace {
 
 /// Moves the nodes from `begin` on into a body. A value from before `begin` that they read becomes an input of the
 /// body.
-class BodyTaker {
+class BodyExtractor {
  public:
-  BodyTaker(Graph& from, std::uint32_t begin, std::string name) : from_(from), begin_(begin) {
+  BodyExtractor(Graph& from, std::uint32_t begin, std::string name) : from_(from), begin_(begin) {
     body.name = std::move(name);
     body.is_body = true;
     for (auto i = begin; i < from.nodes.size(); ++i) note_names(NodeId{i});
@@ -148,31 +149,31 @@ void share_inputs(Graph& graph, std::vector<Value>& captured, const Graph& other
 
 }  // namespace
 
-GraphBuilder::Body GraphBuilder::take_body(std::string name, std::span<const Tensor> outputs,
-                                           std::span<const Tensor> updates) {
+GraphBuilder::Body GraphBuilder::extract_body(std::string name, std::span<const Tensor> outputs,
+                                              std::span<const Tensor> updates) {
   const std::uint32_t begin = open_.back();
   open_.pop_back();
   const auto end = static_cast<std::uint32_t>(graph_.nodes.size());
-  BodyTaker taker(graph_, begin, std::move(name));
+  BodyExtractor extractor(graph_, begin, std::move(name));
   for (std::uint32_t i = begin; i < end; ++i) {
-    if (!is_taken(NodeId{i})) taker.take(NodeId{i});
+    if (!is_in_body(NodeId{i})) extractor.take(NodeId{i});
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    taker.body.outputs.push_back(
-        {updates.empty() ? fmt::format("result{}", i) : "again", taker.map(outputs[i].value())});
+    extractor.body.outputs.push_back(
+        {updates.empty() ? fmt::format("result{}", i) : "again", extractor.map(outputs[i].value())});
   }
-  const std::vector<NodeId> states = variables_of(taker.body);
+  const std::vector<NodeId> states = variables_of(extractor.body);
   for (std::size_t i = 0; i < updates.size(); ++i) {
-    taker.body.updates.push_back({states[i], taker.map(updates[i].value())});
+    extractor.body.updates.push_back({states[i], extractor.map(updates[i].value())});
   }
-  mark_taken(begin);
-  return {std::move(taker.body), std::move(taker.captured)};
+  mark_in_body(begin);
+  return {std::move(extractor.body), std::move(extractor.captured)};
 }
 
 void GraphBuilder::drop_bodies(std::size_t num_open, std::size_t num_branches) {
   // Destructors call this function, so it must not throw.
   const Status dropped = guard_allocations([&]() -> Status {
-    if (open_.size() > num_open) mark_taken(open_[num_open]);
+    if (open_.size() > num_open) mark_in_body(open_[num_open]);
     return {};
   });
   if (!dropped.ok()) fail(dropped);
@@ -180,11 +181,11 @@ void GraphBuilder::drop_bodies(std::size_t num_open, std::size_t num_branches) {
   branches_.resize(std::min(branches_.size(), num_branches));
 }
 
-/// Marks all nodes from `begin` on as taken. The new range replaces the ranges that inner bodies took within it.
-void GraphBuilder::mark_taken(std::uint32_t begin) {
+/// Marks all nodes from `begin` on as moved into a body. The new range replaces those of inner bodies.
+void GraphBuilder::mark_in_body(std::uint32_t begin) {
   const auto end = static_cast<std::uint32_t>(graph_.nodes.size());
-  std::erase_if(closed_, [&](const Range& inner) { return inner.begin >= begin; });
-  if (begin < end) closed_.push_back({begin, end});
+  std::erase_if(body_ranges_, [&](const Range& inner) { return inner.begin >= begin; });
+  if (begin < end) body_ranges_.push_back({begin, end});
 }
 
 Result<std::vector<Tensor>> GraphBuilder::check_state(std::span<const Tensor> initial, std::span<const Tensor> next) {
@@ -210,7 +211,7 @@ Result<std::vector<Tensor>> GraphBuilder::add_loop(Tensor first, std::span<const
   const bool is_valid =
       status_.ok() && accept(first, who + ": the condition") && accept(again, who + ": the condition");
   if (!is_valid) return std::vector<Tensor>(initial.size());
-  Body body = take_body("round", {&again, 1}, next);
+  Body body = extract_body("round", {&again, 1}, next);
   Node node{LoopNode{std::make_shared<const Graph>(std::move(body.graph))}, {first.value()}, {}};
   for (const Tensor& tensor : initial) node.operands.push_back(tensor.value());
   node.operands.insert(node.operands.end(), body.captured.begin(), body.captured.end());
@@ -225,7 +226,8 @@ bool GraphBuilder::accept_results(std::span<const Tensor> results, std::string_v
 }
 
 Result<std::vector<Tensor>> GraphBuilder::add_branch(std::span<const Tensor> results) {
-  if (accept_results(results, "first")) branches_.push_back(std::make_shared<Body>(take_body("if_true", results, {})));
+  if (accept_results(results, "first"))
+    branches_.push_back(std::make_shared<Body>(extract_body("if_true", results, {})));
   return std::vector<Tensor>();
 }
 
@@ -234,7 +236,7 @@ Result<std::vector<Tensor>> GraphBuilder::add_cond(Tensor condition, std::span<c
   if (!accept_results(results, "second") || !accept(condition, who)) return std::vector<Tensor>(results.size());
   Body if_true = std::move(*branches_.back());
   branches_.pop_back();
-  Body if_false = take_body("if_false", results, {});
+  Body if_false = extract_body("if_false", results, {});
   // The operands are the values that the first branch reads, in its order, then those that only the second reads.
   share_inputs(if_true.graph, if_true.captured, if_false.graph, if_false.captured);
   share_inputs(if_false.graph, if_false.captured, if_true.graph, if_true.captured);
@@ -264,13 +266,13 @@ Result<std::vector<Tensor>> GraphBuilder::append_inferred(Node node) {
   return append(std::move(node));
 }
 
-void GraphBuilder::drop_closed(Graph& graph) const {
-  if (closed_.empty()) return;
+void GraphBuilder::drop_body_nodes(Graph& graph) const {
+  if (body_ranges_.empty()) return;
   IdVector<NodeId, NodeId> moved;
   IdVector<NodeId, Node> nodes;
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
     moved.push_back(NodeId(nodes.size()));
-    if (is_taken(NodeId{i})) continue;
+    if (is_in_body(NodeId{i})) continue;
     Node& node = graph.nodes[NodeId{i}];
     for (Value& operand : node.operands) operand.node = moved[operand.node];
     nodes.push_back(std::move(node));

@@ -46,7 +46,7 @@ Tensor spread_number(std::string_view function, Tensor x, const Literal& literal
 
 }  // namespace
 
-Tensor like(std::string_view function, Tensor x, const Literal& literal) {
+Tensor full_like(std::string_view function, Tensor x, const Literal& literal) {
   if (!x.is_valid()) return {};
   return build_or_fail(x.builder(), [&] { return spread_number(function, x, literal); }, 0, function);
 }
@@ -96,10 +96,10 @@ ValuesAndIndices apply_order(Op op, Tensor x, Attributes attributes) {
 #define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example)
 #define MILLRACE_UNARY(name, rule, meaning) \
   Tensor name(Tensor x) { return apply(Op::name, {x}); }
-#define MILLRACE_BINARY(name, traits, rule, meaning)                                   \
-  Tensor name(Tensor x, Tensor y) { return apply_broadcast(Op::name, x, y); }          \
-  Tensor name(Tensor x, Literal y) { return apply(Op::name, {x, like(#name, x, y)}); } \
-  Tensor name(Literal x, Tensor y) { return apply(Op::name, {like(#name, y, x), y}); }
+#define MILLRACE_BINARY(name, traits, rule, meaning)                                        \
+  Tensor name(Tensor x, Tensor y) { return apply_broadcast(Op::name, x, y); }               \
+  Tensor name(Tensor x, Literal y) { return apply(Op::name, {x, full_like(#name, x, y)}); } \
+  Tensor name(Literal x, Tensor y) { return apply(Op::name, {full_like(#name, y, x), y}); }
 #include "millrace/ops/op_table.inc"
 
 #define MILLRACE_REDUCE(name)                                             \
@@ -120,10 +120,10 @@ Tensor select(Tensor condition, Tensor if_true, Tensor if_false) {
   return apply(Op::select, {condition, if_true, if_false});
 }
 Tensor select(Tensor condition, Tensor if_true, Literal if_false) {
-  return apply(Op::select, {condition, if_true, like("select", if_true, if_false)});
+  return apply(Op::select, {condition, if_true, full_like("select", if_true, if_false)});
 }
 Tensor select(Tensor condition, Literal if_true, Tensor if_false) {
-  return apply(Op::select, {condition, like("select", if_false, if_true), if_false});
+  return apply(Op::select, {condition, full_like("select", if_false, if_true), if_false});
 }
 Tensor cast(Tensor x, DType dtype) { return apply(Op::cast, {x}, CastAttrs{dtype}); }
 Tensor argmax(Tensor x, std::int64_t axis, bool keep_dims) { return apply(Op::argmax, {x}, ArgAttrs{axis, keep_dims}); }

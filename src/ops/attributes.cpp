@@ -16,12 +16,12 @@ std::string FieldText::operator()(const Number& value) const {
 }
 std::string FieldText::operator()(DType value) const { return std::string(to_text(value)); }
 std::string FieldText::operator()(const SizeExpr& value) const {
-  return stated ? value.to_text(*stated) : value.to_text();
+  return printed_symbols ? value.to_text(*printed_symbols) : value.to_text();
 }
 
 std::string attributes_text(const Attributes& attributes, std::optional<DType> elements,
-                            std::map<std::string, Dim>* stated) {
-  const FieldText field_text{elements, stated};
+                            std::map<std::string, Dim>* printed_symbols) {
+  const FieldText field_text{elements, printed_symbols};
   std::string text;
   const auto print = [&](std::string_view name, const auto& value) {
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, field_text(value));
@@ -42,8 +42,8 @@ std::span<const std::string_view> required_attributes(const Attributes& attribut
 
 std::string to_text(const Attributes& attributes) { return attributes_text(attributes, {}, nullptr); }
 
-std::string to_text(const Attributes& attributes, std::map<std::string, Dim>& stated) {
-  return attributes_text(attributes, {}, &stated);
+std::string to_text(const Attributes& attributes, std::map<std::string, Dim>& printed_symbols) {
+  return attributes_text(attributes, {}, &printed_symbols);
 }
 
 }  // namespace millrace

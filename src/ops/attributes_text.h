@@ -12,8 +12,9 @@ namespace millrace {
 
 /// Prints the value of an attribute in the syntax of graph texts.
 struct FieldText {
-  std::optional<DType> elements = {};            // operand 0's dtype: numbers print as its values, "true" for bool
-  std::map<std::string, Dim>* stated = nullptr;  // symbols whose facts are stated already; null: print no facts
+  std::optional<DType> elements = {};  // operand 0's dtype: numbers print as its values, "true" for bool
+  std::map<std::string, Dim>* printed_symbols =
+      nullptr;  // symbols whose facts are printed already; null: print no facts
 
   std::string operator()(std::int64_t value) const;
   std::string operator()(double value) const;
@@ -29,8 +30,9 @@ struct FieldText {
   }
 };
 
-/// Like to_text(attributes, stated), but prints numbers as values of operand 0, whose dtype is `elements`: "{value =
-/// true}" for bool. If `stated` is null, symbols are printed without facts.
-std::string attributes_text(const Attributes&, std::optional<DType> elements, std::map<std::string, Dim>* stated);
+/// Like to_text(attributes, printed_symbols), but prints numbers as values of operand 0, whose dtype is `elements`:
+/// "{value = true}" for bool. If `printed_symbols` is null, symbols are printed without facts.
+std::string attributes_text(const Attributes&, std::optional<DType> elements,
+                            std::map<std::string, Dim>* printed_symbols);
 
 }  // namespace millrace

@@ -23,7 +23,9 @@ struct ByteRange {
   bool has_rows() const { return !rows.empty(); }
   /// The number of bytes that the rows of this level divide: for level 0, the length of the range; otherwise, the
   /// length of one row of the level before.
-  const SizeExpr& around(std::size_t level) const { return level == 0 ? length_bytes : rows[level - 1].row_bytes; }
+  const SizeExpr& divided_bytes(std::size_t level) const {
+    return level == 0 ? length_bytes : rows[level - 1].row_bytes;
+  }
   SizeExpr end_bytes() const { return offset_bytes + length_bytes; }
   friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };

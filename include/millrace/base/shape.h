@@ -29,8 +29,9 @@ class Shape {
   SizeExpr num_elements() const;
   /// "[4x8]" when all dims are numbers, "[]" for a scalar, "[rows, n + 1, 8]" when a dim is symbolic.
   std::string to_text() const;
-  /// Also prints the facts of each symbol that is not yet in `stated`, and adds the symbol to it: "[rows in 1..64, 8]".
-  std::string to_text(std::map<std::string, Dim>& stated) const;
+  /// Also prints the facts of each symbol that is not yet in `printed_symbols`, and adds the symbol to it: "[rows
+  /// in 1..64, 8]".
+  std::string to_text(std::map<std::string, Dim>& printed_symbols) const;
   friend bool operator==(const Shape&, const Shape&) = default;
 
  private:
@@ -42,7 +43,7 @@ struct TensorType {
   DType dtype = DType::kF32;
   Shape shape;
   std::string to_text() const;
-  std::string to_text(std::map<std::string, Dim>& stated) const;
+  std::string to_text(std::map<std::string, Dim>& printed_symbols) const;
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 

@@ -93,8 +93,9 @@ class SizeExpr {
   Status collect_symbols(std::map<std::string, Dim>& symbols) const;
   /// "4*cols*rows - 1", "floor_div(n + 127, 128)", "min(m, n, 4)".
   std::string to_text() const;
-  /// Also prints the facts of each symbol that is not yet in `stated`, and adds the symbol to it: "2*(n in 1..64) + 1".
-  std::string to_text(std::map<std::string, Dim>& stated) const;
+  /// Also prints the facts of each symbol that is not yet in `printed_symbols`, and adds the symbol to it: "2*(n
+  /// in 1..64) + 1".
+  std::string to_text(std::map<std::string, Dim>& printed_symbols) const;
 
   friend SizeExpr operator+(const SizeExpr& a, const SizeExpr& b) {
     if (a.is_constant() && b.is_constant()) return saturating::add(a.constant_, b.constant_);

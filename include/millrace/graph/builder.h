@@ -239,7 +239,7 @@ class GraphBuilder {
 
   const Graph& graph() const { return graph_; }
   /// Whether the node was moved into the body of a loop or a branch, so that its place in graph() is empty.
-  bool is_taken(NodeId) const;
+  bool is_in_body(NodeId) const;
 
  private:
   // The public functions call these, which may throw std::bad_alloc.
@@ -283,25 +283,25 @@ class GraphBuilder {
   void close_branch(std::span<const Tensor> results);
   std::vector<Tensor> close_cond(Tensor condition, std::span<const Tensor> results);
   // These too may throw std::bad_alloc.
-  Result<std::vector<Tensor>> add_state(const char* what, std::span<const Tensor> initial);
+  Result<std::vector<Tensor>> open_state(const char* what, std::span<const Tensor> initial);
   Result<std::vector<Tensor>> check_state(std::span<const Tensor> initial, std::span<const Tensor> next);
   Result<std::vector<Tensor>> add_loop(Tensor first, std::span<const Tensor> initial, std::span<const Tensor> next,
                                        Tensor again);
   Result<std::vector<Tensor>> add_branch(std::span<const Tensor> results);
   Result<std::vector<Tensor>> add_cond(Tensor condition, std::span<const Tensor> results);
   bool accept_results(std::span<const Tensor> results, std::string_view branch);
-  Body take_body(std::string name, std::span<const Tensor> outputs, std::span<const Tensor> updates);
+  Body extract_body(std::string name, std::span<const Tensor> outputs, std::span<const Tensor> updates);
   Result<std::vector<Tensor>> append_inferred(Node node);
   bool accept_outside(const std::string& who);
-  void mark_taken(std::uint32_t begin);
-  void drop_closed(Graph& graph) const;
+  void mark_in_body(std::uint32_t begin);
+  void drop_body_nodes(Graph& graph) const;
   bool accept(Tensor tensor, const std::string& what);
   Graph graph_;
   struct Range {
     std::uint32_t begin = 0, end = 0;
   };
   std::vector<std::uint32_t> open_;              // the first node of each open body
-  std::vector<Range> closed_;                    // the nodes that were moved into bodies, in order
+  std::vector<Range> body_ranges_;               // the nodes that were moved into bodies, in order
   std::vector<std::shared_ptr<Body>> branches_;  // the first branch of each condition whose second branch is open
   std::set<std::string, std::less<>> source_names_, output_names_;
   std::map<std::string, std::size_t> value_names_;  // name with its scopes -> last suffix: 2 for scores_2

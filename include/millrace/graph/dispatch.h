@@ -58,8 +58,8 @@ struct CopiedUpdate {
   std::string reason;  // "%x is an input"
 };
 
-/// The rules that keep the producer of a value and its reader in different regions; node_groups.cpp applies them.
-enum class JoinRule : std::uint8_t {
+/// What keeps the producer of a value and its reader in different regions; node_groups.cpp applies them.
+enum class JoinObstacle : std::uint8_t {
   kControl,              // `node` is a loop or a condition: the host decides what it runs
   kReadsMemory,          // the kernel of `node`, the reader, takes this operand only from memory
   kAfterView,            // `node`, a view between the two, makes the reader need elements at other points
@@ -67,8 +67,8 @@ enum class JoinRule : std::uint8_t {
   kTwoRoots,             // `node` and `other` are dots, reductions or the like; a kernel has at most one
   kNoEpilogue,           // `node`, in the producer's region, has a kernel without an epilogue
   kViewAlone,            // the reader loads whole rows; `node`, a view, collects them from far apart
-  kOtherPoints,          // `node`, in the producer's region, has another shape than the reader
-  kReadAround,           // `node`, in a third region, reads one region and the other needs it: a cycle
+  kShapeDiffers,         // `node`, in the producer's region, has another shape than the reader
+  kWouldFormCycle,       // `node`, in a third region, reads one region and the other needs it
   kReadByRoot,           // `node`, one region's dot or reduction, reads the other region at other points
   kRootInOperand,        // `node`, in the producer's region, is not elementwise, as the reader requires
   kIsStored,             // `node`, in the producer's region, is an output or update: in memory anyway
@@ -77,12 +77,12 @@ enum class JoinRule : std::uint8_t {
   kTooManyInstructions,  // the two have `found` instructions together, at most `limit` fit
 };
 
-/// A value that one region stores and another reads, and the rule that keeps the two apart.
+/// A value that one region stores and another reads, and the obstacle that keeps the two apart.
 struct Separation {
   Value value = {};  // the stored value; the reader may read it through views
   NodeId reader{};   // the node that reads the value, in the other region
-  JoinRule rule{};
-  NodeId node{}, other{};  // see JoinRule
+  JoinObstacle obstacle{};
+  NodeId node{}, other{};  // see JoinObstacle
   std::int64_t found = 0, limit = 0;
 };
 
@@ -148,7 +148,7 @@ std::string label_of(const Graph&, std::span<const NodeId>);
 /// * Every update is in `in_place` or in `copied_updates`.
 Status verify(const DispatchGraph&);
 std::string to_text(const DispatchGraph&);
-/// The edge, the rule, and a remedy: "%e -> %y: %y reads it through %t = transpose, at other points; ...".
+/// The edge, the obstacle, and a remedy: "%e -> %y: %y reads it through %t = transpose, at other points; ...".
 std::string to_text(const Graph&, const Separation&);
 
 /// A region's kernels for one target. The operands of each sequence are in the order of Region::inputs, and its results

@@ -128,7 +128,7 @@ struct Schedule {
   /// The bytes of the resource that a use may touch.
   ByteRange touched_bytes(const ResourceUse&) const;
   /// The bytes of the resource that the kernel gets as its buffer.
-  ByteRange given_bytes(const ResourceUse&) const;
+  ByteRange kernel_buffer_bytes(const ResourceUse&) const;
 };
 
 /// The constants that the kernels of `sequences` and the graph's outputs read. `sequences` has one row per region.

@@ -233,8 +233,8 @@ using Attributes = std::variant<NoAttrs, CastAttrs, ReduceAttrs, ArgAttrs, DotAt
 std::span<const std::string_view> required_attributes(const Attributes&);
 /// "{axis = 1, keep_dims = false}"; "" for NoAttrs.
 std::string to_text(const Attributes&);
-/// Also prints the facts of each symbol that is not yet in `stated`, and adds the symbol to it: "{k = k in 0..64, axis
-/// = 1}".
-std::string to_text(const Attributes&, std::map<std::string, Dim>& stated);
+/// Also prints the facts of each symbol that is not yet in `printed_symbols`, and adds the symbol to it: "{k = k in
+/// 0..64, axis = 1}".
+std::string to_text(const Attributes&, std::map<std::string, Dim>& printed_symbols);
 
 }  // namespace millrace

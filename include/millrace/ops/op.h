@@ -34,9 +34,9 @@ enum OpTraits : std::uint32_t {
   kOrder = 1 << 6,     // sort and topk
   kSequence = 1 << 7,  // scans and scatters: results depend on the order of the operand's points
   // What its kernel can fuse. Elementwise ops have all of these properties.
-  kTakesEpilogue = 1 << 8,  // can apply elementwise ops to its result before it stores it
-  kTakesTerm = 1 << 9,      // reads each operand point once, and can apply elementwise ops to it first
-  kReadsViews = 1 << 10,    // reads operands through index views; ops with kTakesTerm do too
+  kFusibleEpilogue = 1 << 8,  // can apply elementwise ops to its result before it stores it
+  kFusibleTerm = 1 << 9,      // reads each operand point once, and can apply elementwise ops to it first
+  kReadsViews = 1 << 10,      // reads operands through index views; ops with kFusibleTerm do too
   // Properties of the op's operands and results.
   kCommutative = 1 << 11,   // the two operands may be exchanged
   kAccumulates = 1 << 12,   // sums or products of many floats, in an order that the kernel chooses
@@ -44,7 +44,7 @@ enum OpTraits : std::uint32_t {
   kPicks = 1 << 14,         // each result element is an operand's element, as in views and moves
   kTakesIndices = 1 << 15,  // operand 1 holds indices along an axis of operand 0
   // What its kernel can fuse, continued.
-  kTakesLoad = 1 << 16,  // can apply elementwise ops to the elements of its operand as it reads them
+  kFusibleLoad = 1 << 16,  // can apply elementwise ops to the elements of its operand as it reads them
 };
 
 struct OpInfo {

@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "base/size_expr/lost_value.h"
+#include "base/size_expr/is_saturated.h"
 #include "base/size_expr/node.h"
 
 namespace millrace {
@@ -130,7 +130,7 @@ std::int64_t SizeExpr::known_multiple() const {
   return multiple;
 }
 
-bool has_lost_value(const SizeExpr& expr) {
+bool is_saturated(const SizeExpr& expr) {
   const Sum* sum = SizeExprAccess::node(expr);
   if (sum == nullptr) return saturating::is_end(expr.constant());
   return saturating::is_end(sum->constant) ||

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/size_expr/lost_value.h"
+#include "base/size_expr/is_saturated.h"
 #include "base/size_expr/node.h"
 
 namespace millrace {
@@ -60,7 +60,7 @@ std::optional<SizeExpr> join_divisions(const Sum& sum, std::int64_t divisor) {
 SizeExpr divide_by_constant(const SizeExpr& dividend, std::int64_t divisor) {
   if (divisor == 1) return dividend;
   Sum remainder = to_sum(dividend);
-  if (has_lost_value(dividend) || saturating::is_end(divisor)) return division_atom(dividend, divisor);
+  if (is_saturated(dividend) || saturating::is_end(divisor)) return division_atom(dividend, divisor);
   const SizeExpr quotient = finish(take_quotient(remainder, divisor));
   if (remainder.terms.empty()) return quotient;
   reduce_fraction(remainder, divisor);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/size_expr/lost_value.h"
+#include "base/size_expr/is_saturated.h"
 #include "base/size_expr/node.h"
 
 namespace millrace {
@@ -31,7 +31,7 @@ std::int64_t min_value(const SizeExpr& expr) {
   Sum rest = *sum;
   rest.terms.erase(rest.terms.begin() + (found - sum->terms.begin()));
   const SizeExpr undivided = finish(std::move(rest)) + operands[0] * times;
-  if (has_lost_value(undivided)) return lower;
+  if (is_saturated(undivided)) return lower;
   const std::int64_t min_undivided = min_value(undivided);
   if (min_undivided == saturating::kMin) return lower;
   return std::max(lower, saturating::subtract(min_undivided, times > 0 ? saturating::multiply(times, divisor - 1) : 0));

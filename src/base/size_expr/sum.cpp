@@ -29,13 +29,13 @@ void normalize_factors(Term& term) {
     return a->bounds.lower >= 0 && a->bounds.upper <= 1 && compare_forms(*a, *b) == 0;
   };
   factors.erase(std::unique(factors.begin(), factors.end(), repeats_bit), factors.end());
-  const auto stands_beside = [&factors](const Atom* x) {
+  const auto is_factor = [&factors](const Atom* x) {
     return x != nullptr &&
            std::any_of(factors.begin(), factors.end(), [x](const auto& f) { return compare_forms(*f, *x) == 0; });
   };
   std::vector<std::shared_ptr<const Atom>> kept;
   std::copy_if(factors.begin(), factors.end(), std::back_inserter(kept),
-               [&](const auto& factor) { return !stands_beside(indicated_atom(*factor)); });
+               [&](const auto& factor) { return !is_factor(indicated_atom(*factor)); });
   factors = std::move(kept);
 }
 

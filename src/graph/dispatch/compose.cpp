@@ -289,7 +289,7 @@ Result<std::vector<ComposedRequest>> compose_region(const DispatchGraph& dispatc
   MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_node(graph, *root, used, is_border));
   if (is_border) return borders(region, std::move(requests));
   const LoopKernel* loop = std::get_if<LoopKernel>(&requests[0]);
-  if (region.nodes.size() > 1 && has_trait(std::get<OpNode>(graph.nodes[*root].what).op, kTakesLoad)) {
+  if (region.nodes.size() > 1 && has_trait(std::get<OpNode>(graph.nodes[*root].what).op, kFusibleLoad)) {
     return std::vector<ComposedRequest>{with_load(dispatch, region, *root, std::move(requests[0]))};
   }
   if (!region.copies.empty()) return copies(graph, region, *root, std::move(requests));

@@ -6,7 +6,7 @@
 //   - an iota joins the term of a reduction in the same way;
 //   - index views (transpose, broadcast, slice) join every reader, as index maps;
 //   - reshapes join nothing: they share storage.
-// The rule that keeps two neighbours apart is noted with the edge between them (Separation).
+// The obstacle that keeps two neighbours apart is noted with the edge between them (Separation).
 #include "graph/dispatch/node_groups.h"
 
 #include <algorithm>
@@ -37,12 +37,12 @@ bool has_trait(const Node& node, OpTraits trait) {
   return op && has_trait(op->op, trait);
 }
 
-bool takes_term_producers(const Node& node) { return has_trait(node, kTakesTerm); }
-bool takes_load(const Node& node) { return has_trait(node, kTakesLoad); }
+bool has_fusible_term(const Node& node) { return has_trait(node, kFusibleTerm); }
+bool has_fusible_load(const Node& node) { return has_trait(node, kFusibleLoad); }
 
 /// Whether the node reads its operands through index maps, into which views can be composed.
 bool looks_through_views(const Node& node) {
-  return is_elementwise(node) || is_index_view(node) || takes_term_producers(node) || has_trait(node, kReadsViews);
+  return is_elementwise(node) || is_index_view(node) || has_fusible_term(node) || has_trait(node, kReadsViews);
 }
 
 /// Whether the node reads each element once, so that computing an iota there is cheaper than reading it from memory.
@@ -52,14 +52,14 @@ bool is_reduction(const Node& node) {
 }
 
 /// Whether the node's kernel has an epilogue at each result point.
-bool takes_epilogue(const Node& node) { return is_elementwise(node) || has_trait(node, kTakesEpilogue); }
+bool has_fusible_epilogue(const Node& node) { return is_elementwise(node) || has_trait(node, kFusibleEpilogue); }
 
 bool is_control(const Node& node) {
   return std::holds_alternative<LoopNode>(node.what) || std::holds_alternative<CondNode>(node.what);
 }
 
-Separation obstacle(JoinRule rule, std::uint32_t node, std::uint32_t other = NodeGroups::kNone) {
-  return {.rule = rule, .node = NodeId{node}, .other = NodeId{other}};
+Separation obstacle(JoinObstacle what, std::uint32_t node, std::uint32_t other = NodeGroups::kNone) {
+  return {.obstacle = what, .node = NodeId{node}, .other = NodeId{other}};
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ std::uint32_t NodeGroups::group_of(std::uint32_t i) {
 /// The obstacle of a view: through it, `reader` reads at points other than its own, or (a reshape) several rows as one
 /// row, so the view's operand must be in memory.
 Separation NodeGroups::obstacle_after(std::uint32_t view, std::uint32_t reader) const {
-  return obstacle(is_storage_view(node(view)) ? JoinRule::kAfterReshape : JoinRule::kAfterView, view, reader);
+  return obstacle(is_storage_view(node(view)) ? JoinObstacle::kAfterReshape : JoinObstacle::kAfterView, view, reader);
 }
 
 /// A member of the view's group that reads it.
@@ -148,7 +148,7 @@ std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::u
         const std::uint32_t producer = producer_group(operand);
         if (producer == kNone || producer == group) continue;
         if (producer == from) {
-          if (!is_start) return obstacle(JoinRule::kReadAround, member);
+          if (!is_start) return obstacle(JoinObstacle::kWouldFormCycle, member);
           const std::uint32_t read = index_of(operand.node);
           if (group_of(read) != from) return obstacle_after(read, member);
           // A view that `to` stores also reads at other points; a kernel has its root's result at one point only.
@@ -178,13 +178,13 @@ bool NodeGroups::root_reads(std::uint32_t group, std::uint32_t from) {
 std::optional<Separation> NodeGroups::obstacle_in_size(std::uint32_t a, std::uint32_t b) const {
   const auto num_nodes = static_cast<std::int64_t>(groups_[a].size() + groups_[b].size());
   if (num_nodes > kMaxRegionNodes) {
-    return Separation{.rule = JoinRule::kTooManyNodes, .found = num_nodes, .limit = kMaxRegionNodes};
+    return Separation{.obstacle = JoinObstacle::kTooManyNodes, .found = num_nodes, .limit = kMaxRegionNodes};
   }
   const std::int64_t num_instructions = instructions_[a] + instructions_[b];
   const bool has_root = root_[a] != kNone || root_[b] != kNone;
   const std::int64_t limit = has_root ? kMaxRootInstructions : kMaxMapInstructions;
   if (num_instructions <= limit) return {};
-  return Separation{.rule = JoinRule::kTooManyInstructions, .found = num_instructions, .limit = limit};
+  return Separation{.obstacle = JoinObstacle::kTooManyInstructions, .found = num_instructions, .limit = limit};
 }
 
 void NodeGroups::join(std::uint32_t into, std::uint32_t other, std::string reason) {
@@ -209,17 +209,17 @@ std::uint32_t NodeGroups::points_of(std::uint32_t group) const {
 std::optional<Separation> NodeGroups::obstacle_to_epilogue(std::uint32_t i, Value operand) {
   const std::uint32_t consumer = find(i), producer = group_of(index_of(operand.node));
   const std::uint32_t root = root_[producer];
-  if (root != kNone && root_[consumer] != kNone) return obstacle(JoinRule::kTwoRoots, root, root_[consumer]);
-  if (root != kNone && !takes_epilogue(node(root))) return obstacle(JoinRule::kNoEpilogue, root);
+  if (root != kNone && root_[consumer] != kNone) return obstacle(JoinObstacle::kTwoRoots, root, root_[consumer]);
+  if (root != kNone && !has_fusible_epilogue(node(root))) return obstacle(JoinObstacle::kNoEpilogue, root);
   // A fused reduction's term nodes have other points; the epilogue can use only values at the result's points.
   const Shape& shape = node(i).results[0].shape;
   const std::uint32_t points = points_of(producer);
   if (!(node(points).results[0].shape == shape) || !(graph_.type(operand).shape == shape)) {
-    return obstacle(JoinRule::kOtherPoints, points);
+    return obstacle(JoinObstacle::kShapeDiffers, points);
   }
   if (auto found = obstacle_in_size(producer, consumer)) return found;
-  if (root_reads(producer, consumer)) return obstacle(JoinRule::kReadByRoot, root);
-  if (root_reads(consumer, producer)) return obstacle(JoinRule::kReadByRoot, root_[consumer]);
+  if (root_reads(producer, consumer)) return obstacle(JoinObstacle::kReadByRoot, root);
+  if (root_reads(consumer, producer)) return obstacle(JoinObstacle::kReadByRoot, root_[consumer]);
   if (auto found = obstacle_around(producer, consumer)) return found;
   return obstacle_around(consumer, producer);
 }
@@ -229,11 +229,11 @@ std::optional<Separation> NodeGroups::obstacle_to_operand(std::uint32_t i, Value
   const std::uint32_t producer = group_of(index_of(operand.node));
   const std::uint32_t root = root_[producer];
   const bool is_computed_inside = root != kNone && is_reduction(node(i)) && iota_attributes(node(root)) != nullptr;
-  if (root != kNone && !is_computed_inside) return obstacle(JoinRule::kRootInOperand, root);
+  if (root != kNone && !is_computed_inside) return obstacle(JoinObstacle::kRootInOperand, root);
   for (std::uint32_t member : groups_[producer]) {
-    if (is_output_[member]) return obstacle(JoinRule::kIsStored, member);
+    if (is_output_[member]) return obstacle(JoinObstacle::kIsStored, member);
     for (std::uint32_t user : users_[member]) {
-      if (user != i && group_of(user) != producer) return obstacle(JoinRule::kOtherReader, user);
+      if (user != i && group_of(user) != producer) return obstacle(JoinObstacle::kOtherReader, user);
     }
   }
   if (auto found = obstacle_in_size(producer, find(i))) return found;
@@ -245,15 +245,15 @@ std::optional<Separation> NodeGroups::find_obstacle(std::uint32_t i, std::size_t
   const Node& reader = node(i);
   const Value operand = reader.operands[k];
   const std::uint32_t read = index_of(operand.node);
-  if (is_control(reader)) return obstacle(JoinRule::kControl, i);
+  if (is_control(reader)) return obstacle(JoinObstacle::kControl, i);
   const std::uint32_t root = root_[producer_group(operand)];
-  if (root != kNone && is_control(node(root))) return obstacle(JoinRule::kControl, root);
-  const bool takes_first = takes_term_producers(reader) || takes_load(reader);
-  if (!is_elementwise(reader) && !(takes_first && k == 0)) return obstacle(JoinRule::kReadsMemory, i);
+  if (root != kNone && is_control(node(root))) return obstacle(JoinObstacle::kControl, root);
+  const bool takes_first = has_fusible_term(reader) || has_fusible_load(reader);
+  if (!is_elementwise(reader) && !(takes_first && k == 0)) return obstacle(JoinObstacle::kReadsMemory, i);
   if (group_of(read) == kNone) return obstacle_after(read, i);
   if (is_elementwise(reader)) return obstacle_to_epilogue(i, operand);
   // Loading through a view alone saves no work, and its elements may be far apart in memory.
-  if (takes_load(reader) && is_index_view(node(read))) return obstacle(JoinRule::kViewAlone, read);
+  if (has_fusible_load(reader) && is_index_view(node(read))) return obstacle(JoinObstacle::kViewAlone, read);
   return obstacle_to_operand(i, operand);
 }
 
@@ -280,7 +280,7 @@ void NodeGroups::join_operand(std::uint32_t i, Value operand) {
   if (is_elementwise(node(i))) {
     join(producer, find(i), fmt::format("{} at the points of {}: no store and load between them", reader, read));
   } else {
-    const std::string_view place = takes_term_producers(node(i)) ? "term" : "load";
+    const std::string_view place = has_fusible_term(node(i)) ? "term" : "load";
     join(find(i), producer, fmt::format("{} in the {} of {}, its only reader", read, place, reader));
   }
 }

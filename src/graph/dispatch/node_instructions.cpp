@@ -11,7 +11,7 @@ namespace millrace {
 namespace {
 
 /// Whether adjacent elements along the view's last dim are not adjacent in memory.
-bool stands_apart(const Graph& graph, const Node& node) {
+bool has_strided_elements(const Graph& graph, const Node& node) {
   const std::size_t rank = node.results[0].shape.rank();
   if (!is_index_view(node) || rank == 0) return false;
   std::vector<AffineIndex> point;
@@ -27,7 +27,7 @@ bool stands_apart(const Graph& graph, const Node& node) {
 /// The cost of loading an operand, which is counted with no other node: widening it, and one address per SIMD lane if
 /// the elements of a view are not adjacent.
 std::int64_t load_instructions(const Graph& graph, Value operand) {
-  constexpr std::int64_t kApart = 26;  // instructions for addresses, if lanes are not adjacent
+  constexpr std::int64_t kAddressInstructions = 26;  // instructions for addresses, if lanes are not adjacent
   const Node& node = graph.nodes[operand.node];
   if (!is_source(node) && !is_index_view(node)) return 0;
   const Node* source = &node;
@@ -37,7 +37,7 @@ std::int64_t load_instructions(const Graph& graph, Value operand) {
   const DType stored = graph.type(operand).dtype;
   BodyBuilder b;
   if (body_dtype(stored) != stored) b.convert(body_dtype(stored), b.load(0, stored));
-  return estimate_instructions(b.finish()) + (stands_apart(graph, node) ? kApart : 0);
+  return estimate_instructions(b.finish()) + (has_strided_elements(graph, node) ? kAddressInstructions : 0);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/size_expr/lost_value.h"
+#include "base/size_expr/is_saturated.h"
 #include "base/size_expr/never_negative.h"
 #include "graph/dispatch/node_instructions.h"
 #include "graph/dispatch/views.h"
@@ -82,7 +82,7 @@ class PartPlacer {
       nest.instructions += body_instructions(graph_, node);
       if (is_elementwise(node) || is_index_view(node)) continue;
       const auto& op = std::get<OpNode>(node.what);
-      if (!has_trait(op.op, kTakesEpilogue)) return {};
+      if (!has_trait(op.op, kFusibleEpilogue)) return {};
       nest.is_map = !has_trait(op.op, kReduction) && !has_trait(op.op, kContraction);
       nest.is_product = has_trait(op.op, kContraction);
     }
@@ -133,7 +133,7 @@ class PartPlacer {
     reason = find_rows(operand, place, strides, part.rows);
     if (!reason.empty()) return reason;
     const SizeExpr after = whole.num_elements() - part.offset_elements - length;
-    if (!is_never_negative(after) || has_lost_value(after)) {
+    if (!is_never_negative(after) || is_saturated(after)) {
       return fmt::format("the place of {} is not known to be inside the result", value_text(graph_, operand));
     }
     wholes_.insert(place.whole);

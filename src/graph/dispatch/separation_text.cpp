@@ -13,7 +13,7 @@ bool is_broadcast(const Node& node) {
   return op != nullptr && op->op == Op::broadcast;
 }
 
-/// The rule text of kAfterView.
+/// The obstacle text of kAfterView.
 std::string view_text(const Graph& graph, const Separation& edge) {
   const std::string reader = node_text(graph, edge.other), view = node_text(graph, edge.node);
   const std::string value = value_text(graph, edge.value);
@@ -27,58 +27,58 @@ std::string view_text(const Graph& graph, const Separation& edge) {
                      value_text(graph, {edge.other, 0}));
 }
 
-/// The rule applied to an edge, and a remedy.
-std::string rule_text(const Graph& graph, const Separation& edge) {
+/// The obstacle of an edge, and a remedy.
+std::string obstacle_text(const Graph& graph, const Separation& edge) {
   const auto node = [&] { return node_text(graph, edge.node); };
   const auto other = [&] { return node_text(graph, edge.other); };
   const auto other_value = [&] { return value_text(graph, {edge.other, 0}); };
   const auto value = [&] { return value_text(graph, edge.value); };
   const auto reader = [&] { return node_text(graph, edge.reader); };
-  switch (edge.rule) {
-    case JoinRule::kControl:
+  switch (edge.obstacle) {
+    case JoinObstacle::kControl:
       return fmt::format("the host decides what {} runs, so nothing is joined with it", node());
-    case JoinRule::kReadsMemory:
+    case JoinObstacle::kReadsMemory:
       return fmt::format("{} can only load this operand from memory; do that work after it, if the result is the same",
                          node());
-    case JoinRule::kAfterView:
+    case JoinObstacle::kAfterView:
       return view_text(graph, edge);
-    case JoinRule::kAfterReshape:
+    case JoinObstacle::kAfterReshape:
       return fmt::format("{} reads it through {}, which shares its memory; move the reshape before {} or after {}",
                          other(), node(), value(), other_value());
-    case JoinRule::kViewAlone:
+    case JoinObstacle::kViewAlone:
       return fmt::format(
           "{} reads whole rows, and {} makes rows of elements that may be far apart; only memory in that "
           "order would help",
           reader(), node());
-    case JoinRule::kTwoRoots:
+    case JoinObstacle::kTwoRoots:
       return fmt::format("a kernel holds only one of {} and {}; only one op for both would help", node(), other());
-    case JoinRule::kNoEpilogue:
+    case JoinObstacle::kNoEpilogue:
       return fmt::format(
           "the kernel of {} can fuse nothing after it; do that work before it, if the result is the same", node());
-    case JoinRule::kOtherPoints:
+    case JoinObstacle::kShapeDiffers:
       return fmt::format("its dispatch stores at the points of {}, {}; give both one shape", node(),
                          graph.type({edge.node, 0}).shape.to_text());
-    case JoinRule::kReadAround:
+    case JoinObstacle::kWouldFormCycle:
       return fmt::format(
           "{} is between the two: it reads one, and the other needs it; only a different formula would help", node());
-    case JoinRule::kReadByRoot:
+    case JoinObstacle::kReadByRoot:
       return fmt::format("{} reads it at other points, from memory; nothing helps while it does", node());
-    case JoinRule::kRootInOperand:
+    case JoinObstacle::kRootInOperand:
       return fmt::format("{} takes elementwise nodes into its loop, and {} is not one; only one op for both would help",
                          reader(), node());
-    case JoinRule::kIsStored:
+    case JoinObstacle::kIsStored:
       return fmt::format(
           "{} is an output or a variable's new value, so it is in memory anyway; leave out that output or "
           "update",
           node());
-    case JoinRule::kOtherReader:
+    case JoinObstacle::kOtherReader:
       return fmt::format("{} reads it too, so it is in memory anyway; nothing helps while it does", node());
-    case JoinRule::kTooManyNodes:
+    case JoinObstacle::kTooManyNodes:
       return fmt::format(
           "they have {} nodes together, expected at most {}; fewer nodes would help, but one more pass over memory is "
           "cheap by comparison",
           edge.found, edge.limit);
-    case JoinRule::kTooManyInstructions:
+    case JoinObstacle::kTooManyInstructions:
       return fmt::format(
           "they take about {} instructions together, expected at most {}; simpler functions would help, but one more "
           "pass over memory is cheap by comparison",
@@ -91,7 +91,7 @@ std::string rule_text(const Graph& graph, const Separation& edge) {
 
 std::string to_text(const Graph& graph, const Separation& edge) {
   return fmt::format("{} -> {}: {}", value_text(graph, edge.value), value_text(graph, {edge.reader, 0}),
-                     rule_text(graph, edge));
+                     obstacle_text(graph, edge));
 }
 
 }  // namespace millrace

@@ -56,13 +56,14 @@ Result<TensorType> read_type(const std::string& where, const HeaderEntry& entry)
 }
 
 /// A tensor as the header describes it, in bytes [begin, end) of the data.
-struct Stated {
+struct HeaderTensor {
   TensorType type;
   std::uint64_t begin = 0, end = 0;
 };
 
 /// `data_bytes` is the size of the data; empty if it is unknown (a pipe).
-Result<Stated> read_entry(const std::string& where, const HeaderEntry& entry, std::optional<std::uint64_t> data_bytes) {
+Result<HeaderTensor> read_entry(const std::string& where, const HeaderEntry& entry,
+                                std::optional<std::uint64_t> data_bytes) {
   if (!entry.is_object) return data_loss(fmt::format("{}: the entry is not a JSON object", where));
   MILLRACE_TRY_ASSIGN(TensorType type, read_type(where, entry));
   const auto& range = entry.data_offsets;
@@ -76,12 +77,12 @@ Result<Stated> read_entry(const std::string& where, const HeaderEntry& entry, st
     return data_loss(fmt::format("{}: holds {} bytes, expected {} for {}", where, end - begin,
                                  size_bytes(type).to_text(), type.to_text()));
   }
-  return Stated{std::move(type), begin, end};
+  return HeaderTensor{std::move(type), begin, end};
 }
 
 /// The header, and the number of data bytes that must follow it.
 struct Front {
-  std::map<std::string, Stated> entries;
+  std::map<std::string, HeaderTensor> entries;
   std::uint64_t data_bytes = 0;
 };
 
@@ -115,9 +116,10 @@ Result<Front> read_header(const std::string& where, std::span<const std::byte> t
   Front front;
   for (const auto& [name, entry] : header->entries) {
     if (name == "__metadata__") continue;
-    MILLRACE_TRY_ASSIGN(Stated stated, read_entry(fmt::format("{}: '{}'", where, printable(name)), entry, data_bytes));
-    front.data_bytes = std::max(front.data_bytes, stated.end);
-    front.entries.emplace(name, std::move(stated));
+    MILLRACE_TRY_ASSIGN(HeaderTensor tensor,
+                        read_entry(fmt::format("{}: '{}'", where, printable(name)), entry, data_bytes));
+    front.data_bytes = std::max(front.data_bytes, tensor.end);
+    front.entries.emplace(name, std::move(tensor));
   }
   front.data_bytes = data_bytes.value_or(front.data_bytes);
   MILLRACE_TRY(check_coverage(where, front));
@@ -157,13 +159,13 @@ Result<std::map<std::string, Safetensors::Entry>> entries_in(const std::string& 
                                  data.size() > front.data_bytes ? " or more" : "", front.data_bytes));
   }
   std::map<std::string, Safetensors::Entry> entries;
-  for (auto& [name, stated] : front.entries) {
-    const std::span elements = std::span(data).subspan(stated.begin, stated.end - stated.begin);
-    if (stated.type.dtype == DType::kBool && !are_bools(elements)) {
+  for (auto& [name, tensor] : front.entries) {
+    const std::span elements = std::span(data).subspan(tensor.begin, tensor.end - tensor.begin);
+    if (tensor.type.dtype == DType::kBool && !are_bools(elements)) {
       return data_loss(fmt::format("{}: '{}': has a bool that is neither 0 nor 1; save it as .to(torch.bool)", where,
                                    printable(name)));
     }
-    entries.emplace(name, Safetensors::Entry{std::move(stated.type), elements, data.owner()});
+    entries.emplace(name, Safetensors::Entry{std::move(tensor.type), elements, data.owner()});
   }
   return entries;
 }

@@ -123,7 +123,7 @@ class ConstantTaker {
     const Node& node = graph_.nodes[value.node];
     if (!kind.is_work || is_source(node)) return;
     const OpNode* reads = reader != nullptr ? as_op(*reader) : nullptr;
-    const bool joins = reads != nullptr && (has_trait(reads->op, kElementwise) || has_trait(reads->op, kTakesTerm));
+    const bool joins = reads != nullptr && (has_trait(reads->op, kElementwise) || has_trait(reads->op, kFusibleTerm));
     if (joins && kind.is_cheap && size_bytes(graph_.type(value)).constant() > kind.read_bytes) return;
     wanted_.insert(value);
   }

@@ -31,14 +31,14 @@ std::int64_t AccessTimes::last_conflict(const ByteRange& range, bool writes) con
   std::int64_t last = anywhere_.last_conflict(writes);
   const ByteSpan bytes{range.offset_bytes, range.offset_bytes + range.length_bytes};
   for (const TimedSpan& span : symbolic_) {
-    if (span.bytes.may_meet(bytes)) last = std::max(last, span.times.last_conflict(writes));
+    if (span.bytes.may_overlap(bytes)) last = std::max(last, span.times.last_conflict(writes));
   }
   for (const TimedRows& rows : rows_) {
-    if (may_meet(rows.bytes, range)) last = std::max(last, rows.times.last_conflict(writes));
+    if (may_overlap(rows.bytes, range)) last = std::max(last, rows.times.last_conflict(writes));
   }
   if (!is_constant(range)) {
-    const bool meets = !constant_.empty() && around_constant_.bytes.may_meet(bytes);
-    return meets ? std::max(last, around_constant_.times.last_conflict(writes)) : last;
+    const bool overlaps = !constant_.empty() && around_constant_.bytes.may_overlap(bytes);
+    return overlaps ? std::max(last, around_constant_.times.last_conflict(writes)) : last;
   }
   auto at = constant_.upper_bound(range.offset_bytes.constant());
   if (at != constant_.begin() && std::prev(at)->second.end > range.offset_bytes.constant()) --at;
@@ -82,10 +82,10 @@ void AccessTimes::add_rows(TimedRows added) {
 void AccessTimes::split(std::int64_t at) {
   const auto after = constant_.upper_bound(at);
   if (after == constant_.begin()) return;
-  const auto around = std::prev(after);
-  if (around->first == at || around->second.end <= at) return;
-  constant_.emplace_hint(after, at, around->second);
-  around->second.end = at;
+  const auto enclosing = std::prev(after);
+  if (enclosing->first == at || enclosing->second.end <= at) return;
+  constant_.emplace_hint(after, at, enclosing->second);
+  enclosing->second.end = at;
 }
 
 /// Merges the intervals that the range covers into one with the latest of their times, which keeps their number small.
@@ -93,9 +93,9 @@ void AccessTimes::split(std::int64_t at) {
 /// read, later readers of one interval also wait for writes to the others, which is safe but may delay them.
 void AccessTimes::add_constant(std::int64_t begin, std::int64_t end, const Times& times, bool writes) {
   const bool is_first = constant_.empty();
-  auto& [around, all_times] = around_constant_;
-  around.begin = is_first ? begin : std::min(begin, around.begin.constant());
-  around.end = is_first ? end : std::max(end, around.end.constant());
+  auto& [enclosing, all_times] = around_constant_;
+  enclosing.begin = is_first ? begin : std::min(begin, enclosing.begin.constant());
+  enclosing.end = is_first ? end : std::max(end, enclosing.end.constant());
   all_times.add(times);
   split(begin);
   split(end);

@@ -13,8 +13,8 @@ namespace {
 
 /// The steps that are worth moving.
 enum class Gain {
-  kAnyBytes,      // steps whose results have more bytes than the operands that the delay keeps alive
-  kNothingTaken,  // steps whose delay keeps no operand alive longer
+  kAnyBytes,           // steps whose results have more bytes than the operands that the delay keeps alive
+  kNoOperandExtended,  // steps whose delay keeps no operand alive longer
 };
 
 /// Visits the steps from the last to the first and counts times backwards. So it finds a step's latest timepoint in the
@@ -76,7 +76,7 @@ class Delayer {
         if (ends && !begins) kept[sample] = saturating::add(kept[sample], bytes);
       }
     }
-    if (gain == Gain::kNothingTaken && !is_at_most(kept, SampleBytes{})) return false;
+    if (gain == Gain::kNoOperandExtended && !is_at_most(kept, SampleBytes{})) return false;
     return is_at_most(kept, begun) && !is_at_most(begun, kept);
   }
 
@@ -112,7 +112,7 @@ void delay_steps(Schedule& schedule, const SampleSizes& sizes) {
     for (std::uint32_t i = 0; i < timepoints.size(); ++i) schedule.steps[StepId{i}].timepoint = timepoints[i];
     find_lives(schedule);
   };
-  for (const Gain gain : {Gain::kAnyBytes, Gain::kNothingTaken}) {
+  for (const Gain gain : {Gain::kAnyBytes, Gain::kNoOperandExtended}) {
     set(Delayer(schedule, sizes).run(gain));
     if (is_at_most(max_live_bytes(schedule, sizes), peak)) break;
     set(before);

@@ -2,14 +2,14 @@
 // Computes which bytes of a value belong to a part of it, such as an operand that is stored in a concat's result.
 #include "graph/stream/part_bytes.h"
 
-#include "base/size_expr/lost_value.h"
+#include "base/size_expr/is_saturated.h"
 #include "base/size_expr/never_negative.h"
 
 namespace millrace {
 
 bool is_part_of(const SizeExpr& size, const ByteRange& range) {
   const SizeExpr after = size - range.offset_bytes - range.length_bytes;
-  return range != ByteRange{0, size} && is_never_negative(after) && !has_lost_value(after);
+  return range != ByteRange{0, size} && is_never_negative(after) && !is_saturated(after);
 }
 
 ByteRange bytes_of(const StoragePart& part, const TensorType& type) {

@@ -19,8 +19,8 @@ struct Place {
 
 class Recorder {
  public:
-  explicit Recorder(const Schedule& schedule) : schedule_(schedule), around_{schedule, {}, nullptr} {
-    around_.places.resize(schedule.resources.size());
+  explicit Recorder(const Schedule& schedule) : schedule_(schedule), outermost_{schedule, {}, nullptr} {
+    outermost_.places.resize(schedule.resources.size());
   }
 
   CommandList run() {
@@ -37,7 +37,7 @@ class Recorder {
       bind_packed("slab", BindingKind::kTransient, Lifetime::kTransient, schedule_.slab_bytes);
     }
     for (const PlannedKernel& kernel : schedule_.kernels) list_.kernels.push_back(kernel.info);
-    list_.commands = commands_of(around_);
+    list_.commands = commands_of(outermost_);
     return std::move(list_);
   }
 
@@ -90,7 +90,7 @@ class Recorder {
     }
     for (const auto& [number, id] : ordered) {
       const Resource& resource = schedule_.resources[id];
-      around_.places[id] = {add_binding(resource.name, kind, resource.size_bytes), 0};
+      outermost_.places[id] = {add_binding(resource.name, kind, resource.size_bytes), 0};
     }
   }
 
@@ -100,7 +100,7 @@ class Recorder {
     for (std::uint32_t i = 0; i < schedule_.resources.size(); ++i) {
       const Resource& resource = schedule_.resources[ResourceId{i}];
       if (resource.lifetime != lifetime) continue;
-      around_.places[ResourceId{i}] = {binding, resource.offset_bytes};
+      outermost_.places[ResourceId{i}] = {binding, resource.offset_bytes};
     }
   }
 
@@ -108,13 +108,13 @@ class Recorder {
     for (std::uint32_t i = 0; i < schedule_.resources.size(); ++i) {
       const Resource& resource = schedule_.resources[ResourceId{i}];
       if (resource.lifetime != Lifetime::kTransient) continue;
-      around_.places[ResourceId{i}] = {add_binding(resource.name, BindingKind::kTransient, resource.size_bytes), 0};
+      outermost_.places[ResourceId{i}] = {add_binding(resource.name, BindingKind::kTransient, resource.size_bytes), 0};
     }
   }
 
   BufferRange range(const Scope& scope, const ResourceUse& use) {
     const Place& place = scope.places[use.resource];
-    const ByteRange given = scope.schedule.given_bytes(use);
+    const ByteRange given = scope.schedule.kernel_buffer_bytes(use);
     return {place.binding, add_size(place.offset_bytes + given.offset_bytes), add_size(given.length_bytes)};
   }
 
@@ -155,7 +155,8 @@ class Recorder {
         const ResourceUse& use = step.uses[place.use];
         const Place& outer = scope.places[use.resource];
         inner.places.push_back(
-            {outer.binding, outer.offset_bytes + scope.schedule.given_bytes(use).offset_bytes + place.offset_bytes});
+            {outer.binding,
+             outer.offset_bytes + scope.schedule.kernel_buffer_bytes(use).offset_bytes + place.offset_bytes});
       }
       blocks.push_back(std::make_shared<const CommandBlock>(CommandBlock{commands_of(inner)}));
     }
@@ -166,7 +167,7 @@ class Recorder {
 
   const Schedule& schedule_;
   CommandList list_;
-  Scope around_;
+  Scope outermost_;
   std::unordered_map<std::int64_t, SizeIndex> constants_;
   std::map<SizeExpr, SizeIndex, decltype(&form_less)> symbolic_{&form_less};
 };

@@ -12,7 +12,7 @@ bool Schedule::is_placed_by_runs() const {
   });
 }
 
-ByteRange Schedule::given_bytes(const ResourceUse& use) const {
+ByteRange Schedule::kernel_buffer_bytes(const ResourceUse& use) const {
   if (!use.part) return {0, resources[use.resource].size_bytes};
   ByteRange given = parts[*use.part].bytes;
   for (auto outer = parts[*use.part].inside; outer; outer = parts[*outer].inside) {
@@ -22,7 +22,7 @@ ByteRange Schedule::given_bytes(const ResourceUse& use) const {
 }
 
 ByteRange Schedule::touched_bytes(const ResourceUse& use) const {
-  ByteRange given = given_bytes(use);
+  ByteRange given = kernel_buffer_bytes(use);
   if (!use.touched) return given;
   ByteRange touched = *use.touched;
   touched.offset_bytes = given.offset_bytes + touched.offset_bytes;

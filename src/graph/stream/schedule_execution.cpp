@@ -185,7 +185,7 @@ class Scheduler {
                                                                            : use_of(region.outputs[buffer.index]);
         use.is_written = part.kernel.info.buffer_is_written[i];
         const bool is_known = i < part.touched.size() && part.touched[i];
-        const ByteRange given = schedule_.given_bytes(use);
+        const ByteRange given = schedule_.kernel_buffer_bytes(use);
         if (is_known && is_part_of(given.length_bytes, *part.touched[i])) use.touched = part.touched[i];
         add_traffic(step, i < part.traffic.size() ? part.traffic[i] : BufferTraffic(), given.length_bytes);
         step.uses.push_back(std::move(use));

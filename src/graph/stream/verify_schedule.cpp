@@ -71,7 +71,7 @@ class PartsCheck {
       return;
     }
     const ByteRange whole{0, resource.size_bytes};
-    const ByteRange touched = schedule_.touched_bytes(use), given = schedule_.given_bytes(use);
+    const ByteRange touched = schedule_.touched_bytes(use), given = schedule_.kernel_buffer_bytes(use);
     if (is_outside(touched, whole)) {
       problems_.add("step {}: touches bytes {} of {}, expected a range within its {} bytes", step.name,
                     to_text(touched), resource.name, resource.size_bytes.to_text());
@@ -100,7 +100,8 @@ class PartsCheck {
 
   static bool are_no_rows(const ByteRange& range, std::size_t level) {
     const auto& [pitch, row] = range.rows[level];
-    return row.upper_bound() < 0 || (pitch - row).upper_bound() < 0 || (range.around(level) - row).upper_bound() < 0;
+    return row.upper_bound() < 0 || (pitch - row).upper_bound() < 0 ||
+           (range.divided_bytes(level) - row).upper_bound() < 0;
   }
 
   void check_control(const Step& step) {
@@ -138,10 +139,10 @@ class PartsCheck {
                     resource.name);
     }
     const SizeExpr bytes = resource.lifetime == Lifetime::kTransient ? resource.reserved_bytes : resource.size_bytes;
-    if (is_outside({place.offset_bytes, bytes}, {0, schedule_.given_bytes(use).length_bytes})) {
+    if (is_outside({place.offset_bytes, bytes}, {0, schedule_.kernel_buffer_bytes(use).length_bytes})) {
       problems_.add("step {}: {} of its body has bytes [{}, {}), expected a range within its place's {} bytes",
                     step.name, resource.name, place.offset_bytes.to_text(), (place.offset_bytes + bytes).to_text(),
-                    schedule_.given_bytes(use).length_bytes.to_text());
+                    schedule_.kernel_buffer_bytes(use).length_bytes.to_text());
     }
   }
 

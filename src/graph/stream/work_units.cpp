@@ -23,7 +23,7 @@ class UnitAccesses {
     enter(unit);
     own_.push_back({bytes, false});
     for (const auto& [writer, written] : other_writes_) {
-      if (may_meet(written, bytes)) writers.push_back(writer);
+      if (may_overlap(written, bytes)) writers.push_back(writer);
     }
     if (!is_constant(bytes)) {
       for (const auto& [begin, write] : writes_) writers.push_back(write.unit);
@@ -42,7 +42,7 @@ class UnitAccesses {
     own_.push_back({bytes, true});
     if (read_.may_overlap(bytes) || written_.may_overlap(bytes)) {
       for (const auto& [user, touched] : earlier_) {
-        if (may_meet(touched, bytes)) users.push_back(user);
+        if (may_overlap(touched, bytes)) users.push_back(user);
       }
     }
     if (bytes.has_rows() || !is_constant(bytes)) {

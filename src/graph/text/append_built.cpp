@@ -18,7 +18,7 @@ std::vector<Value> append_nodes(Graph& graph, const GraphBuilder& builder, std::
   const IdVector<NodeId, Node>& nodes = builder.graph().nodes;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     moved.push_back(NodeId(graph.nodes.size()));
-    if (i < operands.size() || builder.is_taken(NodeId{i})) continue;
+    if (i < operands.size() || builder.is_in_body(NodeId{i})) continue;
     Node copy = nodes[NodeId{i}];
     for (Value& operand : copy.operands) operand = value_of(operand);
     graph.nodes.push_back(std::move(copy));

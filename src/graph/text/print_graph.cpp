@@ -49,15 +49,15 @@ namespace {
 
 class GraphPrinter {
  public:
-  /// `stated` holds the symbols whose facts the text has already stated.
-  GraphPrinter(const Graph& graph, const TextOptions& options, std::map<std::string, Dim>& stated)
-      : graph_(graph), options_(options), stated_(stated) {}
+  /// `printed_symbols` holds the symbols whose facts the text has already printed.
+  GraphPrinter(const Graph& graph, const TextOptions& options, std::map<std::string, Dim>& printed_symbols)
+      : graph_(graph), options_(options), printed_symbols_(printed_symbols) {}
 
   std::string print() {
     std::string inputs;
     for (const NodeId id : graph_.inputs) {
       inputs += fmt::format("{}{}: {}", inputs.empty() ? "" : ", ", value_text(graph_, {id, 0}),
-                            graph_.type({id, 0}).to_text(stated_));
+                            graph_.type({id, 0}).to_text(printed_symbols_));
     }
     std::string text = fmt::format("graph {}({}) {{\n", name_text(graph_.name), inputs);
     // Leading inputs need no line of their own.
@@ -92,11 +92,11 @@ class GraphPrinter {
     } else if (const auto* op = std::get_if<OpNode>(&node.what)) {
       std::optional<DType> elements;
       if (!node.operands.empty()) elements = graph_.type(node.operands[0]).dtype;
-      attributes = attributes_text(op->attributes, elements, &stated_);
+      attributes = attributes_text(op->attributes, elements, &printed_symbols_);
     }
     const std::string bodies = bodies_text(node);
     std::string types;  // printed after the attributes, which may introduce a symbol
-    for (const TensorType& type : node.results) types += (types.empty() ? "" : ", ") + type.to_text(stated_);
+    for (const TensorType& type : node.results) types += (types.empty() ? "" : ", ") + type.to_text(printed_symbols_);
     return fmt::format("  {} = {}({}){}{}{} : {}\n", results, operation, operands, attributes.empty() ? "" : " ",
                        attributes, bodies, types);
   }
@@ -107,7 +107,7 @@ class GraphPrinter {
     // The file's entries are named by the indices of outer nodes, so a body's constants cannot be in it.
     if (options.large == LargeConstants::kFile) options.large = LargeConstants::kBytes;
     for (const Graph* body : bodies_of(node)) {
-      text += indented(GraphPrinter(*body, options, stated_).print(), "    ");
+      text += indented(GraphPrinter(*body, options, printed_symbols_).print(), "    ");
     }
     return text.empty() ? text : " {\n" + text + "  }";
   }
@@ -128,14 +128,14 @@ class GraphPrinter {
 
   const Graph& graph_;
   const TextOptions& options_;
-  std::map<std::string, Dim>& stated_;
+  std::map<std::string, Dim>& printed_symbols_;
 };
 
 }  // namespace
 
 std::string to_text(const Graph& graph, const TextOptions& options) {
-  std::map<std::string, Dim> stated;
-  return GraphPrinter(graph, options, stated).print();
+  std::map<std::string, Dim> printed_symbols;
+  return GraphPrinter(graph, options, printed_symbols).print();
 }
 
 }  // namespace millrace

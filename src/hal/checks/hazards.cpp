@@ -77,7 +77,7 @@ ByteRange bytes_of(const CommandList& list, const TouchedRange& touched) {
 
 bool may_overlap(const CommandList& list, const RangeAccess& a, const RangeAccess& b) {
   return may_overlap(list, a.touched.range, b.touched.range) && may_overlap(list, a.range, b.range) &&
-         !are_other_columns(bytes_of(list, a.touched), bytes_of(list, b.touched));
+         !have_disjoint_columns(bytes_of(list, a.touched), bytes_of(list, b.touched));
 }
 
 /// The ranges that commands name, and the bytes that they touch within them; two accesses conflict only if both the

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "base/size_expr/lost_value.h"
+#include "base/size_expr/is_saturated.h"
 #include "base/size_expr/never_negative.h"
 #include "tests/base/size_expr/random_size_expr.h"
 
@@ -203,9 +203,9 @@ TEST_CASE("symbols of huge multiples keep their values, and 0 times anything is 
     CHECK(product.evaluate({{"n", 0}, {"m", multiple}}).value() == 0);
     CHECK(floor_div(product, 5).evaluate({{"n", 0}, {"m", 0}}).value() == 0);
     CHECK(!product.evaluate({{"n", multiple}, {"m", multiple}}).ok());
-    CHECK(has_lost_value(product));
-    CHECK(has_lost_value(size - product));
-    CHECK(!has_lost_value(size + 5));
+    CHECK(is_saturated(product));
+    CHECK(is_saturated(size - product));
+    CHECK(!is_saturated(size + 5));
     std::map<std::string, Dim> stated, symbols;
     const std::string text = product.to_text(stated);
     CHECK_MESSAGE(parse_size_expr(text, symbols).value() == product, text);

@@ -183,7 +183,7 @@ TEST_CASE("a limit of instructions is named with both numbers") {
   const DispatchGraph dispatch = formed(graph);
   REQUIRE(dispatch.separations.size() > 2);
   for (const Separation& edge : dispatch.separations) {
-    CHECK(edge.rule == JoinRule::kTooManyInstructions);
+    CHECK(edge.obstacle == JoinObstacle::kTooManyInstructions);
     CHECK(edge.found > edge.limit);
     CHECK(to_text(dispatch.graph, edge)
               .find(": they take about " + std::to_string(edge.found) + " instructions together, expected at most " +

@@ -94,7 +94,7 @@ class Harm {
       const Step& right = *right_steps_.at(step.number);
       for (std::size_t i = 0; i < step.uses.size(); ++i) {
         if (!right.uses[i].part) continue;
-        const ByteRange a = damaged_.given_bytes(step.uses[i]), b = right_.given_bytes(right.uses[i]);
+        const ByteRange a = damaged_.kernel_buffer_bytes(step.uses[i]), b = right_.kernel_buffer_bytes(right.uses[i]);
         if (number(b.length_bytes) == 0) continue;
         if (number(a.offset_bytes) != number(b.offset_bytes) || !has_all(a, b)) return "part";
       }

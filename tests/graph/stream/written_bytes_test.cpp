@@ -159,8 +159,8 @@ TEST_CASE("a value padded along two axes and its borders are one range, in any o
     } while (std::ranges::next_permutation(order).found);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
-        CHECK(are_other_columns(parts[i], parts[j]));
-        CHECK(are_other_columns(parts[j], parts[i]));
+        CHECK(have_disjoint_columns(parts[i], parts[j]));
+        CHECK(have_disjoint_columns(parts[j], parts[i]));
       }
     }
   }

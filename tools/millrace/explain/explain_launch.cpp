@@ -29,7 +29,7 @@ class LaunchText {
   /// "input x", "slab + 64", "constants + 128": the names in memory(), without the number of bytes.
   std::string place(const ResourceUse& use) const {
     const Resource& resource = schedule_.resources[use.resource];
-    SizeExpr offset = schedule_.given_bytes(use).offset_bytes;
+    SizeExpr offset = schedule_.kernel_buffer_bytes(use).offset_bytes;
     std::string base = fmt::format("{} {}", kind(resource), printable(resource.name));
     if (resource.lifetime == Lifetime::kConstant) {
       base = "constants";

@@ -7,6 +7,6 @@ namespace millrace {
 
 /// True if a constant or a coefficient of the sum was saturated at an end of int64. Subtracting such an expression
 /// proves nothing, because an expression and its double can then have the same form.
-bool has_lost_value(const SizeExpr&);
+bool is_saturated(const SizeExpr&);
 
 }  // namespace millrace
