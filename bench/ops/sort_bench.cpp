@@ -18,25 +18,25 @@ using bench::Problem;
 
 /// How we sort: values or indices, for the best level of the host or for AVX2, with constant sizes or sizes that a run
 /// binds, along the last axis or across `columns` columns.
-struct Way {
+struct Variant {
   bool finds_order = false, is_avx2 = false, is_dynamic = false;
   std::int64_t columns = 1;
 };
 
-template <class T, Way way = Way{}>
+template <class T, Variant variant = Variant{}>
 void run_ours(benchmark::State& state, const Problem& problem, std::string_view order) {
   const auto& inputs = bench::inputs_of<T>(problem, order);
-  const auto extents = bench::extents_of(problem, way.columns);
+  const auto extents = bench::extents_of(problem, variant.columns);
   GraphBuilder graph("sort");
   Shape shape{extents[0], extents[1], extents[2]};
-  if (way.is_dynamic) shape = {Dim("rows"), Dim("n").at_most(1 << 30), extents[2]};
+  if (variant.is_dynamic) shape = {Dim("rows"), Dim("n").at_most(1 << 30), extents[2]};
   const auto [values, indices] = sort(graph.input("x", dtype_of<T>, shape), 1);
-  graph.output("y", way.finds_order ? indices : values);
+  graph.output("y", variant.finds_order ? indices : values);
   CompileOptions options;
   options.device = "cpu:threads=1";
-  if (way.is_avx2) options.targets = {"cpu:avx2"};
+  if (variant.is_avx2) options.targets = {"cpu:avx2"};
   Session session = Session::create(compile(graph.finish().value(), options).value()).value();
-  std::vector<std::conditional_t<way.finds_order, std::int64_t, T>> y(inputs[0].size());
+  std::vector<std::conditional_t<variant.finds_order, std::int64_t, T>> y(inputs[0].size());
   const auto run = [&](std::size_t iteration) {
     const TensorBinding in[] = {bind(inputs[iteration % inputs.size()], extents)}, out[] = {bind(y)};
     if (const Status status = session.run(in, out); !status.ok()) state.SkipWithError(status.message().c_str());
@@ -76,26 +76,30 @@ constexpr std::string_view kUpperHalves[] = {"equal upper halves", "runs of equa
 
 constexpr Problem kThousand[] = {{1024, 1024}}, kTensor[] = {{4096, 1024}};
 
-constexpr Way kOrder{.finds_order = true};
+constexpr Variant kOrder{.finds_order = true};
 constexpr Contender kContenders[] = {
     {"sort_ours/f32", run_ours<float>, kRows, bench::kUsualOrders},
-    {"sort_ours_avx2/f32", run_ours<float, Way{.is_avx2 = true}>, kRows, bench::kUsualOrders},
-    {"sort_ours_dynamic/f32", run_ours<float, Way{.is_dynamic = true}>, kRows, bench::kRandom},
+    {"sort_ours_avx2/f32", run_ours<float, Variant{.is_avx2 = true}>, kRows, bench::kUsualOrders},
+    {"sort_ours_dynamic/f32", run_ours<float, Variant{.is_dynamic = true}>, kRows, bench::kRandom},
     {"argsort_ours/f32", run_ours<float, kOrder>, kRows, bench::kUsualOrders},
-    {"argsort_ours_avx2/f32", run_ours<float, Way{.finds_order = true, .is_avx2 = true}>, kRows, bench::kUsualOrders},
-    {"argsort_ours_dynamic/f32", run_ours<float, Way{.finds_order = true, .is_dynamic = true}>, kRows, bench::kRandom},
+    {"argsort_ours_avx2/f32", run_ours<float, Variant{.finds_order = true, .is_avx2 = true}>, kRows,
+     bench::kUsualOrders},
+    {"argsort_ours_dynamic/f32", run_ours<float, Variant{.finds_order = true, .is_dynamic = true}>, kRows,
+     bench::kRandom},
     {"sort_ours/f32", run_ours<float>, kFewRows, bench::kHardOrders},
     {"argsort_ours/f32", run_ours<float, kOrder>, kFewRows, bench::kHardOrders},
-    {"sort_ours_columns/f32", run_ours<float, Way{.columns = 1024}>, kThousand, bench::kRandom},
-    {"sort_ours_columns_avx2/f32", run_ours<float, Way{.is_avx2 = true, .columns = 1024}>, kThousand, bench::kRandom},
-    {"sort_ours_columns_dynamic/f32", run_ours<float, Way{.is_dynamic = true, .columns = 1024}>, kThousand,
+    {"sort_ours_columns/f32", run_ours<float, Variant{.columns = 1024}>, kThousand, bench::kRandom},
+    {"sort_ours_columns_avx2/f32", run_ours<float, Variant{.is_avx2 = true, .columns = 1024}>, kThousand,
      bench::kRandom},
-    {"argsort_ours_columns/f32", run_ours<float, Way{.finds_order = true, .columns = 1024}>, kThousand, bench::kRandom},
-    {"sort_ours_columns/f32", run_ours<float, Way{.columns = 64}>, kTensor, bench::kRandom},
+    {"sort_ours_columns_dynamic/f32", run_ours<float, Variant{.is_dynamic = true, .columns = 1024}>, kThousand,
+     bench::kRandom},
+    {"argsort_ours_columns/f32", run_ours<float, Variant{.finds_order = true, .columns = 1024}>, kThousand,
+     bench::kRandom},
+    {"sort_ours_columns/f32", run_ours<float, Variant{.columns = 64}>, kTensor, bench::kRandom},
     {"sort_ours/f32", run_ours<float>, kTensor, bench::kRandom},
-    {"sort_ours_columns/f16", run_ours<Half, Way{.columns = 1024}>, kThousand, bench::kRandom},
+    {"sort_ours_columns/f16", run_ours<Half, Variant{.columns = 1024}>, kThousand, bench::kRandom},
     {"sort_ours/f16", run_ours<Half>, kThousand, bench::kRandom},
-    {"sort_ours_columns/f16", run_ours<Half, Way{.columns = 64}>, kTensor, bench::kRandom},
+    {"sort_ours_columns/f16", run_ours<Half, Variant{.columns = 64}>, kTensor, bench::kRandom},
     {"sort_ours/f16", run_ours<Half>, kTensor, bench::kRandom},
     {"sort_ours/i32", run_ours<std::int32_t>, kMillion, bench::kRandom},
     {"sort_ours/i64", run_ours<std::int64_t>, kMillion, bench::kRandom},

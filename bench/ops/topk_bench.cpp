@@ -24,19 +24,19 @@ struct Results {
 /// How we select: for the best level of the host or for AVX2; with constant sizes or sizes that a run binds; along the
 /// last axis or across `columns` columns; from the input, or from the input times a factor per row plus a bias per
 /// column. A single row has only one bias, because reading a bias per column would take as long as reading the row.
-struct Way {
+struct Variant {
   bool is_avx2 = false, is_dynamic = false, is_scaled = false;
   std::int64_t columns = 1;
 };
 
-template <Way way = Way{}, class T = float>
+template <Variant variant = Variant{}, class T = float>
 void run_ours(benchmark::State& state, const Problem& problem, std::string_view order) {
   const auto& inputs = bench::inputs_of<T>(problem, order);
-  const auto extents = bench::extents_of(problem, way.columns);
+  const auto extents = bench::extents_of(problem, variant.columns);
   GraphBuilder graph("topk");
   Shape shape{extents[0], extents[1], extents[2]};
   SizeExpr k = problem.k;
-  if (way.is_dynamic) {
+  if (variant.is_dynamic) {
     shape = {Dim("rows"), Dim("n").at_most(1 << 30), extents[2]};
     k = Dim("k").at_most(problem.k <= 1024 ? 1024 : 8192);
   }
@@ -44,7 +44,7 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
   const std::vector<float> factors(static_cast<std::size_t>(problem.rows), 1.5f);
   const std::int64_t num_biases = problem.rows > 1 ? problem.n : 1;
   const std::vector<float> bias(static_cast<std::size_t>(num_biases), 0.25f);
-  if (way.is_scaled) {
+  if (variant.is_scaled) {
     const Tensor factor = graph.input("factor", DType::kF32, {problem.rows, 1, 1});
     x = x * broadcast_to(factor, shape) + broadcast_to(graph.input("bias", DType::kF32, {num_biases, 1}), shape);
   }
@@ -53,7 +53,7 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
   graph.output("indices", indices);
   CompileOptions options;
   options.device = "cpu:threads=1";
-  if (way.is_avx2) options.targets = {"cpu:avx2"};
+  if (variant.is_avx2) options.targets = {"cpu:avx2"};
   Session session = Session::create(compile(graph.finish().value(), options).value()).value();
   Results<T> results(problem);
   const DimBinding dims[] = {{"k", problem.k}};
@@ -61,8 +61,8 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
     const TensorBinding in[] = {bind(inputs[iteration % inputs.size()], extents), bind(factors, {problem.rows, 1, 1}),
                                 bind(bias, {num_biases, 1})};
     const TensorBinding out[] = {bind(results.values), bind(results.indices)};
-    const Status status =
-        session.run(std::span(in).first(way.is_scaled ? 3 : 1), out, std::span(dims).first(way.is_dynamic ? 1 : 0));
+    const Status status = session.run(std::span(in).first(variant.is_scaled ? 3 : 1), out,
+                                      std::span(dims).first(variant.is_dynamic ? 1 : 0));
     if (!status.ok()) state.SkipWithError(status.message().c_str());
   };
   run(0);  // a session's first run touches its memory
@@ -100,19 +100,19 @@ constexpr Problem kThousand[] = {{1024, 1024, 8}};
 
 constexpr Contender kContenders[] = {
     {"topk_ours", run_ours<>, kRows, bench::kUsualOrders},
-    {"topk_ours_avx2", run_ours<Way{.is_avx2 = true}>, kRows, bench::kRandom},
-    {"topk_ours_dynamic", run_ours<Way{.is_dynamic = true}>, kRows, bench::kRandom},
-    {"topk_ours_scaled", run_ours<Way{.is_scaled = true}>, kRows, bench::kRandom},
-    {"topk_ours_scaled_avx2", run_ours<Way{.is_avx2 = true, .is_scaled = true}>, kRows, bench::kRandom},
+    {"topk_ours_avx2", run_ours<Variant{.is_avx2 = true}>, kRows, bench::kRandom},
+    {"topk_ours_dynamic", run_ours<Variant{.is_dynamic = true}>, kRows, bench::kRandom},
+    {"topk_ours_scaled", run_ours<Variant{.is_scaled = true}>, kRows, bench::kRandom},
+    {"topk_ours_scaled_avx2", run_ours<Variant{.is_avx2 = true, .is_scaled = true}>, kRows, bench::kRandom},
     {"topk_ours", run_ours<>, kFewRows, bench::kHardOrders},
     {"topk_ours", run_ours<>, kThousand, bench::kRandom},
-    {"topk_ours_columns", run_ours<Way{.columns = 1024}>, kThousand, bench::kRandom},
-    {"topk_ours_columns_avx2", run_ours<Way{.is_avx2 = true, .columns = 1024}>, kThousand, bench::kRandom},
-    {"topk_ours_columns_dynamic", run_ours<Way{.is_dynamic = true, .columns = 1024}>, kThousand, bench::kRandom},
-    {"topk_ours_f16", run_ours<Way{}, Half>, kThousand, bench::kRandom},
-    {"topk_ours_columns_f16", run_ours<Way{.columns = 1024}, Half>, kThousand, bench::kRandom},
+    {"topk_ours_columns", run_ours<Variant{.columns = 1024}>, kThousand, bench::kRandom},
+    {"topk_ours_columns_avx2", run_ours<Variant{.is_avx2 = true, .columns = 1024}>, kThousand, bench::kRandom},
+    {"topk_ours_columns_dynamic", run_ours<Variant{.is_dynamic = true, .columns = 1024}>, kThousand, bench::kRandom},
+    {"topk_ours_f16", run_ours<Variant{}, Half>, kThousand, bench::kRandom},
+    {"topk_ours_columns_f16", run_ours<Variant{.columns = 1024}, Half>, kThousand, bench::kRandom},
     {"topk_ours", run_ours<>, kLongRows, bench::kRandom},
-    {"topk_ours_dynamic", run_ours<Way{.is_dynamic = true}>, kLongRows, bench::kRandom},
+    {"topk_ours_dynamic", run_ours<Variant{.is_dynamic = true}>, kLongRows, bench::kRandom},
     {"topk_read", run_read, kLongRows, bench::kRandom},
     {"topk_read", run_read, kRows, bench::kUsualOrders},
     {"topk_binary_heap", run_peer<peers::binary_heap_topk>, kRows, bench::kUsualOrders},

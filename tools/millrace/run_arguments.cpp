@@ -197,10 +197,10 @@ Status RunMaker::resolve(const SymbolValues& given, const SymbolValues& pinned) 
   InputTypes types(given, pinned);
   const std::vector<Argument>& inputs = signature_.inputs();
   input_types_.resize(inputs.size());
-  for (const bool tells : {true, false}) {
+  for (const bool with_extents : {true, false}) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const InputSource& source = sources_.at(inputs[i].name);
-      if (has_extents(source) != tells) continue;
+      if (has_extents(source) != with_extents) continue;
       MILLRACE_TRY_ASSIGN(input_types_[i], types.of(inputs[i], source));
     }
   }

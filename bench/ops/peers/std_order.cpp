@@ -86,12 +86,12 @@ void binary_heap_topk(const float* x, float* values, std::int64_t* indices, std:
 
 float read_all(const float* x, std::int64_t count) {
   // Enough independent maxima to hide the latency of a maximum, and few enough to stay in registers.
-  constexpr std::int64_t kTogether = 64;
-  float greatest[kTogether];
+  constexpr std::int64_t kNumAccumulators = 64;
+  float greatest[kNumAccumulators];
   std::fill(std::begin(greatest), std::end(greatest), -std::numeric_limits<float>::infinity());
   std::int64_t i = 0;
-  for (; i + kTogether <= count; i += kTogether) {
-    for (std::int64_t lane = 0; lane < kTogether; ++lane) {
+  for (; i + kNumAccumulators <= count; i += kNumAccumulators) {
+    for (std::int64_t lane = 0; lane < kNumAccumulators; ++lane) {
       greatest[lane] = x[i + lane] > greatest[lane] ? x[i + lane] : greatest[lane];
     }
   }

@@ -15,11 +15,11 @@ namespace millrace::peers {
 namespace {
 
 /// Restricts Highway to AVX2, or lets it use its best target.
-void hold_to_avx2(bool holds) {
-  static bool is_held = false;
-  if (holds == is_held) return;
-  is_held = holds;
-  hwy::SetSupportedTargetsForTest(holds ? HWY_AVX2 : 0);
+void limit_to_avx2(bool is_limited) {
+  static bool was_limited = false;
+  if (is_limited == was_limited) return;
+  was_limited = is_limited;
+  hwy::SetSupportedTargetsForTest(is_limited ? HWY_AVX2 : 0);
 }
 
 template <class T>
@@ -57,7 +57,7 @@ struct KeyValues {
 
 template <class T, bool is_avx2>
 void highway_sort(const T* x, T* values, std::int64_t rows, std::int64_t n) {
-  hold_to_avx2(is_avx2);
+  limit_to_avx2(is_avx2);
   std::copy(x, x + rows * n, values);
   for (std::int64_t row = 0; row < rows; ++row) {
     if constexpr (kIsFloat16<T>) {
@@ -72,7 +72,7 @@ template <class T, bool is_avx2>
 void highway_argsort(const T* x, std::int64_t* indices, std::int64_t rows, std::int64_t n) {
   using Keys = std::conditional_t<std::is_same_v<T, float>, PackedKeys, KeyValues>;
   static std::vector<typename Keys::Word> words;
-  hold_to_avx2(is_avx2);
+  limit_to_avx2(is_avx2);
   words.resize(static_cast<std::size_t>(n));
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t i = 0; i < n; ++i) words[static_cast<std::size_t>(i)] = Keys::pack(x[row * n + i], i);
@@ -82,7 +82,7 @@ void highway_argsort(const T* x, std::int64_t* indices, std::int64_t rows, std::
 }
 
 std::string highway_target() {
-  hold_to_avx2(false);
+  limit_to_avx2(false);
   return hwy::TargetName(hwy::DispatchedTarget());
 }
 
