@@ -100,7 +100,7 @@ Result<std::vector<std::byte>> read_all(const std::string& where, FileReader& fi
 Result<FileReader> FileReader::open(std::string where, const std::string& path) {
   return guard_allocations([&]() -> Result<FileReader> {
     struct stat info{};
-    // Checked before opening, because opening some devices has side effects.
+    // The kind is checked before the file is opened, because opening some devices has side effects.
     if (stat(path.c_str(), &info) == 0) MILLRACE_TRY(check_kind(where, info.st_mode));
     // Without O_NONBLOCK, open() waits forever for the writer of a named pipe. Regular files ignore the flag.
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

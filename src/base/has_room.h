@@ -11,7 +11,7 @@ struct Room {
 };
 
 /// Whether this process can take that much more memory, under its own limits (such as RLIMIT_AS) and the system's. Maps
-/// it and unmaps it again, so another thread may take the memory before the caller does.
+/// the memory and unmaps it again, so another thread may take it before the caller does.
 bool has_room(const Room&);
 
 }  // namespace millrace

@@ -17,7 +17,7 @@ inline constexpr bool kVerifiesSteps = false;
 inline constexpr bool kVerifiesSteps = true;
 #endif
 
-/// verify() for the result of a step.
+/// Verifies the result of a step, if kVerifiesSteps.
 template <class Level>
 Status verify_step(const Level& level) {
   if constexpr (kVerifiesSteps) return verify(level);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about a graph that passes and lowering ask: names, bodies, live nodes, used results, symbols.
+// Finds what passes and lowering need to know about a graph: names, bodies, live nodes, used results, symbols.
 #include "millrace/graph/graph.h"
 
 #include "base/guard_allocations.h"

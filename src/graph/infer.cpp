@@ -27,7 +27,7 @@ Result<Inference> infer_node(const Node& node, std::span<const TensorType> opera
   if (inferred.ok()) return inferred;
   std::vector<Shape> shapes = {Shape(sizes_of(node))};
   for (const TensorType& operand : operands) shapes.push_back(operand.shape);
-  MILLRACE_TRY(check_facts(shapes));  // reported first: a conflict of facts can be the cause
+  MILLRACE_TRY(check_facts(shapes));  // reported first: conflicting facts may be the cause of the other failure
   return inferred;
 }
 

@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// Infers the result types of a node that computes something, and the checks that remain for run time, from its
-/// operands' types. Messages do not name the node yet.
+/// From the operands' types, infers the result types of a node that computes something, and the checks that must wait
+/// for run time. Messages do not name the node yet.
 Result<Inference> infer_node(const Node&, std::span<const TensorType> operands);
 
 /// Fails if one symbol has two sets of facts in the shapes. Messages about shapes show no facts, so shapes that differ

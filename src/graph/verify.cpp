@@ -254,7 +254,7 @@ class Verifier {
   const Graph& graph_;
   bool is_built_;
   std::size_t depth_;                      // the number of bodies around the graph
-  std::set<std::string> names_;            // of the inputs, and of the results so far
+  std::set<std::string> names_;            // the names of the inputs, and of the results so far
   std::map<std::string, NodeId> kernels_;  // kernel name -> first node
   std::string problems_;
 };

@@ -108,7 +108,7 @@ std::string known_gfx_targets() {
   return names;
 }
 
-/// The error for a GPU family without a GPU: unlike for "cpu", the host suggests no default.
+/// The error for a target that names a GPU family but no GPU. Unlike for "cpu", the host does not decide the default.
 Result<TargetSpec> refuse_gpu_alone(std::string_view family) {
   return invalid_argument(fmt::format("target '{}': no GPU is named, expected one of: {}; say {}:{}", family,
                                       known_gfx_targets(), family, gfx_targets().front().name));

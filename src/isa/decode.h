@@ -38,8 +38,8 @@ const Row* find_row(std::string_view name);
 /// Decodes the operands that `instruction.row` has. Adaptors call it, and then decode the modifiers.
 Status decode_operands(const InstructionText&, const Machine&, Instruction&);
 
-/// Decodes one instruction. `entry` is the address of the kernel's first one. Fails naming an instruction without a
-/// row, or the operand or modifier that is not modelled.
+/// Decodes one instruction. `entry` is the address of the kernel's first one. If the instruction has no row, or an
+/// operand or modifier is not modelled, fails and names it.
 Result<Instruction> decode_instruction(const MachineCodeInstruction&, std::uint64_t entry, const Machine&);
 
 }  // namespace millrace::isa

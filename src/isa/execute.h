@@ -24,7 +24,7 @@ class Program {
   virtual const Kernel* find(std::string_view symbol) const = 0;
 };
 
-/// Fails naming the instruction without a row in the table of semantics, or the part of it that is not modelled.
+/// Fails if an instruction has no row in the table of semantics, or a part that is not modelled. The message names it.
 Result<std::shared_ptr<const Program>> load_program(MachineCode);
 
 /// Memory that a dispatch may touch.
@@ -48,8 +48,8 @@ struct Launch {
   IsaProfile* profile = nullptr;  // null: not profiled
 };
 
-/// Runs all workgroups. Fails with the first mistake that it finds (see IsaDevice); the message does not name the
-/// kernel. Thread-safe: each call has its own state.
+/// Runs all workgroups. Fails at the first mistake of the kernel (see IsaDevice); the message does not name the kernel.
+/// Thread-safe: each call has its own state.
 Result<IsaCounts> run_kernel(const Kernel&, const Launch&);
 
 }  // namespace millrace::isa

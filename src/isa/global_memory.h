@@ -64,7 +64,7 @@ class GlobalMemory {
   void add_written(std::uint64_t begin, std::uint64_t end);
   const Region* nearest(std::uint64_t address) const;
 
-  std::vector<std::byte> arguments_bytes_;  // and the bytes after them that a load may read
+  std::vector<std::byte> arguments_bytes_;  // the arguments, and the bytes after them that a load may read
   Region arguments_;
   std::vector<Region> regions_;
   std::size_t last_[2] = {};           // the region that served the last load, and the last store

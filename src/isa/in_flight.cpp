@@ -8,14 +8,14 @@
 namespace millrace::isa {
 namespace {
 
-constexpr std::uint8_t kVectorCounter = 1, kLocalCounter = 2;  // FLAT's counters
+constexpr std::uint8_t kVectorCounter = 1, kLocalCounter = 2;  // the counters that a FLAT access waits for, as bits
 
 bool is_flat(FlightKind kind) { return kind == FlightKind::kFlatLoad || kind == FlightKind::kFlatStore; }
 bool is_vector_load(FlightKind kind) { return kind == FlightKind::kLoad || kind == FlightKind::kFlatLoad; }
 bool is_vector_store(FlightKind kind) {
   return kind == FlightKind::kStore || kind == FlightKind::kPrivateStore || kind == FlightKind::kFlatStore;
 }
-/// Accesses that finish in any order.
+/// Whether accesses of this kind finish in any order.
 bool is_unordered(FlightKind kind) { return is_flat(kind) || kind == FlightKind::kScalarLoad; }
 
 }  // namespace

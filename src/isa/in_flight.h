@@ -49,7 +49,7 @@ class InFlight {
   bool is_empty() const { return flights_.empty(); }
   std::size_t size() const { return flights_.size(); }
   bool has(FlightKind kind) const { return num_[static_cast<std::size_t>(kind)] != 0; }
-  /// The first register of the instruction that a load in flight will write.
+  /// The first of the instruction's registers that a load in flight will write.
   std::optional<RegisterRange> find_pending(const Instruction&) const;
   /// The accesses in flight to memory that other waves may touch.
   const std::vector<std::unique_ptr<Footprint>>& footprints() const { return footprints_; }
@@ -58,7 +58,7 @@ class InFlight {
   struct Flight {
     FlightKind kind = FlightKind::kLoad;
     std::uint8_t counters = 1;        // bits of the counters still to be waited for: FLAT has two
-    std::uint8_t num_footprints = 0;  // in footprints_, in the order of the flights
+    std::uint8_t num_footprints = 0;  // its entries in footprints_, which are in the order of the flights
     RegisterRange result = {};
   };
   bool counts(WaitCounter, FlightKind) const;
@@ -70,9 +70,9 @@ class InFlight {
   std::vector<std::unique_ptr<Footprint>> footprints_;
   std::vector<std::unique_ptr<Footprint>> spare_footprints_;    // from flights that ended, for reuse
   std::array<std::uint32_t, kNumFlightKinds> num_ = {};         // in flight, per kind
-  std::array<std::uint8_t, kNumScalars> pending_scalars_ = {};  // the number of flights that will write each
+  std::array<std::uint8_t, kNumScalars> pending_scalars_ = {};  // per register, the flights that will write it
   std::vector<std::uint8_t> pending_vectors_;
-  std::vector<std::uint8_t> pending_loads_;  // those in pending_vectors_ of kind kLoad
+  std::vector<std::uint8_t> pending_loads_;  // as in pending_vectors_, but only flights of kind kLoad
 };
 
 }  // namespace millrace::isa

@@ -52,8 +52,8 @@ void set_scalars(Wave& wave) {
   if (initial.has_group_info) setup.add(0, 1);
 }
 
-/// The thread ids: on GFX90A, GFX942 and from GFX11 on packed into v0, ten bits each; otherwise in v0 to v2. Workgroups
-/// have one dim.
+/// The thread ids: on GFX90A, GFX942, and GFX11 and later, packed into v0, ten bits each; otherwise in v0 to v2.
+/// Workgroups have one dim.
 void set_thread_ids(Wave& wave, std::uint64_t lanes) {
   LaneWords ids;
   for (std::uint32_t i = 0; i < wave.machine.num_lanes; ++i) ids.lanes[i] = wave.number * wave.machine.num_lanes + i;

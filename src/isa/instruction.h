@@ -67,11 +67,11 @@ struct LaneControl {
 
 /// The modifiers that follow a memory instruction's operands, and those of VOP3 and SDWA for a result.
 struct Modifiers {
-  std::int64_t offset = 0, offset1 = 0;  // bytes; in a two-address LDS instruction, its units
+  std::int64_t offset = 0, offset1 = 0;  // in bytes, or in the units of a two-address LDS instruction
   bool clamps = false;
   float factor = 1;  // omod: 0.5, 1, 2, 4
   Part result_part = Part::kWhole;
-  bool preserves_rest = false, sign_extends_rest = false;  // dst_unused; otherwise the rest is zero
+  bool preserves_rest = false, sign_extends_rest = false;  // dst_unused; if neither, the rest becomes zero
   bool op_selects_high_result = false;                     // VOP3's op_sel for a 16-bit result
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kRow = 16;
 
-/// The lane that lane `i` reads; empty if that is outside the row.
+/// Returns the lane that lane `i` reads; empty if that lane would be outside the row.
 using Source = std::optional<std::uint32_t> (*)(std::uint32_t i, std::uint32_t amount);
 
 std::optional<std::uint32_t> in_row(std::uint32_t i, std::int64_t place) {

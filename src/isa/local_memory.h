@@ -10,8 +10,8 @@
 
 namespace millrace::isa {
 
-/// The group segment (LDS) and the private segments of a workgroup. If mistakes are searched for, each of these
-/// memories is followed by as many bytes again, which mark its undefined bits.
+/// The group segment (LDS) and the private segments of a workgroup. If Launch::finds_mistakes is set, the group segment
+/// and the private segments are each followed by a shadow of the same size, which marks their undefined bits.
 class LocalMemory {
  public:
   LocalMemory(const Kernel&, const Launch&);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives from a processor's name how it differs from others.
+// Derives the properties of a processor from its name.
 #include "isa/machine.h"
 
 #include <fmt/format.h>

@@ -13,7 +13,7 @@ namespace millrace::isa {
 struct Machine {
   std::string gfx = {};
   std::uint32_t major = 0;          // 9, 10, 11, 12: the generation of the instruction set
-  std::uint32_t num_lanes = 0;      // of a wave: 32 or 64
+  std::uint32_t num_lanes = 0;      // 32 or 64: the lanes of a wave
   bool has_accumulators = false;    // gfx90a, gfx942: AGPRs, after the VGPRs
   bool has_aligned_pairs = false;   // gfx90a, gfx942: vector operands of 64 or more bits begin at even registers
   bool has_store_counter = false;   // gfx10 and later: stores have their own counter

@@ -44,7 +44,8 @@ bool check_address_defined(Wave& wave, const Instruction& instruction, std::uint
   return false;
 }
 
-/// vaddr, or saddr + vaddr, + offset. Source: RDNA 3 ISA, 11.2 "Addressing"; LLVM's FLATInstructions.td.
+/// Each address is vaddr + offset or, with a base, saddr + vaddr + offset. Source: RDNA 3 ISA, 11.2 "Addressing";
+/// LLVM's FLATInstructions.td.
 void add_global_addresses(const Wave& wave, const Instruction& instruction, std::int64_t offset, Places& places) {
   const Operand& vector = instruction.operands[kAddress];
   const Operand& base = instruction.operands[kBase];
@@ -155,8 +156,8 @@ MemoryHistory* history_at(Wave& wave, const Instruction& instruction, std::uint6
   return wave.group.dispatch.global.find_history(address);
 }
 
-/// Local accesses have group 0: each workgroup has its own group segment, whose phases continue those of the workgroup
-/// before it.
+/// Local accesses have group 0: no other workgroup can access the group segment. Workgroups run one after another in
+/// the same LocalMemory, whose phases count on, so that accesses of different workgroups have different phases.
 WaveAccess access_of(const Wave& wave, std::uint32_t instruction, bool is_local) {
   return {.group = is_local ? 0 : wave.group.number,
           .wave = wave.number,

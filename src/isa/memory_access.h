@@ -25,7 +25,7 @@ struct Places {
   Lanes<std::uint64_t> addresses;
   // Lanes whose bytes another lane of the same instruction also stores.
   std::uint64_t overlapping_lanes = 0;
-  std::array<std::uint32_t, kMaxLanes> overlapping_bytes;  // a bit per byte, of overlapping_lanes
+  std::array<std::uint32_t, kMaxLanes> overlapping_bytes;  // for each of these lanes, one bit per byte
 };
 
 /// Finds the places, at the address operand + `offset`. If a lane may not access its place, calls Wave::fail and
@@ -51,14 +51,14 @@ void count_bytes(IsaCounts&, bool is_local, AccessKind, std::uint64_t num_bytes)
 bool check_scalar_order(Wave&, const Instruction&, std::uint64_t address, std::uint32_t num_bytes);
 /// Counts a scalar load, and adds it to the accesses in flight (see begin_flight).
 void finish_scalar_load(Wave&, const Instruction&, std::uint64_t address, std::uint32_t num_bytes);
-/// Updates the memory when all waves of a workgroup pass a barrier.
+/// Begins a new phase in the history of the memory when all waves of a workgroup pass a barrier.
 void pass_barrier(Workgroup&);
 
 /// "reads 4 bytes at ".
 std::string verb_text(AccessKind, std::uint32_t num_bytes);
-/// Decodes offsets and ignores cache controls. Fails naming a modifier that is not modelled.
+/// Decodes offsets and ignores cache controls. Fails if a modifier is not modelled, and names it.
 Status decode_memory_modifiers(const InstructionText&, Instruction&);
-/// Whether a load keeps the other half of its result's register: its name has d16.
+/// Whether a load writes one half of its result's register and keeps the other: its name contains d16.
 bool is_into_half(const Row&);
 /// Decodes an operand of a memory instruction, and notes its registers.
 Status decode_memory_operand(std::string_view text, Type, const Machine&, std::size_t place, Instruction&);

@@ -31,8 +31,8 @@ struct WaveAccess {
   }
 };
 
-/// The accesses to a granule of memory that decide whether the next one races. Two readers, and two atomic updaters,
-/// are enough: at least one of the two differs from the next wave.
+/// The accesses to a granule of memory that decide whether the next one races. Two waves that read, and two that update
+/// atomically, are enough: the next wave differs from at least one of the two.
 class WaveHistory {
  public:
   struct Race {

@@ -40,7 +40,7 @@ InitialState read_descriptor(const std::array<std::byte, 64>& descriptor, const 
           .is_ieee = machine.major < 12 && has(rsrc1, 23)};
 }
 
-/// Fails if the kernel needs something from a driver that it does not get here.
+/// Fails if the kernel needs something that only a driver provides.
 Status check_kernel(const MachineCodeKernel& kernel) {
   const std::uint32_t properties = word_at(kernel.descriptor, 56), rsrc2 = word_at(kernel.descriptor, 52);
   if (!kernel.hidden_arguments.empty()) {

@@ -34,10 +34,10 @@ InstructionText split_instruction(std::string_view text);
 
 /// "12", "-1", "0x3f800000". Empty if it is not an integer.
 std::optional<std::int64_t> parse_integer(std::string_view);
-/// "[1,0,3,2]". Fails naming a text that is not a list of small numbers.
+/// "[1,0,3,2]". If the text is not a list of small numbers, fails and names it.
 Result<std::vector<std::uint32_t>> parse_list(std::string_view);
 /// A register, a constant or "off", as an operand of this type: "v[2:3]", "-|v0|", "sext(v1)", "vcc_lo", "0.5". A
-/// wave's masks have `num_lanes` bits. Fails naming a text that is not an operand, or has the wrong width.
+/// wave's masks have `num_lanes` bits. If the text is not an operand, or has the wrong width, fails and names it.
 Result<Operand> parse_operand(std::string_view, Type, std::uint32_t num_lanes);
 
 }  // namespace millrace::isa

@@ -29,8 +29,9 @@ Status expect_groups(Types operands, std::int64_t groups, std::vector<SizeRequir
                                         "weights are o, c, kh, kw"));
   }
   if (groups == 1 || require_at_most(filters, floor_div(filters, groups) * groups, needed)) return {};
-  return invalid_argument(fmt::format("operand 1 is {}, expected filters in dim 0 that {} groups divide; change groups",
-                                      operands[1].to_text(), groups));
+  return invalid_argument(
+      fmt::format("operand 1 is {}, expected the filters in dim 0 to be a multiple of the {} groups; change groups",
+                  operands[1].to_text(), groups));
 }
 
 InferResult infer_conv2d(Types operands, const Attributes& attributes) {

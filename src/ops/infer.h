@@ -66,11 +66,11 @@ Status expect_entries(std::string_view attribute, std::size_t found, std::size_t
 /// Checks that each entry is at least `minimum`: "strides[1] is 0, expected 1 or more; correct it".
 Status expect_at_least(std::string_view attribute, std::span<const std::int64_t> entries, std::int64_t minimum);
 
-/// Returns false if no binding has small <= large. If the forms do not prove it for every binding, adds a requirement
-/// that each run checks.
+/// Returns false if no binding has small <= large. If the two expressions do not prove small <= large for every
+/// binding, adds it as a requirement that each run checks.
 bool require_at_most(const SizeExpr& small, const SizeExpr& large, std::vector<SizeRequirement>& requirements);
-/// Adds the requirement 0 <= extent for every extent whose form does not prove it. Precondition: broken_limit returns
-/// an empty text.
+/// Adds the requirement 0 <= extent for every extent whose expression does not prove it. Precondition: broken_limit
+/// returns an empty text.
 void require_extents(const Shape& shape, std::vector<SizeRequirement>& requirements);
 
 }  // namespace millrace::ops

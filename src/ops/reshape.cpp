@@ -36,7 +36,7 @@ Status refuse_unknown_dim(const TensorType& operand, const Shape& shape) {
   for (const SizeExpr& dim : shape.dims()) others = dim.is(-1) ? others : others * dim;
   if (others.is(0)) {
     return invalid_argument(fmt::format(
-        "-1 in shape {} can be any number, as the others make 0 elements; give the number", shape.to_text()));
+        "-1 in shape {} can be any number, as the other dims make 0 elements; give the number", shape.to_text()));
   }
   return invalid_argument(
       fmt::format("operand 0 is {}, with {} elements, expected a multiple of {} for shape {}; "
@@ -128,7 +128,7 @@ Result<std::vector<KernelRequest>> build_broadcast(const OpInstance& node) {
   });
 }
 
-/// More than the extent of any dim (broken_limit).
+/// Larger than every extent that broken_limit() accepts.
 constexpr std::int64_t kBeyondExtents = std::int64_t{1} << 48;
 
 InferResult infer_slice(Types operands, const Attributes& attributes) {

@@ -28,7 +28,7 @@ struct WindowDim {
   }
   /// Whether a window may reach beyond the input.
   bool is_padded() const { return low != 0 || high != 0 || (rounds_up && stride > 1); }
-  /// The index of the input at an output index and a point of the window.
+  /// The input index that a point of the window reads at an output index.
   AffineIndex walked_by(const AffineIndex& output_index, const AffineIndex& window_index) const {
     return output_index * stride + window_index * dilation - low;
   }

@@ -201,7 +201,7 @@ constexpr Misuse kOrders[] = {
     {"a reshape with two dims to find", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, -1}); },
      "%1 = reshape: 2 dims of -1 in shape [-1x-1], expected at most 1; give the others"},
     {"a reshape with an inferred dim next to extent 0", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, 0}); },
-     "%1 = reshape: -1 in shape [-1x0] can be any number, as the others make 0 elements; give the number"},
+     "%1 = reshape: -1 in shape [-1x0] can be any number, as the other dims make 0 elements; give the number"},
 };
 
 TEST_CASE("reshape keeps the number of elements") { expect_refused(kReshapes); }

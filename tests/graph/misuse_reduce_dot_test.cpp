@@ -115,7 +115,8 @@ constexpr Misuse kConvolutions[] = {
      "weights are o, c, kh, kw"},
     {"groups that do not divide the filters",
      [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 1, 3, 3}), {.groups = 3}); },
-     "%2 = conv2d: operand 1 is f32[4x1x3x3], expected filters in dim 0 that 3 groups divide; change groups"},
+     "%2 = conv2d: operand 1 is f32[4x1x3x3], expected the filters in dim 0 to be a multiple of the 3 groups; "
+     "change groups"},
     {"no groups", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.groups = 0}); },
      "%2 = conv2d: groups is 0, expected 1 or more; correct it"},
     {"a dilation of 0", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.dilations = {1, 0}}); },

@@ -130,7 +130,7 @@ TEST_CASE("mistakes are reported with the scopes that they are in") {
 TEST_CASE("texts with wrong scopes are refused") {
   constexpr Mistake kMistakes[] = {
       {"graph g(%a/x: f32[]) { return y = %a/x }",
-       "g.mr:1:9: found '%a/x', expected no scope, as an input is in none; write '%\"a/x\"'\n"
+       "g.mr:1:9: found '%a/x', expected no scope, because an input has none; write '%\"a/x\"'\n"
        "graph g(%a/x: f32[]) { return y = %a/x }\n"
        "        ^"},
       {"graph g(%x: f32[4]) {\n  %a/v, %b/i = topk(%x) {k = 1}\n  return y = %a/v\n}",
@@ -142,7 +142,7 @@ TEST_CASE("texts with wrong scopes are refused") {
        "  %a/ = exp(%x)\n"
        "      ^"},
       {"graph g(%x: f32[4]) {\n  %a/s = variable(0) : f32[4]\n  return y = %x\n}",
-       "g.mr:2:3: found '%a/s', expected no scope, as a variable is in none; write '%\"a/s\"'\n"
+       "g.mr:2:3: found '%a/s', expected no scope, because a variable has none; write '%\"a/s\"'\n"
        "  %a/s = variable(0) : f32[4]\n"
        "  ^"},
   };

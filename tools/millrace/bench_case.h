@@ -29,7 +29,7 @@ struct BenchGraph {
 /// other graphs, it ignores arguments that name nothing in it.
 Result<std::shared_ptr<BenchGraph>> make_bench_graph(const GraphArguments&, const InputArguments&, bool is_alone);
 
-/// The device, the generator and the name for the rows of a graph.
+/// A device and a generator to measure a graph with, and the name with which the graph's rows begin.
 struct BenchCase {
   std::string name;
   GraphArguments arguments;

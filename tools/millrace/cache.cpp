@@ -33,7 +33,7 @@ std::string day_text(std::time_t time) {
   return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
-/// Prints a line per target, and with --list one per kernel.
+/// Prints one line per target. With --list, also prints one line per kernel.
 Status show(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(const std::vector<CachedKernel> kernels, list_cached_kernels(arguments.directory));
   struct Sum {

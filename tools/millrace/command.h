@@ -14,7 +14,7 @@ namespace millrace::tool {
 /// The action of a command once its arguments are read. A failure is printed, and the process exits with 1.
 using Action = std::function<Status()>;
 
-// A command is a function that adds its arguments, in a file with its name, and a row in main.cpp.
+// Each command has a function here that adds its arguments, a source file named after it, and a row in main.cpp.
 Action add_run(CLI::App&);
 Action add_dump(CLI::App&);
 Action add_explain(CLI::App&);

@@ -40,8 +40,8 @@ void count_up(DType dtype, std::span<std::byte> bytes) {
     });
     return;
   }
-  // 16-bit or smaller integers repeat after 2^16 elements. f16 elements after the first 2^16 are inf, like the last of
-  // those.
+  // Integers of at most 16 bits repeat after 2^16 elements. For f16, the last of the first 2^16 elements is inf, and so
+  // are all later ones.
   const std::size_t own = std::min<std::size_t>(count, 1 << 16);
   for (std::size_t i = 0; i < own; ++i) {
     const Scalar value = Scalar::from_int(dtype, static_cast<std::int64_t>(i));
@@ -61,13 +61,13 @@ constexpr std::size_t kPieceBits = 12, kNumPieces = std::size_t{1} << kPieceBits
 const std::array<double, kNumPieces + 1>& quantiles() {
   static const std::array<double, kNumPieces + 1> kQuantiles = [] {
     std::array<double, kNumPieces + 1> points{};
-    constexpr double kTail = 5.3;  // 2^-24 of normal numbers are greater
+    constexpr double kTail = 5.3;  // a normal number is greater with a probability of 2^-24
     points.front() = -kTail;
     points.back() = kTail;
     double x = -3.5;
     for (std::size_t i = 1; i < kNumPieces; ++i) {
       const double wanted = static_cast<double>(i) / kNumPieces;
-      for (int iteration = 0; iteration < 4; ++iteration) {  // Newton's method, from the point before
+      for (int iteration = 0; iteration < 4; ++iteration) {  // Newton's method, starting at the previous point
         const double found = std::erfc(-x / std::numbers::sqrt2) / 2;
         x += (wanted - found) * std::sqrt(2 * std::numbers::pi) * std::exp(x * x / 2);
       }

@@ -25,7 +25,7 @@ inline constexpr const char* kFileHelp = "The graph, as text; - reads it from st
 void add_graph_file(CLI::App&, GraphArguments&);
 inline constexpr const char* kTargetHelp =
     "cpu (the host's best), cpu:avx2, cpu:threads=4 (or cores), hip (an AMD GPU), sim:gfx1100\n"
-    "(one simulated), isa:gfx1100 (its machine code, executed), ...: 'millrace devices' lists all.";
+    "(a simulated GPU), isa:gfx1100 (a GPU's machine code, executed), ...: 'millrace devices' lists all.";
 void add_order(CLI::App&, ScheduleOrder&);
 /// `flag`: "--device" if the graph runs, "--target,--device" if it is only compiled.
 void add_target(CLI::App&, GraphArguments&, const char* flag);
@@ -34,8 +34,8 @@ void add_target(CLI::App&, GraphArguments&, const char* flag);
 std::string shown_file(const std::string& file);
 /// If the text comes from standard input, files of constants are looked up in the working directory.
 Result<Graph> read_graph(const GraphArguments&);
-/// Compiles for `device`, or for the device in the arguments if that is null. Shows progress on standard error if that
-/// is a terminal and compiling takes long.
+/// Compiles for `device` or, if `device` is null, for the device in the arguments. Shows progress on standard error if
+/// standard error is a terminal and compiling takes long.
 Result<Program> compile_graph(Graph, const GraphArguments&, std::shared_ptr<Device> device = nullptr);
 /// Lowers the graph to everything except code, for a target that the host need not be able to run.
 Result<LoweredGraph> lower_graph(Graph, const GraphArguments&, const Context&, bool prepares = true);

@@ -20,8 +20,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Google Benchmark's text about the machine. If that library was built with assertions, as Debian's is, it warns
-/// "Library was built as DEBUG. Timings may be affected." That is not so: the timed loop is inlined here, so only
-/// assertions of this build take time in it. A warning about them replaces that one.
+/// "Library was built as DEBUG. Timings may be affected." That warning is wrong and is removed: the timed loop is
+/// inlined here, so only assertions of this build take time in it. If this build has them, a warning says so.
 std::string about_the_machine(const std::string& text) {
   std::string kept;
   std::istringstream lines(text);
@@ -156,7 +156,7 @@ std::string without_nan(std::string text) {
   for (const std::string_view word : {": NaN", ": Infinity", ": -Infinity"}) {
     std::size_t at = 0;
     while ((at = text.find(word, at)) != std::string::npos) {
-      // After a key: a quote inside a string is preceded by a backslash.
+      // The word is a value if a key's closing quote precedes it. A quote inside a string follows a backslash.
       const bool is_value = at >= 2 && text[at - 1] == '"' && text[at - 2] != '\\';
       if (is_value) text.replace(at, word.size(), ": null");
       at += 2;

@@ -57,8 +57,8 @@ fs::path resolved(fs::path path, std::error_code& error) {
 class TakenFiles {
  public:
   /// If an earlier path leads to the same file, returns the output of that path. Otherwise records the file for
-  /// `output`. Returns nothing for a device, which may receive several outputs, and for a path that cannot be resolved,
-  /// where writing then fails.
+  /// `output`. Returns nothing for a device, which may receive several outputs, and for a path that cannot be resolved:
+  /// writing to that path fails later.
   std::optional<std::size_t> take(const std::string& path, std::size_t output) {
     std::error_code error;
     const fs::path file = resolved(path, error);
@@ -180,8 +180,8 @@ Action add_run(CLI::App& app) {
   add_graph_file(app, arguments->graph);
   add_inputs(app, arguments->inputs);
   app.add_option("--output", arguments->outputs,
-                 "Write an output to a NumPy file; without any, all are printed.\n"
-                 "May be given again, for others.")
+                 "Write an output to a NumPy file. Without this option, all outputs are printed.\n"
+                 "May be given again, for other outputs.")
       ->type_name("NAME=@FILE")
       ->allow_extra_args(false)
       ->check(is_assignment);

@@ -23,7 +23,7 @@ void add_inputs(CLI::App&, InputArguments&);
 
 /// The inputs, outputs and symbols of a run, in the graph's order.
 struct RunArguments {
-  std::vector<NpyView> inputs;          // elements of files are mapped
+  std::vector<NpyView> inputs;          // files are mapped, not read into memory
   std::vector<NpyArray> outputs;        // of the types that these inputs determine, zeroed
   SymbolValues symbols;                 // from --dim, the inputs' extents and facts
   std::vector<std::string> named_dims;  // the symbols that must be bound by name

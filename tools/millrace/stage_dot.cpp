@@ -96,8 +96,8 @@ class DispatchDot {
     for (const Value& output : region.outputs) stored_by_.emplace(output, name);
   }
 
-  /// Draws an edge to `reader` from each node that stores the value or a part of it, or from the source that the value
-  /// is.
+  /// Draws an edge to `reader` from each place that holds the value or a part of it: a region that stores it, an input,
+  /// a constant or a variable.
   void draw_reads(Value value, const std::string& reader) {
     const Value storage = dispatch_.storage_of(value);
     const std::string label = value_text(graph_, value) + ": " + graph_.type(value).to_text();

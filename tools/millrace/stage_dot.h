@@ -9,7 +9,7 @@ namespace millrace::tool {
 
 // Draws stages of compiling in Graphviz's language.
 
-/// One node per node and output of the graph, one edge per use of a value.
+/// One dot node per node and output of the graph, one edge per use of a value.
 std::string graph_dot(const Graph&);
 /// One node per region, input, constant and output, one edge per value that one node stores and another reads.
 std::string dispatch_dot(const DispatchGraph&);

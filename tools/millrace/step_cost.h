@@ -8,7 +8,7 @@
 namespace millrace::tool {
 
 /// The bytes that a step moves and the operations that it does (see BufferTraffic), for given values of symbols. A
-/// kernel without groups moves nothing.
+/// kernel that launches 0 groups at these sizes costs nothing.
 struct StepCost {
   SizeExpr bytes_read = 0, bytes_written = 0;
   std::optional<SizeExpr> flops = 0;  // absent: unknown (sorts)

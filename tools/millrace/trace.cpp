@@ -57,7 +57,7 @@ void add_file_events(Json& events, const TraceTimes& times) {
   add("outputs", kRunThread, times.outputs_begin, times.outputs_end);
 }
 
-/// Adds the time that the code of each kernel took, in the first row that is free then.
+/// Adds the time that generating the code of each kernel took, in the first row that is free at that time.
 void add_kernel_events(Json& events, const CompileReport& report, nanoseconds code_begin) {
   std::vector<const KernelReport*> kernels;
   for (const KernelReport& kernel : report.kernel_reports) kernels.push_back(&kernel);

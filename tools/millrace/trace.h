@@ -22,7 +22,7 @@ struct RunTimes {
 };
 
 struct TraceTimes {
-  TraceClock::time_point start;          // the trace begins, with reading the graph
+  TraceClock::time_point start;          // reading the graph begins, and with it the trace
   TraceClock::time_point inputs_begin;   // reading or making inputs begins
   TraceClock::time_point compile_begin;  // the phases in the program's report begin here
   TraceClock::time_point outputs_begin;  // writing or printing outputs begins

@@ -73,8 +73,8 @@ constexpr std::optional<DType> element_dtype() {
   }
 }
 
-/// A container of elements: a vector, an array, a span of any extent. A Buffer is not one: its own overload of bind()
-/// binds it as a whole.
+/// A container of elements: a vector, an array, a span of any extent. A Buffer does not count: bind() has an overload
+/// that binds a Buffer as a whole.
 template <class T>
 concept ElementContainer = requires(T& container) { std::span(container.data(), container.size()); };
 

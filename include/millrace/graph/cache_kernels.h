@@ -15,9 +15,9 @@ struct CachedFiles {
 };
 
 /// Fills the directory of the context's cache with all the code that compile() and Program::on need for this graph on
-/// each of `options.targets`. This host need not be able to run it. An application that reads the directory as a layer
-/// (ContextOptions::read_only_cache_directories) then needs no LLVM. This includes the code that prepares constants
-/// when a program is loaded. A CPU level such as "cpu:avx512" also covers the cores that have features beyond the level
+/// each of `options.targets`, including the code that prepares constants when a program is loaded. This host need not
+/// be able to run it. An application that reads the directory as a layer (ContextOptions::read_only_cache_directories)
+/// then needs no LLVM. A CPU level such as "cpu:avx512" also covers the cores that have features beyond the level
 /// (CpuFeatures).
 ///
 /// The other options must be those that the application passes to compile(). No device is opened. Create

@@ -100,9 +100,9 @@ UniqueResults unique(Tensor x, SizeExpr bound);
 UniqueResults unique(Tensor x);
 /// The indices of the boxes[n, 4] to keep, best score first, at most `bound`. Drops a box if its overlap with a kept
 /// one (shared area divided by the area of the union) is above `max_overlap`. A box is given by two opposite corners:
-/// x, y, x, y. Only boxes with scores[n] above `min_score` are considered, and never those with NaN or -inf. Boxes with
-/// equal scores keep their order. From index `count` on, the i64 indices are -1. Runs one loop iteration of O(n) per
-/// kept box.
+/// x, y, x, y. Only boxes with scores[n] above `min_score` are considered, and never a box whose score is NaN or -inf.
+/// Boxes with equal scores keep their order. From index `count` on, the i64 indices are -1. Runs one loop iteration of
+/// O(n) per kept box.
 /// Source: Neubeck & Van Gool, "Efficient Non-Maximum Suppression", ICPR 2006 (the greedy algorithm).
 IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound, double max_overlap = 0.5,
                                     double min_score = -std::numeric_limits<double>::infinity());

@@ -41,12 +41,14 @@ struct ContextOptions {
   /// See KernelCache::Options.
   std::vector<std::string> read_only_cache_directories = default_read_only_cache_directories();
   std::uint64_t max_cache_bytes = kDefaultMaxCacheBytes;
-  /// Whether failing to store code in `cache_directory` is an error; for contexts that fill it (cache_kernels).
+  /// Whether it is an error if code cannot be stored in `cache_directory`. Set this in a context whose purpose is to
+  /// fill the directory (cache_kernels).
   bool requires_cache_writes = false;
   LlvmOptions llvm = {};
 };
 
-/// The drivers cpu, hip and sim (isa/driver.h adds one), and the generators xbyak, LLVM and the interpreter.
+/// A context with the drivers cpu, hip and sim (for isa, see isa/driver.h), and the generators xbyak, LLVM and the
+/// interpreter.
 std::shared_ptr<const Context> make_default_context(const ContextOptions& = {});
 
 }  // namespace millrace

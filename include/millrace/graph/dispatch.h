@@ -16,8 +16,9 @@ namespace millrace {
 
 enum class RegionId : std::uint32_t {};
 
-/// An operand that is copied to a result. For a concat or pad: its producer cannot write directly into the result. For
-/// a loop's condition or first state: the loop would overwrite the operand, which something else needs.
+/// An operand that is copied to a result. The operand of a concat or pad is copied if its producer cannot write
+/// directly into the result. The condition or first state of a loop is copied if something else needs the operand,
+/// which the loop would overwrite.
 struct CopiedOperand {
   std::uint32_t operand = 0;
   std::string reason;  // "%x is an input"
@@ -25,7 +26,7 @@ struct CopiedOperand {
 
 struct DispatchGraph;
 
-/// Nodes that become one kernel, or the kernels of one multi-pass algorithm; or one loop or condition.
+/// Nodes that become one kernel or, for a multi-pass algorithm, several kernels; or a single loop or condition.
 struct Region {
   std::string name;                        // "conv2d_add_max_3": its kernels' name in texts and traces
   std::string label = {};                  // "layer3/q": for people, see label_of
@@ -51,8 +52,8 @@ struct StoragePart {
   std::vector<Rows> rows = {};
 };
 
-/// A variable's new value that cannot be stored in the variable at once: it has memory of its own, from which it is
-/// copied at the end of the run.
+/// A variable's new value that cannot be stored directly in the variable. It has memory of its own, and is copied to
+/// the variable at the end of the run.
 struct CopiedUpdate {
   GraphUpdate update;
   std::string reason;  // "%x is an input"
@@ -92,7 +93,7 @@ struct DispatchGraph {
   Graph graph;
   IdVector<RegionId, Region> regions;  // producers before their readers
   std::map<Value, Value> aliases;      // reshaped value -> the value whose storage it shares
-  std::map<Value, StoragePart> parts;  // stored value -> its place in another's storage
+  std::map<Value, StoragePart> parts;  // stored value -> its place in the storage of a concat or pad
   /// Stored value -> the value that it overwrites in the same storage: an operand that its region is the last to read,
   /// or the variable whose new value it is.
   std::map<Value, Value> in_place;

@@ -62,13 +62,13 @@ struct GraphPass {
   std::variant<Rewrite, Prepare> run;
 };
 
-/// In the order in which compile() runs them.
+/// The passes, in the order in which compile() runs them.
 inline constexpr GraphPass kGraphPasses[] = {
     {"fold_constants", fold_constants},
     {"simplify_algebra", simplify_algebra},
     {"merge_equal_nodes", merge_equal_nodes},
     {"eliminate_dead_nodes", eliminate_dead_nodes},
-    // On the outermost graph alone; the others run on bodies too.
+    // Runs on the outermost graph alone; the other passes run on bodies too.
     {"prepare_constants", prepare_constants},
 };
 

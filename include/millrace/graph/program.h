@@ -37,7 +37,7 @@ class Program {
   const CompileReport& report() const;
   /// One variant per target, in the order of CompileOptions::targets.
   std::span<const ProgramVariant> variants() const;
-  /// The device on which it runs, for buffers and semaphores.
+  /// The device on which the program runs. It also allocates buffers and creates semaphores for runs.
   const std::shared_ptr<Device>& device() const;
   /// Returns the same program on another device, with the variant for that device's best target. The constants are
   /// copied from this program's device. Fails if no variant fits; the message lists the targets of both.

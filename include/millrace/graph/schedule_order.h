@@ -11,7 +11,7 @@ namespace millrace {
 /// The order of a schedule's steps, and which of them may run concurrently.
 enum class ScheduleOrder : std::uint8_t {
   kStrict,          // the graph's order with a barrier after each step, for debugging
-  kMinPeak,         // the order with the least memory that was found; never more than the graph's order
+  kMinPeak,         // the order found to need the least memory; never more than the graph's order
   kMaxConcurrency,  // each step as soon as its operands are ready; later if that shortens lifetimes
 };
 

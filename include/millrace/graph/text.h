@@ -52,8 +52,8 @@
 /// * "/" ends the name of a scope: %decoder/layer3/q is named q in the scope layer3, which is in the scope decoder, and
 /// %layer3/7 is in layer3 without a name. All results of a node are in one scope, and so are the nodes of a composite.
 /// Inputs and variables are in no scope.
-/// * Result types follow from the operands. They may be left out, and are checked if present. Only constants and
-///   variables with listed elements or bytes need theirs. One element stands for all: constant(7) : f32[rows, 3].
+/// * Result types follow from the operands. They may be left out, and are checked if present. A constant or a variable
+///   needs a type if it lists elements or bytes. One element stands for all: constant(7) : f32[rows, 3].
 /// * A variable keeps its value from run to run, under the name of its result. The elements are its value before the
 /// first run. `update` gives the variable its value for the next run. Only a graph with updates may have no output.
 /// * `while` holds the graph of its body, `if` those of both branches; LoopNode and CondNode (graph.h) define their

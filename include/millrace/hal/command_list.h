@@ -140,9 +140,9 @@ struct CommandBlock {
 };
 
 /// Commands as data. Commands between two barriers may run in any order, or at the same time. A loop or a condition
-/// counts as one command; the commands inside it begin after the host has decided. Messages and reports number commands
-/// by CommandId. Sizes are expressions; the caller evaluates them when it binds symbols, and passes the values to each
-/// submission.
+/// counts as one command; the commands inside it begin after the host has decided. Messages and reports identify a
+/// command by its CommandId. Sizes are expressions; the caller evaluates them when it binds symbols, and passes the
+/// values to each submission.
 struct CommandList {
   IdVector<SizeIndex, SizeExpr> sizes;
   IdVector<BindingIndex, BindingDecl> bindings;
@@ -151,7 +151,8 @@ struct CommandList {
   /// The id of the first command: 0, unless a device cut this list out of a longer one, whose ids the commands keep.
   CommandId first_command{};
 
-  /// The number of commands, including those in blocks. A vector that CommandIds index has this size. O(commands).
+  /// The number of commands, including those in blocks. A vector with one element per CommandId has this size.
+  /// O(commands).
   std::uint32_t num_commands() const;
   /// Returns the index of an equal expression, or adds a new one. O(sizes).
   SizeIndex add_size(const SizeExpr&);

@@ -23,10 +23,10 @@ struct ContentId {
 /// Thread-safe.
 class ConstantBuffers {
  public:
-  /// Returns the buffer with these bytes; null if it has no owner any more, or never existed.
+  /// Returns the buffer whose bytes have this id; null if it no longer has an owner, or never existed.
   std::shared_ptr<Buffer> find(const ContentId&) const;
   /// Adds a buffer and returns it. If another thread has added a buffer with the same id in the meantime, returns that
-  /// one instead. Precondition: the buffer holds these bytes.
+  /// one instead. Precondition: the id is that of the buffer's bytes.
   std::shared_ptr<Buffer> add(const ContentId&, std::shared_ptr<Buffer>);
 
  private:

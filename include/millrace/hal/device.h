@@ -82,12 +82,12 @@ struct Submission {
   std::span<const BufferBinding> bindings = {};  // in the order of CommandList::bindings
   std::span<const std::int64_t> sizes = {};      // the values of CommandList::sizes
   std::span<const Timepoint> wait = {};          // reached before anything runs; a later submission may signal them
-  std::span<const Timepoint> signal = {};        // signalled when all work is done; they fail if it fails
+  std::span<const Timepoint> signal = {};        // signalled when all work is done; if the work fails, they fail too
   FailureExplainer* explainer = nullptr;         // null: the device's message is used
   SubmissionTimes* times = nullptr;              // filled before the signals on success; null: not measured
-  /// Ends the submission early, with kCancelled. While the submission waits, it ends at once. Once it runs, it ends
-  /// before the next workgroup on a cpu device, and before the next command on other devices that finish inline. A GPU
-  /// completes the work that it was given. The memory that a stopped submission writes has unspecified contents.
+  /// A request to stop ends the submission early, with kCancelled. A submission that still waits ends at once. One that
+  /// runs ends before the next workgroup on a cpu device, and before the next command on other devices that finish
+  /// inline. A GPU completes the work that it was given. What a stopped submission has written is unspecified.
   std::stop_token stop = {};
 };
 

@@ -25,8 +25,8 @@ struct DeviceInfo {
   std::vector<TargetSpec> targets = {};  // the targets whose code it runs, best first; empty only if it has a `problem`
   bool addresses_host_memory = true;     // if false, caller memory is staged
   bool is_synchronous = true;            // submit() does the work before it returns, unless it has to wait
-  /// Whether, if a dispatch fails, the commands after the next barrier and the submissions that wait for this one do
-  /// not run. If false, they may run on whatever the dispatch wrote, but all of these submissions fail too.
+  /// What happens if a dispatch fails. If true, the commands after the next barrier and the submissions that wait for
+  /// this one do not run. If false, they may run on whatever the dispatch wrote, but these submissions fail too.
   bool skips_work_after_failure = true;
   std::string problem = {};  // why it cannot be opened; then only its name is known
   friend bool operator==(const DeviceInfo&, const DeviceInfo&) = default;
@@ -68,15 +68,15 @@ struct Driver {
   Status (*available)() = nullptr;
   /// All devices of the driver, in the order of their ordinals.
   Result<std::vector<DeviceInfo>> (*enumerate)() = nullptr;
-  /// For an unknown word or option, fails and names it and the known ones.
+  /// Fails for an unknown word or option; the message names it and the known ones.
   OpenDevice open = {};
 };
 
 /// "cpu", "cpu:avx2", "cpu:threads=1", "cpu:avx2,threads=4,pinned=on": runs host code and interpreted kernels. The word
 /// is the best target whose code the device accepts, as a level and its features ("avx512+vbmi2"); the default is the
 /// host's best target. Large dispatches are shared among `threads` threads, including the calling one; the default is
-/// one per physical core that the process may use. With threads=1, the calling thread runs everything. Devices of one
-/// cpu_driver() and its copies share the threads for equal ThreadPoolOptions, so that a context has one pool.
+/// one per physical core that the process may use. With threads=1, the calling thread runs everything. All devices that
+/// a cpu_driver() and its copies open with equal ThreadPoolOptions share their threads, so that a context has one pool.
 Driver cpu_driver();
 
 /// "hip", "hip:1", "hip:arch=gfx90a": an AMD GPU by its ordinal, or the first one of an architecture; see HipDevice.

@@ -54,7 +54,7 @@ class Executor {
 struct ThreadPoolOptions {
   static constexpr std::uint32_t kMaxThreads = 1024;
 
-  std::uint32_t num_threads = 1;  // 1 to kMaxThreads, including the calling thread: the pool starts one less
+  std::uint32_t num_threads = 1;  // 1 to kMaxThreads, including the calling thread: the pool starts one fewer
   bool is_pinned = false;         // whether each pool thread is pinned to a CPU of its own, as long as any are left
   friend bool operator==(const ThreadPoolOptions&, const ThreadPoolOptions&) = default;
 };

@@ -26,8 +26,8 @@ struct HostObject {
 };
 std::vector<std::byte> make_elf_object(const HostObject&);
 
-/// One object with the code and constants of host images, and a symbol for each. A kernel's function is a
-/// HostKernelEntry, or a microkernel if a routine of the library calls it (ExecutableImage::routine). Fails for images
+/// One object with the code and constants of host images, and a symbol for each image. The symbol's function is a
+/// HostKernelEntry or, if a routine of the library calls it (ExecutableImage::routine), a microkernel. Fails for images
 /// of another format.
 Result<std::vector<std::byte>> link_host_images(std::span<const ExecutableImage>);
 

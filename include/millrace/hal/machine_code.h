@@ -27,9 +27,9 @@ struct MachineCodeKernel {
   std::string symbol = {};
   std::uint64_t entry = 0;                         // address of its first instruction
   std::array<std::byte, 64> descriptor = {};       // see "Kernel Descriptor" in LLVM's "User Guide for AMDGPU Backend"
-  std::uint64_t argument_bytes = 0;                // of the kernarg segment
-  std::uint64_t workgroup_bytes = 0;               // of the group segment
-  std::uint64_t private_bytes = 0;                 // of the private segment, per thread
+  std::uint64_t argument_bytes = 0;                // the size of the kernarg segment
+  std::uint64_t workgroup_bytes = 0;               // the size of the group segment
+  std::uint64_t private_bytes = 0;                 // the size of the private segment, per thread
   std::uint32_t workgroup_size = 0;                // threads
   std::uint32_t subgroup_size = 0;                 // threads of a wave
   std::uint32_t num_vector_registers = 0;          // per thread, including accumulation registers

@@ -22,8 +22,8 @@
 
 namespace millrace {
 
-/// The dtype of a tensor's element in a body: f16 and bf16 become f32, and the store rounds. To round to f16 or bf16
-/// itself, a body converts a value to that dtype and back; it has no other values of these dtypes.
+/// The dtype of a tensor's element in a body: f16 and bf16 become f32, and the store rounds. If a body itself must
+/// round to f16 or bf16, it converts a value to that dtype and back; it has no other values of these dtypes.
 constexpr DType body_dtype(DType stored) {
   return stored == DType::kF16 || stored == DType::kBF16 ? DType::kF32 : stored;
 }

@@ -43,7 +43,7 @@ struct CodeObjectKernel {
 struct CodeObjectInfo {
   std::string target = {};  // "amdgcn-amd-amdhsa--gfx1100"
   std::uint32_t version = 0;
-  std::vector<std::string> set_features = {};  // "xnack+", "sramecc-": only such processors accept it
+  std::vector<std::string> set_features = {};  // "xnack+", "sramecc-": settings that the processor must have
   std::vector<CodeObjectKernel> kernels = {};
   std::vector<std::string> other_functions = {};
   std::vector<std::string> undefined_symbols = {};

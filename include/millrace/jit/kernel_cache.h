@@ -51,8 +51,8 @@ class KernelCache {
   /// why files there were refused.
   Result<std::shared_ptr<const ExecutableImage>> get(const PlannedKernel&, const TargetSpec&,
                                                      const KernelCompiler& compiler);
-  /// The code object of a GPU program: these kernels, linked in this order. Calls `link` if it is not cached. A warm
-  /// start needs neither the kernels' images nor LLVM.
+  /// The code object of a GPU program: these kernels, linked in this order. Calls `link` if the object is not cached. A
+  /// warm start needs neither the kernels' images nor LLVM.
   Result<SharedBytes> get_code_object(std::span<const PlannedKernel> kernels, const Target& target,
                                       const std::function<Result<std::vector<std::byte>>()>& link);
   Stats stats() const;

@@ -42,7 +42,7 @@ constexpr std::string_view to_text(KernelOp op) {
   return kNames[static_cast<std::size_t>(op)];
 }
 
-/// The number of fixed operands. kLoad may have one more operand, and kFor any number of further ones.
+/// The number of operands that the op always has. kLoad may have one more, and kFor may have any number more.
 constexpr unsigned num_operands(KernelOp op) {
   constexpr unsigned kCounts[] = {
 #define MILLRACE_KERNEL_OP(name, text, operands, rule, dtypes, meaning) operands,

@@ -57,7 +57,7 @@ struct Access {
   /// For a gather: the tensor dim whose index is the load's operand plus the affine index.
   std::optional<std::uint32_t> dynamic_dim;
   /// For padding: the value that a load gives, without touching memory, if an index is outside the tensor's extents.
-  /// Its dtype is body_dtype of the tensor's. If absent, every index of the domain must be inside.
+  /// Its dtype is the body_dtype of the tensor's dtype. If absent, every index of the domain must be inside.
   std::optional<Scalar> fill;
   friend bool operator==(const Access&, const Access&) = default;
 };
@@ -69,7 +69,7 @@ struct Access {
 /// +0, of equal elements the first one wins, and an empty reduction gives 0.
 struct Reduction {
   ReductionKind kind = ReductionKind::kSum;
-  DType dtype = DType::kF32;  // the dtype of accumulator and yield; kArgMin and kArgMax: of the compared values
+  DType dtype = DType::kF32;  // of the accumulator and the yield; for kArgMin and kArgMax, of the compared values
   friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 

@@ -24,7 +24,7 @@ enum class OperandId : std::uint32_t {};
 
 struct LoadOptions {
   /// The value that the load gives if an index is outside the tensor (padding). Without it, every index must be inside.
-  /// Precondition: its dtype is body_dtype of the operand's.
+  /// Precondition: its dtype is the body_dtype of the operand's dtype.
   std::optional<Scalar> fill = {};
   /// An i64 value of the body that is added to the index of the operand's dim `gather_dim`. Use
   /// BodyBuilder::check_index to keep it in range.
@@ -81,7 +81,7 @@ class LoopKernelBuilder {
   BodyValue reduce(ReductionKind kind, BodyValue value);
 
   /// Adds a tensor that the kernel writes: `value`, a value of the epilogue, at `indices`, which walk every parallel
-  /// dim and no other dim. The value's dtype is body_dtype of the tensor's.
+  /// dim and no other dim. The value's dtype must be the body_dtype of the tensor's dtype.
   void store(std::string name, TensorType type, std::vector<AffineIndex> indices, BodyValue value);
   void store(KernelTensor tensor, std::vector<AffineIndex> indices, BodyValue value);
 

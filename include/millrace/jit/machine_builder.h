@@ -62,7 +62,7 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   MachineValue interleave(MachineValue a, MachineValue b, bool is_upper);
   MachineValue reduce(KernelOp reduce_op, MachineValue vector);
 
-  /// Loads and stores. Values have the memory's register_dtype. Scalar masks, `other`s and values are splat.
+  /// Loads and stores. Values have the memory's register_dtype. A mask, `other` or value that is a scalar is splat.
   MachineValue load(MemoryHandle, MachineValue offset, std::uint32_t lanes = 1);
   MachineValue load_masked(MemoryHandle, MachineValue offset, MachineValue mask, MachineValue other);
   MachineValue gather(MemoryHandle, MachineValue offsets, MachineValue mask, MachineValue other);

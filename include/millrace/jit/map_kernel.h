@@ -15,14 +15,14 @@ struct Tiling {
   std::uint32_t row_dim = 0;        // second parallel dim in registers (contractions); vector_dim if none
   std::uint32_t row_unroll = 1;
   std::int64_t points_per_group = 0;  // approximate number of parallel points per workgroup
-  /// Whether the epilogue of a reduction is a loop over the tile's cells, kept in private memory. Otherwise each cell
-  /// has its own copy of the epilogue.
+  /// Whether a reduction's epilogue is emitted once, in a loop over the tile's cells, which are then kept in private
+  /// memory. Otherwise each cell has its own copy of the epilogue.
   bool loops_epilogue = false;
   /// Whether loads that are contiguous along row_dim are read as vectors along it and transposed in registers. The tile
   /// then has as many rows as lanes.
   bool transposes_loads = false;
-  /// Whether a partial transposed block goes to private memory and from there, point by point, to the result. The code
-  /// then has the same length for any block, for targets without masked stores.
+  /// Whether a partial transposed block is first written to private memory, and then copied to the result point by
+  /// point in a loop. Used if the target has no masked stores; the code then does not grow with the block.
   bool loops_tail_stores = false;
   /// The number of points of the innermost reduction dim per step. Each has its own accumulators, because with too few
   /// accumulators each addition would wait for the previous one. 1 if lanes run along a reduction dim.

@@ -33,7 +33,7 @@ struct CastAttrs {
 };
 struct ReduceAttrs {
   static constexpr std::string_view kRequired[] = {"axes"};
-  std::vector<std::int64_t> axes = {};  // distinct; negative counts from the end
+  std::vector<std::int64_t> axes = {};  // distinct; negative axes count from the end
   bool keep_dims = false;
   template <class V>
   void visit(V&& v) {

@@ -136,7 +136,7 @@ SizeExpr floor_div(const SizeExpr& a, const SizeExpr& b) {
   return division_atom(a, b);  // keep the division: evaluate reports a divisor below 1
 }
 
-// Not floor_div(a + b - 1, b): its sum may leave int64 when the quotient does not. The forms are the same.
+// Not floor_div(a + b - 1, b), whose sum may leave int64 when the quotient does not. Both have the same form.
 SizeExpr ceil_div(const SizeExpr& a, const SizeExpr& b) { return floor_div(a - 1, b) + 1; }
 
 }  // namespace millrace

@@ -76,8 +76,8 @@ struct Evaluation {
       return invalid_argument(fmt::format("size {}: symbol '{}' has no value, bound: {}; bind it", whole.to_text(),
                                           symbol.name(), bindings()));
     }
-    // Checked here too: the form was simplified using the facts, so a value that breaks one would silently give a wrong
-    // result.
+    // Facts are checked here too, not only when a symbol is bound. They were used to simplify the expression, so a
+    // value that breaks one would silently give a wrong result.
     if (symbol.allows(found->second)) return Wide{found->second / symbol_multiple(symbol)};
     return invalid_argument(fmt::format("size {}: symbol '{}' is {}, expected {}; bind a value that keeps the promise",
                                         whole.to_text(), symbol.name(), found->second, promise_text(symbol)));

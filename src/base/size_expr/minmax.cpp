@@ -41,7 +41,7 @@ SizeExpr extremum(AtomKind kind, const SizeExpr& a, const SizeExpr& b) {
   append_operands(operands, kind, b);
   std::sort(operands.begin(), operands.end(), form_less);
   operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
-  // Erase one at a time: two different forms with equal values each make the other redundant.
+  // Erase operands one at a time: if two of different form always have equal values, each makes the other redundant.
   for (std::size_t i = 0; i < operands.size();) {
     const bool dominated = std::any_of(operands.begin(), operands.end(), [&](const SizeExpr& other) {
       return &other != &operands[i] && is_dominated(kind, operands[i], other);

@@ -173,7 +173,7 @@ class SizeExprReader {
     const std::size_t begin = text_.position();
     const std::string_view rest = text_.rest();
     const std::size_t length = std::min(rest.find_first_not_of("0123456789"), rest.size());
-    if (length == 0) return text_.unexpected("expected a number; write one of 0 or more");
+    if (length == 0) return text_.unexpected("expected a number; write 0 or more");
     text_.skip(length);
     std::int64_t value = 0;
     for (const char digit : rest.substr(0, length)) {

@@ -20,7 +20,8 @@ const Atom* indicated_atom(const Atom& atom) {
 }
 
 /// Sorts the factors and drops those that cannot change the product: x * x is x for x in [0, 1], and x * min(x, 1) is x
-/// for x >= 0. By the second rule, a buffer's extent, which must be 0 for an empty shape, becomes the plain product.
+/// for x >= 0. The second rule simplifies a buffer's extent to the plain product: it drops the factors min(x, 1), which
+/// make the extent 0 for an empty shape.
 void normalize_factors(Term& term) {
   auto& factors = term.factors;
   if (factors.size() < 2) return;

@@ -18,7 +18,7 @@ std::string number_text(T value);
 template <class T>
 Result<T> read_number(TextReader&);
 
-/// Exact if it is an integer in [-2^63, 2^64), otherwise a double.
+/// Reads any number: exactly if it is an integer in [-2^63, 2^64), otherwise as a double.
 Result<Number> read_any_number(TextReader&);
 
 /// Reads an element of the dtype in the syntax of read_number. For a float, keeps the digits that rounding to the dtype

@@ -8,7 +8,8 @@
 
 namespace millrace {
 
-/// Extracts the plan; null if the slab is one binding, whose parts never move. Precondition: verify(Schedule).
+/// Extracts the plan. Null if the slab is one binding, in which every transient has a fixed place. Precondition:
+/// verify(Schedule).
 std::shared_ptr<const SlabPlan> find_slab_plan(const Schedule&);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generates or loads from the cache the code of every planned kernel, and links a GPU's kernels into one object.
+// Generates the code of every planned kernel, or loads it from the cache, and links a GPU's kernels into one object.
 #include "graph/compile/make_code.h"
 
 #include <span>

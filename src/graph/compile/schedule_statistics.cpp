@@ -59,7 +59,7 @@ std::string number_text(const std::optional<std::int64_t>& number) { return numb
 }  // namespace
 
 namespace {
-/// Adds a body's commands, once however often the body runs. Its memory is already counted as a transient of the step
+/// Adds a body's commands once, however often the body runs. Its memory is already counted as a transient of the step
 /// that runs it.
 void add_body(ScheduleStatistics& found, const ScheduleStatistics& body) {
   found.num_dispatches += body.num_dispatches;

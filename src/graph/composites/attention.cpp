@@ -164,7 +164,7 @@ Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved) 
                       x.type().to_text(), angle.type().to_text(), TensorType{x.dtype(), Shape(pairs)}.to_text()));
     }
     const DType dtype = x.dtype();
-    // Reshaped to pairs, halves are [..., 2, d / 2] and adjacent elements [..., d / 2, 2].
+    // Reshapes x to pairs: [..., 2, d / 2] if a pair's elements are d / 2 apart, [..., d / 2, 2] if they are adjacent.
     const std::int64_t pair_axis = interleaved ? -1 : -2;
     std::vector<SizeExpr> dims(shape.dims().begin(), shape.dims().end() - 1);
     dims.push_back(floor_div(shape[rank - 1], 2));

@@ -12,7 +12,7 @@ using IndexMap = Tensor (*)(Tensor position, Tensor last);
 Tensor clamp_index(Tensor position, Tensor last) { return max(min(position, last), 0); }
 Tensor mirror_index(Tensor position, Tensor last) {
   Tensor mirrored = last - abs(last - abs(position));
-  // Would need a second reflection. The position itself is below 0, which means "no element".
+  // A position below -last needs a second reflection. Return the position itself: it is below 0, so "no element".
   Tensor is_too_low = less(position, -last);
   return select(is_too_low, position, mirrored);
 }
@@ -30,7 +30,7 @@ struct PaddedDim {
   /// The message for a dim that is too short to be padded. If that depends on symbols, a run reports it.
   std::string too_short(IndexMap map_index) const {
     return text() + (map_index == mirror_index ? " less than its extent on each side; pad in steps"
-                                               : " an extent of 1 or more; pad it with a number before");
+                                               : " an extent of 1 or more; first pad it with a number");
   }
 
   Status check(IndexMap map_index) const {

@@ -16,8 +16,8 @@
 
 namespace millrace {
 
-/// The builder of the first tensor that has one. A tensor without a builder comes from an earlier mistake or is
-/// default-constructed; the builder reports a default-constructed tensor if any operand has a builder.
+/// The builder of the first tensor that has one; null if none does. A tensor has no builder if it comes from an earlier
+/// mistake, or if it was default-constructed. The builder of another operand reports the latter.
 GraphBuilder* builder_of(std::span<const Tensor> tensors);
 inline GraphBuilder* builder_of(std::initializer_list<Tensor> tensors) {
   return builder_of(std::span(tensors.begin(), tensors.size()));
@@ -54,8 +54,9 @@ class Composite {
   bool is_open_ = false;
 };
 
-/// What each composite returns: the result of `body`, which gets a Composite with the caller's name. The result is
-/// empty after an earlier mistake, if an operand is not a tensor of the graph, or if memory runs out.
+/// Every composite returns the result of this function: that of `body`, which receives a Composite with the name of the
+/// calling function. It is empty after an earlier mistake, if an operand is not a tensor of the graph, or if memory
+/// runs out.
 template <class Body>
 std::invoke_result_t<Body, Composite&> build_composite(
     std::span<const Tensor> operands, Body&& body,
@@ -75,7 +76,8 @@ std::invoke_result_t<Body, Composite&> build_composite(
   return build_composite(std::span(operands.begin(), operands.size()), body, name);
 }
 
-/// A tensor of the type of `x` with every element equal to the number, for a call of `function` with `x` and a number.
+/// A tensor of the type of `x` with every element equal to the number. `function` is the function that the caller
+/// called with `x` and the number; messages name it.
 Tensor like(std::string_view function, Tensor x, const Literal&);
 
 /// The shape to which NumPy would broadcast these shapes: they are aligned at their last dims, and the extents of a dim

@@ -28,7 +28,7 @@ Status check_conv1d(std::span<const TensorType> types, const Conv1dAttributes& a
   }
   if (filters.is_constant() && filters.constant() % groups != 0) {
     return invalid_argument(
-        fmt::format("operand 1 is {}, expected filters in dim 0 that {} groups divide; change "
+        fmt::format("operand 1 is {}, expected the filters in dim 0 to be a multiple of the {} groups; change "
                     "groups",
                     weights.to_text(), groups));
   }

@@ -43,7 +43,7 @@ class EquationReader {
     if (rest_.empty()) return terms;
     return invalid_equation(fmt::format("found '{}', expected {}", printable(rest_.substr(0, 1)),
                                         terms.result
-                                            ? "its end after the result; write one result"
+                                            ? "the end of the equation after the result; write one result"
                                             : "letters, '...', ',' and '->' alone; write one letter for each dim"));
   }
 
@@ -167,7 +167,7 @@ Result<EinsumLabels> label_result(const Term& term, const std::vector<EinsumLabe
   const std::size_t num_dims = count_ellipsis_dims(operands);
   if (num_dims > 0 && term.find('.') == term.npos) {
     return invalid_argument(
-        fmt::format("the result '{0}' leaves out the dims of '...', expected them in it; write "
+        fmt::format("the result '{0}' leaves out the dims of '...', expected '...' in it; write "
                     "'...{0}'",
                     term));
   }

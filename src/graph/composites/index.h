@@ -8,7 +8,7 @@ namespace millrace {
 /// The i64 index along dim `axis` of each element of `shape`.
 Tensor positions(GraphBuilder& graph, const Shape& shape, std::size_t axis);
 
-/// `index` where `is_inside` holds, elsewhere `extent`, which a gather along an axis of that extent reports.
+/// `index` where `is_inside` holds, elsewhere `extent`, which a gather along an axis of that extent reports as wrong.
 Tensor or_outside(Tensor is_inside, Tensor index, const SizeExpr& extent);
 
 }  // namespace millrace

@@ -36,7 +36,7 @@ Tensor trilu(Tensor x, bool upper, std::int64_t diagonal) {
       return composite.refuse(fmt::format("operand is {}, expected rank 2 or more; reshape it", x.type().to_text()));
     }
     Tensor row = positions(graph, shape, rank - 2), column = positions(graph, shape, rank - 1);
-    // All diagonals beyond the extents of the dims give the same result.
+    // Clamping prevents overflow. All diagonals that are farther out on one side give the same result.
     constexpr std::int64_t kFar = std::int64_t{1} << 49;
     Tensor edge = row + std::clamp(diagonal, -kFar, kFar);
     Tensor is_kept = upper ? greater_equal(column, edge) : less_equal(column, edge);

@@ -120,8 +120,8 @@ Tensor resize(Tensor x, std::vector<std::int64_t> axes, std::vector<SizeExpr> si
       const ResizedAxis resized{*x.builder(), type.shape[static_cast<std::size_t>(axis)], sizes[i]};
       if (resized.from == resized.to) continue;
       composite.explain_wrong_index(
-          fmt::format("axis {} of operand 0, {}, is empty, expected points to resize to {}; "
-                      "leave it as it is",
+          fmt::format("axis {} of operand 0, {}, is empty, expected at least one point to resize to {}; "
+                      "leave the axis out",
                       axes[i], type.to_text(), sizes[i].to_text()));
       x = mode == ResizeMode::kLinear ? resize_linear(x, axis, resized, coordinates)
                                       : resize_nearest(x, axis, resized, coordinates);

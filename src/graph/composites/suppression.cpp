@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
-/// Rows of corners and areas of boxes: x low, y low, x high, y high, area.
+/// The rows of a tensor that holds each box's corners and area: x low, y low, x high, y high, area.
 enum Row : std::int64_t { kXLow, kYLow, kXHigh, kYHigh, kArea, kNumRows };
 
 /// [5, n] from boxes[n, 4], where any two opposite corners give a box.

@@ -11,7 +11,7 @@ struct TruePlaces {
   DType dtype = DType::kI64;
   Tensor count;     // i64 scalar: the number of true elements
   Tensor places;    // [bound]: the indices of the first `bound` true elements, then any valid indices (0 if n is 0)
-  Tensor is_place;  // bool [bound]: which of these are indices of true elements
+  Tensor is_place;  // bool [bound]: which elements of `places` are indices of true elements
   Tensor ones;      // [n]: 1 for each true element, otherwise 0
   Tensor before;    // [n]: the number of true elements before each element
 };

@@ -64,7 +64,7 @@ class Composer {
         region_(region),
         members_(region.nodes.begin(), region.nodes.end()) {}
 
-  /// Composes a region of elementwise nodes and views alone: a map over the points of the outputs.
+  /// Composes a region that has only elementwise nodes and views, as a map over the points of the outputs.
   ComposedRequest compose_map() {
     const Indices point = set_domain(graph_.type(region_.outputs[0]).shape);
     BodyBuilder epilogue;

@@ -24,8 +24,8 @@
 namespace millrace {
 namespace {
 
-/// Joining takes time linear in the region, and code generation more than linear in the kernel: without a limit, both
-/// would be quadratic in the graph.
+/// The maximum number of nodes in a region. Joining takes time linear in the size of the region, and code generation
+/// takes more than linear time in the size of the kernel, so without a limit both would be quadratic in the graph.
 constexpr std::int64_t kMaxRegionNodes = 128;
 /// The maximum number of instructions of a body with a root; kMaxMapInstructions is the limit for a map. A reduction or
 /// contraction has four copies of the body, for full and remainder rows and columns. Compared with that many
@@ -121,13 +121,13 @@ std::uint32_t NodeGroups::group_of(std::uint32_t i) {
   return groups_[g].empty() ? kNone : g;
 }
 
-/// The obstacle of a view: through it, `reader` reads at points other than its own, or (a reshape) several rows as one
-/// row, so the view's operand must be in memory.
+/// The obstacle that a view is to joining. Through an index view, `reader` reads at points other than its own; through
+/// a reshape, it reads several rows as one row. So the view's operand must be in memory.
 Separation NodeGroups::obstacle_after(std::uint32_t view, std::uint32_t reader) const {
   return obstacle(is_storage_view(node(view)) ? JoinObstacle::kAfterReshape : JoinObstacle::kAfterView, view, reader);
 }
 
-/// A member of the view's group that reads it.
+/// A member of `group` that reads the view; the view itself if there is none.
 std::uint32_t NodeGroups::reader_in(std::uint32_t group, std::uint32_t view) {
   const auto reader = std::ranges::find_if(users_[view], [&](std::uint32_t user) { return group_of(user) == group; });
   return reader == users_[view].end() ? view : *reader;

@@ -61,7 +61,7 @@ class NodeGroups {
   std::vector<std::uint32_t> parent_;
   std::vector<std::uint32_t> root_;  // per group: the one node that is neither elementwise nor a view
   std::vector<std::vector<std::string>> reasons_;
-  std::vector<Separation> separations_;  // may include edges between groups that another edge joined later
+  std::vector<Separation> separations_;  // may include edges inside a group whose parts were joined later
   std::vector<bool> is_output_;          // per node: whether it is an output or a variable's new value
 };
 

@@ -33,7 +33,7 @@ SizeExpr product(const Shape& shape, std::size_t first, std::size_t end) {
 struct Place {
   Value whole;
   std::vector<SizeExpr> begins;  // its offset along each axis
-  bool has_border = false;       // whether `whole` is the result of a pad, whose border other kernels store
+  bool has_border = false;       // whether `whole` is a pad's result; other kernels then store its border
 };
 
 class PartPlacer {
@@ -118,7 +118,8 @@ class PartPlacer {
     }
   }
 
-  /// Places the operand, and returns an empty text; if it cannot be stored there, returns the reason.
+  /// Gives the operand its place in the result. Returns an empty text or, if the operand cannot be stored there, the
+  /// reason.
   std::string place_operand(Value operand, const Place& place) {
     std::string reason = find_obstacle(operand);
     if (!reason.empty()) return reason;
@@ -141,8 +142,9 @@ class PartPlacer {
     return "";
   }
 
-  /// Appends to `rows` each level of rows that the operand has at `place`, the outermost first; none if its elements
-  /// are adjacent there. Returns an empty text or, if the operand cannot be stored in rows, the reason.
+  /// Describes how the operand's elements lie at `place`: appends one entry to `rows` per level of nested rows, the
+  /// outermost first, or nothing if the elements are adjacent there. Returns an empty text or, if the operand cannot be
+  /// stored in rows, the reason.
   std::string find_rows(Value operand, const Place& place, const std::vector<SizeExpr>& strides,
                         std::vector<StoragePart::Rows>& rows) const {
     const Shape &shape = graph_.type(operand).shape, &whole = graph_.type(place.whole).shape;
@@ -165,8 +167,8 @@ class PartPlacer {
     return reason;
   }
 
-  /// Whether the sizes show that the operand's rows, and the parts before and after them, are no longer than the pitch.
-  /// Otherwise it is unknown whether two kernels write the same bytes.
+  /// Whether the sizes show that the operand's rows, and the parts before and after them, fit into the distance from
+  /// row to row. If this is unknown, two kernels may write the same bytes.
   static bool are_known_to_fit(const Shape& shape, const Place& place, const Shape& whole,
                                const std::vector<SizeExpr>& strides) {
     SizeExpr row = 1;  // the span from a row's first element to its last
@@ -213,13 +215,14 @@ class PartPlacer {
     return "";
   }
 
-  /// Whether storing in rows with gaps is slower than one pass over all elements and a copy. Vectors run along a row,
-  /// and the rest of the row is computed element by element. Where that rest is most of the work, the copy wins: exp
-  /// takes a third of the time for 2 of 4 columns, and half for 17 of 32. It also wins where every cache line contains
-  /// a border: 2048x3x3 took 14.9 us in place, 6.7 us copied (commit 346779f9).
+  /// Whether storing in rows with gaps is slower than computing all elements side by side and then copying them.
+  /// Vectors run along a row, and the elements that do not fill a vector are computed one by one. If these are most of
+  /// the work, the copy wins: with it, exp takes a third of the time for 2 of 4 columns, and half for 17 of 32. The
+  /// copy also wins if every cache line contains a border: 2048x3x3 took 14.9 us in place, 6.7 us copied (commit
+  /// 346779f9).
   static bool is_slower_in_rows(const Nest& nest, const SizeExpr& row, DType dtype, bool has_border) {
     constexpr std::int64_t kVector = 16;     // elements of f32 in the widest vector of x86
-    constexpr std::int64_t kLong = 1024;     // elements; in a longer row, the rest is a small part of the work
+    constexpr std::int64_t kLong = 1024;     // elements; if a row is longer, few of them do not fill a vector
     constexpr std::int64_t kLineBytes = 64;  // of a cache line
     // A map of up to this many instructions, such as relu, is faster in place for rows of any length (commit 36ab5188).
     // For 16-bit floats the count includes widening and rounding.
@@ -232,8 +235,9 @@ class PartPlacer {
     return !is_cheap && !is_one && row.known_multiple() % kVector != 0 && row.lower_bound() < kLong;
   }
 
-  /// The smallest d >= `min_dims` for which the stored value's first d dims have `num_rows` elements, and its remaining
-  /// dims have `row` elements, one row. The first `min_dims` dims index the outer rows, which contain these rows.
+  /// The number of the stored value's outer dims that index the rows: the smallest d >= `min_dims` for which the first
+  /// d dims have `num_rows` elements, and the other dims have the `row` elements of one row. The first `min_dims` dims
+  /// index the outer rows, which contain these rows.
   std::optional<std::size_t> find_outer_dims(Value storage, std::size_t min_dims, const SizeExpr& num_rows,
                                              const SizeExpr& row) const {
     const Shape& shape = graph_.type(storage).shape;
@@ -247,7 +251,7 @@ class PartPlacer {
   const Graph& graph_;
   std::set<Value> outputs_;                // keyed by storage
   std::map<Value, std::size_t> num_uses_;  // keyed by storage
-  std::map<Value, Nest> nests_;            // keyed by the value that they store
+  std::map<Value, Nest> nests_;            // keyed by the value that the nest stores
   std::set<Value> wholes_;                 // results whose memory holds operands
 };
 

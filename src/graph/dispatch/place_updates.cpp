@@ -257,7 +257,7 @@ class UpdatePlacer {
     });
     region.copy_reason = copied != dispatch_.copied_updates.end()
                              ? copied->reason
-                             : fmt::format("{} is a variable, which this does not update", name(variable));
+                             : fmt::format("{} is a variable, which this scatter does not update", name(variable));
   }
 
   DispatchGraph& dispatch_;

@@ -19,8 +19,8 @@ std::string view_text(const Graph& graph, const Separation& edge) {
   const std::string value = value_text(graph, edge.value);
   if (is_broadcast(graph.nodes[edge.node])) {
     return fmt::format(
-        "{} needs each element at several points, by {}; if that is a reduction's result, nothing helps; otherwise "
-        "broadcast before {}",
+        "{0} needs each element at several points, because of {1}; if {2} is a reduction's result, nothing helps; "
+        "otherwise broadcast before {2}",
         reader, view, value);
   }
   return fmt::format("{} reads it through {} at other points; move the view before {} or after {}", reader, view, value,
@@ -38,8 +38,9 @@ std::string obstacle_text(const Graph& graph, const Separation& edge) {
     case JoinObstacle::kControl:
       return fmt::format("the host decides what {} runs, so nothing is joined with it", node());
     case JoinObstacle::kReadsMemory:
-      return fmt::format("{} can only load this operand from memory; do that work after it, if the result is the same",
-                         node());
+      return fmt::format(
+          "{0} can only load this operand from memory; move the operand's work after {0}, if the result is the same",
+          node());
     case JoinObstacle::kAfterView:
       return view_text(graph, edge);
     case JoinObstacle::kAfterReshape:
@@ -54,7 +55,8 @@ std::string obstacle_text(const Graph& graph, const Separation& edge) {
       return fmt::format("a kernel holds only one of {} and {}; only one op for both would help", node(), other());
     case JoinObstacle::kNoEpilogue:
       return fmt::format(
-          "the kernel of {} can fuse nothing after it; do that work before it, if the result is the same", node());
+          "the kernel of {0} can fuse nothing after it; move the reader's work before {0}, if the result is the same",
+          node());
     case JoinObstacle::kShapeDiffers:
       return fmt::format("its dispatch stores at the points of {}, {}; give both one shape", node(),
                          graph.type({edge.node, 0}).shape.to_text());

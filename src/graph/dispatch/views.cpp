@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views as index maps, so that kernels read through transposes, broadcasts and slices.
+// Describes views as index maps, so that kernels read through transposes, broadcasts and slices.
 #include "graph/dispatch/views.h"
 
 namespace millrace {

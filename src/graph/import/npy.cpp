@@ -21,7 +21,7 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::uint32_t kMaxHeaderBytes = 1 << 16;  // the maximum of version 1; valid headers take about 200
+constexpr std::uint32_t kMaxHeaderBytes = 1 << 16;  // the maximum of version 1; valid headers take about 200 bytes
 
 struct DTypeName {
   std::string_view descr;

@@ -115,7 +115,8 @@ class ConstantTaker {
   }
 
   /// Notes that a node which does not depend on constants alone reads the value. Views of the value stay in the graph.
-  /// So does a value that its reader can compute from fewer bytes than the value has: that is cheaper than loading it.
+  /// A value also stays if its reader can compute it from fewer bytes than the value has, because that is cheaper than
+  /// loading it.
   void note_read(Value value, const Node* reader) {
     while (kinds_[value.node].is_work && is_view(graph_.nodes[value.node]))
       value = graph_.nodes[value.node].operands[0];

@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-/// "a, b"; "none" without arguments.
+/// The names as "a, b"; "none" if there are no arguments.
 std::string names_text(std::span<const Argument> arguments);
 
 /// Whether memory with elements of `given` may hold elements of `expected`: 16-bit floats may be passed as u16, and
@@ -25,9 +25,9 @@ class ArgumentOrder {
  public:
   /// `arguments` must outlive this. `what`: "input" or "output", for messages.
   ArgumentOrder(std::span<const Argument> arguments, const char* what);
-  /// Returns bindings without names unchanged, and bindings with names in the order of the arguments, in a span that is
-  /// valid until the next call. Fails unless every argument is bound exactly once. O(arguments * log(arguments)), and
-  /// allocates nothing unless it fails.
+  /// Puts bindings that have names into the order of the arguments, in a span that is valid until the next call.
+  /// Returns bindings without names unchanged. Fails unless every argument is bound exactly once. O(arguments *
+  /// log(arguments)), and allocates nothing unless it fails.
   Result<std::span<const TensorBinding>> apply(std::span<const TensorBinding> given);
 
  private:

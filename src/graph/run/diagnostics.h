@@ -20,11 +20,11 @@ struct IndexCheck {
   };
 
   std::string node;           // "%y = gather"
-  std::string explanation;    // if a composite built the node: the message after the node
+  std::string explanation;    // if a composite built the node: the text that follows the node in the message
   std::string indices, from;  // the operands: "%i", "%x"
   TensorType indices_type, from_type;
   std::size_t axis = 0;             // the axis of `from`
-  std::optional<Place> place = {};  // absent: in the slab, or not in memory
+  std::optional<Place> place = {};  // absent: the indices are in the slab, or not in memory
 };
 
 /// Memory that a run or a program needs.
@@ -33,10 +33,10 @@ struct NamedBytes {
   SizeExpr size_bytes = 0;
 };
 
-/// What the error messages of a run need to know about the graph. Each variant has its own.
+/// What the error messages of a run need to know about the graph. Each ProgramVariant has its own.
 struct RunDiagnostics {
   IdVector<CommandId, std::vector<IndexCheck>> index_checks;  // the checks that each command's kernel may report
-  std::vector<NamedBytes> constants, transients, variables;   // the candidates for the largest one
+  std::vector<NamedBytes> constants, transients, variables;   // to name the largest one if memory runs out
 };
 
 }  // namespace millrace

@@ -52,7 +52,7 @@ class BoundCheck {
                                               : find_wrong<std::int64_t>(bytes, extent());
   }
 
-  /// The message. Without `wrong`, because the indices cannot be read, it says only that one of them is wrong.
+  /// The message. If the indices cannot be read, `wrong` is empty, and the message says only that one of them is wrong.
   std::string text(const std::optional<WrongIndex>& wrong) const {
     if (!check_.explanation.empty()) return fmt::format("{}: {}", check_.node, explanation());
     const std::string which =
@@ -68,8 +68,7 @@ class BoundCheck {
  private:
   std::int64_t extent() const { return from_type_.shape[check_.axis].constant(); }
 
-  /// The explanation. Inserts the values of the symbols that it may mention before its remedy, which follows the last
-  /// semicolon.
+  /// The check's explanation. Its remedy follows the last semicolon; the values of symbols are inserted before that.
   std::string explanation() const {
     std::vector<SizeExpr> sizes = check_.from_type.shape.dims();
     sizes.insert(sizes.end(), check_.indices_type.shape.dims().begin(), check_.indices_type.shape.dims().end());

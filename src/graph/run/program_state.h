@@ -21,7 +21,7 @@ struct VariablePart {
 /// Everything that sessions of a program share. Written by compile() and Program::on() only.
 struct Program::State : Signature::State {
   std::shared_ptr<const std::vector<ProgramVariant>> variants;
-  std::vector<VariablePart> variable_parts;  // like `variables`; the same for every variant
+  std::vector<VariablePart> variable_parts;  // in the order of `variables`; the same for every variant
   // On the device:
   std::shared_ptr<Device> device;
   const ProgramVariant* variant = nullptr;  // one of `variants`
@@ -43,8 +43,8 @@ struct Program::State : Signature::State {
 /// The index of the best target that the device runs. Fails if the device runs none of the targets.
 Result<std::size_t> find_target(const Device&, std::span<const TargetSpec>);
 
-/// The error for memory that the device does not have; it names the largest of `parts`. `what` is a word such as
-/// "constants".
+/// The status of a failed allocation, with a message that also names the largest of the values that needed the memory.
+/// `what` is a word for these values, such as "constants".
 Status name_largest(const Status&, std::string_view what, std::span<const NamedBytes>, const SymbolValues&);
 
 }  // namespace millrace

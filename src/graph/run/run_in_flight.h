@@ -54,7 +54,7 @@ struct RunInFlight {
   void wait() const {
     for (const Timepoint& part : parts) (void)part.wait();
   }
-  /// In a stopped run, the last part may end before the others, which then end soon. So this waits for all parts.
+  // In a stopped run, the last part may end before the others, which end soon after it. So this waits for all parts.
   bool has_ended() const {
     const Result<std::uint64_t> value = parts.back().semaphore->query();
     if (value.ok() && *value < parts.back().value) return false;

@@ -43,7 +43,7 @@ struct Session::State {
   std::vector<Extents> extents;  // one per input
   SymbolValues values;
   std::deque<std::unique_ptr<RunInFlight>> in_flight;  // each waits for the one before it
-  std::vector<std::shared_ptr<Buffer>> retired;        // memory that runs in flight may still use
+  std::vector<std::shared_ptr<Buffer>> retired;        // replaced buffers, which runs in flight may still use
 
   Status bind(std::span<const TensorBinding> inputs, std::span<const DimBinding> dims);
   Status bind_extents(std::span<const DimBinding> dims);
@@ -258,7 +258,8 @@ Result<Session> Session::create(const Program& program) {
 
 namespace {
 
-/// Marks the session as used by this thread while it lives. check() fails if another thread uses the session.
+/// While an object of this class lives, the session counts as used by this thread. check() fails if another thread uses
+/// the session.
 class OneThread {
  public:
   explicit OneThread(std::atomic<bool>& is_busy) : is_busy_(is_busy), is_mine_(!is_busy.exchange(true)) {}

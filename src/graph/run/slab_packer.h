@@ -30,7 +30,8 @@ inline constexpr PackOrder kPackOrders[] = {PackOrder::kLargest, PackOrder::kLar
                                             PackOrder::kEarliest};
 bool is_packed_before(PackOrder, const PackedTransient&, const PackedTransient&);
 
-/// The maximum number of repairs of a packing. A repair moves the transient that ends highest to the front.
+/// The maximum number of repairs of a packing. A repair moves the transient with the highest end to the front of the
+/// order.
 inline constexpr int kMaxRepairs = 24;
 /// With more transients than this, a packing uses only the order that is best on average.
 inline constexpr std::size_t kMaxRepaired = 2000;
@@ -69,7 +70,7 @@ std::int64_t find_best_packing(std::vector<PackedTransient>& transients, std::in
   return *best;
 }
 
-/// The largest sum of sizes that live at one timepoint. No packing needs less.
+/// The maximum, over all timepoints, of the bytes that are live. No packing needs less.
 std::int64_t max_live_bytes(std::span<const PackedTransient>);
 
 /// Packs the same transients repeatedly, for sizes that differ between runs.

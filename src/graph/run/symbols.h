@@ -37,7 +37,7 @@ inline bool is_pinned(const Dim& dim) { return dim.min() == dim.max(); }
 std::string values_text(std::span<const SizeExpr> sizes, const SymbolValues&);
 
 /// Writes each symbol's value to `values` and checks facts, extents and requirements. Allocates nothing if it succeeds,
-/// `values` has the table's keys, and few dims are bound by name. Messages do not name the caller.
+/// `values` already has the table's keys, and at most 16 dims are bound by name. Messages do not name the caller.
 Status bind_symbols(const SymbolTable&, std::span<const Argument> inputs, std::span<const Extents> extents,
                     std::span<const DimBinding> dims, SymbolValues& values);
 

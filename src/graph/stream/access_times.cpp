@@ -64,7 +64,7 @@ void AccessTimes::add(const ByteRange& range, const Times& times, bool writes) {
   }
 }
 
-/// Joins adjacent columns that were touched at the same times.
+/// Joins the added rows with adjacent columns that were touched at the same times.
 void AccessTimes::add_rows(TimedRows added) {
   for (TimedRows& other : rows_) {
     if (other.bytes == added.bytes) return other.times.add(added.times);
@@ -118,7 +118,7 @@ void AccessTimes::add_constant(std::int64_t begin, std::int64_t end, const Times
   }
 }
 
-/// Joins adjacent spans that were touched at the same times.
+/// Joins the added span with adjacent spans that were touched at the same times.
 void AccessTimes::add_symbolic(TimedSpan added) {
   const auto& [bytes, times] = added;
   const bool may_join = (bytes.end - bytes.begin).lower_bound() >= 0;

@@ -31,8 +31,8 @@ Status take_min_peak(Schedule& schedule) {
     Schedule candidate = schedule;
     place_in_order(candidate, order, sizes);
     MILLRACE_TRY(pack_transients(candidate));
-    // The first candidate is the present order with fewer barriers: it wins a tie with the strict one, and loses only
-    // if it happens to pack worse.
+    // The first candidate has the order of `strict`, but fewer barriers. So it wins if both need the same memory, and
+    // loses only if it happens to pack worse.
     const bool is_better = is_first ? !needs_less(best, candidate, sizes) : needs_less(candidate, best, sizes);
     if (is_better) best = std::move(candidate);
     is_first = false;

@@ -124,9 +124,9 @@ UnitOrder order_depth_first(std::vector<WorkUnit> units, const UnitBytes& bytes)
   return order;
 }
 
-/// Always takes the unit that makes the live set grow least, among the units that became ready last.
+/// Always takes the unit that adds the fewest live bytes, among the kMaxCompared units that became ready most recently.
 UnitOrder order_by_growth(const std::vector<WorkUnit>& units, UnitBytes bytes) {
-  constexpr std::size_t kMaxCompared = 64;  // ready units; limits the time of each choice
+  constexpr std::size_t kMaxCompared = 64;  // the limit bounds the time of each choice
   std::vector<std::size_t> missing;
   UnitOrder order, ready;
   for (std::uint32_t i = 0; i < units.size(); ++i) missing.push_back(units[i].needs.size());

@@ -7,7 +7,8 @@
 
 namespace millrace {
 
-/// Orders of the steps that may need little memory, as lists of current step indices. The first is the current order.
+/// Finds orders of the steps that are likely to need little memory. Each is a list of current step indices; the first
+/// one is the current order.
 std::vector<std::vector<std::uint32_t>> find_frugal_orders(const Schedule&, const SampleSizes&);
 
 /// Puts the steps into this order. Neighbours that need no barrier share a timepoint if that does not raise the largest

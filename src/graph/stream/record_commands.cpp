@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the steps of a schedule into a command list, with a binding per argument and for each kind of memory.
+// Turns the steps of a schedule into a command list, with one binding per argument and one per kind of memory.
 #include <algorithm>
 #include <map>
 #include <unordered_map>

@@ -80,11 +80,11 @@ class Scheduler {
  private:
   struct OutputCopy {
     std::size_t output = 0;
-    bool is_first = false;  // copies a variable's old value before it can be overwritten
+    bool is_first = false;  // whether this copy comes first: it takes a variable's old value
   };
   struct Move {
     ResourceId from{}, to{};
-    std::optional<PartId> part;  // the part of `from`
+    std::optional<PartId> part;  // the part of `from` that moves; absent: all of it
     std::string name, reason;
     SizeExpr bytes;
   };

@@ -60,7 +60,7 @@ class PartsCheck {
 
   void check_use(const Step& step, const ResourceUse& use) {
     if (!schedule_.resources.contains(use.resource)) {
-      problems_.add("step {}: uses resource {}, expected less than {}; name one of the schedule", step.name,
+      problems_.add("step {}: uses resource {}, expected less than {}; name a resource of the schedule", step.name,
                     index_of(use.resource), schedule_.resources.size());
       return;
     }
@@ -148,7 +148,7 @@ class PartsCheck {
 
   void check_kernel(const Step& step) {
     if (!schedule_.kernels.contains(*step.kernel)) {
-      problems_.add("step {}: kernel {}, expected less than {}; name one of the table", step.name,
+      problems_.add("step {}: kernel {}, expected less than {}; name a kernel of the schedule", step.name,
                     index_of(*step.kernel), schedule_.kernels.size());
       return;
     }

@@ -22,7 +22,7 @@ class ScheduleProblems {
   std::string text_;
 };
 
-/// Whether a schedule's verification covers its bodies, or they are verified already.
+/// Whether to verify the bodies of a schedule's loops and branches too, or rely on an earlier verification of them.
 enum class ScheduleBodies : std::uint8_t { kVerify, kAreVerified };
 Status verify(const Schedule&, ScheduleBodies);
 

@@ -54,7 +54,7 @@ class SlabCheck {
         if (place != living.end() && place->second == by_end.top()) living.erase(place);
       }
       if (bytes < resource->size_bytes.upper_bound()) {
-        problems_.add("{}: {} bytes reserved, expected its {}; reserve those", resource->name, bytes,
+        problems_.add("{}: {} bytes reserved, expected its size, {}; reserve that many", resource->name, bytes,
                       resource->size_bytes.to_text());
       }
       const bool is_inside = begin >= 0 && (schedule_.slab_bytes - begin - bytes).lower_bound() >= 0;

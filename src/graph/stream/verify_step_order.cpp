@@ -45,7 +45,7 @@ class OrderCheck {
     ByteSet touched = {};
     std::vector<StepUse> all_uses = {};
     bool is_rewritten = false;  // a variable, or some bytes were touched and then written again
-    // Since the timepoint of the last checked step began:
+    // Only for the timepoint of the last step that was checked:
     std::vector<StepUse> uses = {};
     ByteSet touched_now = {}, written_now = {};
   };
@@ -65,8 +65,8 @@ class OrderCheck {
     if (others.may_overlap(schedule_.touched_bytes(use))) find_meeting(step, use, resource, seen);
     const bool lives = resource.first_timepoint <= step.timepoint && step.timepoint <= resource.last_timepoint;
     if (resource.lifetime == Lifetime::kTransient && !lives) {
-      problems_.add("step {}: uses {} at @{}, which lives from @{} to @{}; let it live as long", step.name,
-                    resource.name, step.timepoint, resource.first_timepoint, resource.last_timepoint);
+      problems_.add("step {}: uses {} at @{}, which lives from @{} to @{}; extend its life", step.name, resource.name,
+                    step.timepoint, resource.first_timepoint, resource.last_timepoint);
     }
   }
 
@@ -83,8 +83,8 @@ class OrderCheck {
                   step.name, bytes.offset_bytes.to_text(), bytes.end_bytes().to_text(), resource.name);
   }
 
-  /// Whether the steps together write all of the resource, and none of these bytes from this step on: then earlier
-  /// steps have written them.
+  /// Whether the steps together write all of the resource, and neither this step nor any later one writes the bytes of
+  /// this use. Then earlier steps have written these bytes.
   bool is_only_written_before(const Step& step, const ResourceUse& use, const Resource& resource) const {
     WrittenBytes written;
     bool is_later = false;

@@ -15,8 +15,8 @@ struct WorkUnit {
 };
 
 /// The units in the schedule's order. Units that touch the same bytes keep their order if one of them writes; all bytes
-/// of a variable count as the same. O(n log n) in uses, except that each read of symbolic bytes is compared with all
-/// writes of its resource, and each write to bytes that were touched before is compared with all earlier accesses.
+/// of a variable count as the same. O(n log n) in the number of uses, with two exceptions: each read of symbolic bytes
+/// is compared with all writes of its resource, and each write to bytes touched before with all earlier accesses.
 std::vector<WorkUnit> find_work_units(const Schedule&);
 
 }  // namespace millrace

@@ -11,9 +11,9 @@
 namespace millrace {
 
 /// The bytes that are certainly written, for every binding. Adjacent symbolic ranges are joined, and so are rows whose
-/// columns are adjacent. Adding a range that continues another takes O(log n), otherwise linear time in up to 64 ranges
-/// with gaps between them, and in all rows with gaps; a query takes linear time in the symbolic ranges and rows with
-/// gaps. Added ranges are never removed.
+/// columns are adjacent. Adding a range that continues another takes O(log n). Adding any other range takes linear time
+/// in the ranges with gaps between them, of which it visits at most 64, and in all rows with gaps. A query takes linear
+/// time in the symbolic ranges and rows with gaps. Added ranges are never removed.
 class WrittenBytes {
  public:
   bool empty() const { return is_empty_; }
@@ -49,7 +49,7 @@ class WrittenBytes {
   /// its begin and end are known. They are not in `spans_`, where they would collide with spans that begin or end at
   /// the same places.
   Spans with_outer_rows_;
-  std::vector<ByteRange> rows_;  // with gaps between them
+  std::vector<ByteRange> rows_;  // the rows that have gaps between them
 };
 
 }  // namespace millrace

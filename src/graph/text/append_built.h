@@ -51,8 +51,8 @@ Tensor call_beside_number(const Function& function, const Operands&... operands)
   return std::visit(call, operands...);
 }
 
-/// Builds an operation's results from its operands. A Status is returned as it is; a mistake that the builder records
-/// is reported at the operation's place.
+/// Builds an operation's results from its operands. A Status that it returns is passed on unchanged. A mistake that the
+/// builder records is reported at the operation's place.
 using BuildResults = std::function<Result<std::vector<Tensor>>(std::span<const TensorOrNumber> operands)>;
 
 /// Appends the nodes that C++ functions build from the operands. At least one operand must be a value. Returns the

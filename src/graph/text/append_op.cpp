@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appends ops that a text calls in the relaxed forms of their C++ functions, with broadcasting and numbers.
+// Appends the ops that a text calls. Like calls of their C++ functions, these calls can broadcast operands and pass
+// numbers in place of tensors.
 #include "graph/text/append_op.h"
 
 #include <algorithm>

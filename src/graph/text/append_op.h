@@ -6,8 +6,8 @@
 #include "graph/text/append_built.h"
 #include "millrace/graph/functions.h"
 
-// A text may call an op in all ways that its C++ function allows, even those that the op itself does not: operands of
-// other shapes, a number in place of an operand, and attributes that are derived from the operands.
+// A text may call an op in every way that its C++ function allows, even if the op itself does not allow it: with
+// operands of other shapes, with a number in place of an operand, or without attributes that follow from the operands.
 namespace millrace {
 
 /// Whether the operand of the op may be a number: the op's C++ function has an overload for it.

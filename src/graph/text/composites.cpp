@@ -27,7 +27,8 @@ static Words<ResizeCoordinates> names_of(ResizeCoordinates) {
 
 namespace {
 
-/// "groups, epsilon = 1e-05, bound: n".
+/// Parses the parameters of a row: "groups, epsilon = 1e-05, bound: n". A default follows " = "; words that describe
+/// what an absent parameter means follow ": ".
 std::vector<Parameter> parse_parameters(std::string_view text) {
   std::vector<Parameter> parameters;
   while (!text.empty()) {
@@ -45,7 +46,7 @@ std::vector<Parameter> parse_parameters(std::string_view text) {
   return parameters;
 }
 
-/// Takes a field's default from the row, otherwise from the value with which the struct initialises the field.
+/// Takes a field's default from the row if the row lists the field, otherwise from the struct's own initialiser.
 struct FormsOfFields {
   const CompositeRow& row;
   std::vector<AttributeForm> forms = {};

@@ -139,7 +139,7 @@ Result<std::vector<std::byte>> read_elements(TextReader& text, const TensorType&
   } else {
     MILLRACE_TRY(read_bytes(text, bytes));
   }
-  if (!text.rest().starts_with(')')) return text.unexpected("expected ',' or ')'; divide the elements by commas");
+  if (!text.rest().starts_with(')')) return text.unexpected("expected ',' or ')'; separate the elements with commas");
   if (bytes.size() == size_bytes(type.dtype)) return bytes;
   if (size_bytes(type).is(static_cast<std::int64_t>(bytes.size()))) return bytes;
   if (!is_listed) {
@@ -162,8 +162,8 @@ Result<ConstantFiles::Constant> ConstantFiles::read(TextReader& text) {
   }
   if (!text.take(")")) return text.unexpected("expected ')'; close the file's name");
   if (directory_.empty()) {
-    return text.error(begin, fmt::format("found the file {}, expected none in a text that has no directory; read it "
-                                         "with read_graph, or say ParseOptions::directory",
+    return text.error(begin, fmt::format("found the file {}, expected none in a text that has no directory; read the "
+                                         "text with read_graph, or set ParseOptions::directory",
                                          printable(string_text(file))));
   }
   Result<Constant> constant = load((std::filesystem::path(directory_) / file).string(), has_entry ? &entry : nullptr);

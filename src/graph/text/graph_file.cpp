@@ -39,7 +39,7 @@ Status write_graph(const Graph& graph, const std::string& path) {
       const Node& node = graph.nodes[NodeId{i}];
       const SharedBytes* data = elements_of(node);
       if (data == nullptr || !is_large(node.results[0])) continue;
-      if (data->size() == size_bytes(node.results[0].dtype)) continue;  // one element for all is listed
+      if (data->size() == size_bytes(node.results[0].dtype)) continue;  // one element stands for all; the text lists it
       entries[fmt::format("{}", i)] = {node.results[0], *data};
     }
     // The constants are written first, so that the text never names a file that does not exist.

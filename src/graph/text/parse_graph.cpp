@@ -173,7 +173,7 @@ class GraphParser {
     return scope;
   }
 
-  /// A new node keeps the names of its results; numbers are not names.
+  /// Stores the names of a new node's results in the node. A result that the text only numbers has no name.
   void name_results(NodeId id, const std::vector<ValueName>& names, const std::vector<Value>& values) {
     Node& node = graph_.nodes[id];
     std::vector<std::string> own(node.results.size());
@@ -296,14 +296,14 @@ class GraphParser {
     return std::move(operands.values);
   }
 
-  /// Reads the operands in parentheses. `called` is null if no operand may be a number.
+  /// Reads the operands in parentheses. They can be numbers only if `called` is given and accepts numbers.
   Result<CallOperands> read_call_operands(const Called* called) {
     if (!text_.take("(")) return text_.unexpected("expected '('; write the operands in parentheses");
     CallOperands operands;
     if (text_.take(")")) return operands;
     do {
       if (called != nullptr && called->takes_number(operands.count()) && begins_number(text_)) {
-        if (operands.number) return text_.unexpected("expected a value, as one operand is a number; name a constant");
+        if (operands.number) return text_.unexpected("expected a value, not a second number; define a constant");
         operands.number_position = operands.count();
         MILLRACE_TRY_ASSIGN(operands.number, read_literal(text_));
         continue;

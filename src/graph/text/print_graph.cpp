@@ -104,7 +104,7 @@ class GraphPrinter {
   std::string bodies_text(const Node& node) {
     std::string text;
     TextOptions options = options_;
-    // The file's entries are named by the indices of outer nodes, so a body's constants cannot be in it.
+    // The entries of a file are named by node indices in the outer graph, so a file cannot hold a body's constants.
     if (options.large == LargeConstants::kFile) options.large = LargeConstants::kBytes;
     for (const Graph* body : bodies_of(node)) {
       text += indented(GraphPrinter(*body, options, printed_symbols_).print(), "    ");

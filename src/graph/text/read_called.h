@@ -11,7 +11,8 @@
 
 namespace millrace {
 
-/// The name that a text calls. A composite and an op may share a name: the number of operands decides between them.
+/// The op or composite that a text calls by name. An op and a composite may share a name; the number of operands then
+/// decides between them.
 struct Called {
   std::string_view name;
   std::optional<Op> op;

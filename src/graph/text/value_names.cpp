@@ -42,7 +42,7 @@ Status expect_no_scope(const TextReader& text, const ValueName& name, std::strin
   std::string whole;
   for (const std::string& scope : name.scopes) whole += scope + '/';
   whole += name.name;
-  return text.error(name.begin, fmt::format("found '{}', expected no scope, as {} is in none; write '%{}'",
+  return text.error(name.begin, fmt::format("found '{}', expected no scope, because {} has none; write '%{}'",
                                             name.spelling, what, name_text(whole)));
 }
 

@@ -15,7 +15,7 @@ struct ValueName {
   std::size_t begin = 0;
   std::vector<std::string> scopes;  // "decoder", "layer3" for "%decoder/layer3/q"
   std::string name;                 // "x", "7.1", "my input"
-  std::string spelling;             // "%x", "%7.1", "%\"my input\"": "%7" and "%\"7\"" differ
+  std::string spelling;             // as written: "%x", "%7.1"; "%7" and "%\"7\"" are different values
   bool is_number = false;           // "%7", "%7.1": how to_text writes unnamed values
 };
 

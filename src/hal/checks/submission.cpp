@@ -113,7 +113,7 @@ Status SubmissionCheck::check(const Submission& submission) const {
                     name, device_name_));
   }
   if (is_hosts) {
-    return invalid_argument(fmt::format("submit: {} is a buffer, expected host memory; bind its address", name));
+    return invalid_argument(fmt::format("submit: {} is a buffer, expected host memory; bind a host address", name));
   }
   if (binding.buffer->device() != device_) {
     return invalid_argument(fmt::format("submit: {} is a buffer of another device; bind one that device '{}' allocated",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits a list at its loops and conditions into parts that a driver can run, for every device.
+// Splits a command list at its loops and conditions into parts that the driver of any device can run.
 #include "hal/control/control_recording.h"
 
 #include <algorithm>

@@ -60,7 +60,7 @@ class ControlRecording final : public Recording {
   }
   Status stopped_at(const Decision&) const;
 
-  SubmissionCheck check_;  // for the whole list
+  SubmissionCheck check_;  // checks submissions against the whole list
   ControlSteps steps_;
 };
 

@@ -50,7 +50,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
   struct Block {
     const ControlSteps* steps;
     std::size_t next = 0;
-    const Decision* loop = nullptr;  // the loop whose body this is; its condition is read again at the end
+    const Decision* loop = nullptr;  // set if this is a loop's body; its condition is read again after the steps
   };
 
   Status go_on() {
@@ -58,7 +58,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
       if (needs_host_) {
         if (!is_reached(last_)) return {};
         MILLRACE_TRY(last_.semaphore->query().status());
-        pending_.clear();  // each part has waited for the previous one
+        pending_.clear();  // the last part has ended, and each part has waited for the previous one
         needs_host_ = false;
         note_part();
       }

@@ -22,7 +22,7 @@ struct CodeSymbols {
   friend bool operator==(const CodeSymbols&, const CodeSymbols&) = default;
 };
 
-/// "symbols=perf", "symbols=jitdump+gdb". Fails naming the device, the option and the word.
+/// "symbols=perf", "symbols=jitdump+gdb". The error names the device, the option and the word.
 Result<CodeSymbols> parse_code_symbols(const DeviceSpec&, const DeviceSpec::Option&);
 
 /// The address of a kernel's code in memory.

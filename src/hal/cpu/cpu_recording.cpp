@@ -13,8 +13,8 @@
 namespace millrace {
 namespace {
 
-/// While this object lives, marks its thread as running a share. Work that a kernel submits meanwhile runs on this
-/// thread only, because the other threads are already busy.
+/// While this object lives, marks its thread as working on its share of a stage. Work that a kernel submits meanwhile
+/// runs on this thread only, because the other threads are already busy.
 class InsideShare {
  public:
   InsideShare() : was_any_(is_any_) { is_any_ = true; }
@@ -39,7 +39,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// If the cost of a group is to be measured, one in this many groups runs first, to measure it.
+/// To measure the cost of a step's groups, one in this many of them runs first.
 constexpr std::uint32_t kMeasuredPart = 16;
 
 }  // namespace

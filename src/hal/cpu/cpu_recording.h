@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// Runs a stage on the calling thread, or shares the groups of all its steps with the executor's threads if they are
-/// enough work together (DispatchCost).
+/// Runs a stage on the calling thread. If the groups of all its steps are together enough work (DispatchCost), shares
+/// them with the executor's threads.
 class CpuRecording final : public InlineRecording {
  public:
   /// Precondition: check_record(list, executable) is ok.

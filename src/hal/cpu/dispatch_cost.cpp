@@ -9,7 +9,7 @@ namespace {
 
 /// The assumed speed before any measurement: kernels that read memory once reach 10 to 30 bytes per nanosecond.
 constexpr double kGuessedBytesPerNs = 20;
-/// Measures the first kFirstRuns runs, because the very first run has cold caches, pages and code, and then every 64th.
+/// Measures the first kFirstRuns runs (the very first has cold caches, pages and code), and then every 64th.
 constexpr std::uint32_t kFirstRuns = 4, kRunsPerMeasurement = 64;
 
 bool is_measured(std::uint32_t run) { return run < kFirstRuns || run % kRunsPerMeasurement == 0; }

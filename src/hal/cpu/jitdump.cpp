@@ -48,7 +48,7 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 40);
 
-/// Followed by the name with a terminating zero, and the code.
+/// In the file, the name with a terminating zero follows, and then the code.
 struct CodeLoad {
   std::uint32_t id = kCodeLoad, total_size = 0;
   std::uint64_t timestamp = 0;

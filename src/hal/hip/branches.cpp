@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches that may run at the same time, and are too small to fill the device, go to several streams: the job's own
-// and side streams. One event lets the side streams begin; at the end, the job's own stream waits for one event from
-// each of them.
+// Distributes launches that may run at the same time, and are too small to fill the device, over several streams: the
+// job's own stream and side streams. One event lets the side streams begin. At the end, the job's own stream waits for
+// one event from each side stream.
 #include <algorithm>
 
 #include <fmt/format.h>

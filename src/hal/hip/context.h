@@ -40,7 +40,7 @@ class Context {
   Status check(std::string_view where, std::string_view entry, Error error) {
     return error == Error::kSuccess ? Status() : note(where, entry, error);
   }
-  /// Calls `call`, which releases an object of the device, unless the call might never return.
+  /// Calls `call`, which releases an object of the device. If the call might never return, keeps the object instead.
   template <class Call>
   void release(Call&& call) {
     release(may_block(), call);
@@ -95,7 +95,7 @@ class CurrentDevice {
   CurrentDevice& operator=(const CurrentDevice&) = delete;
   ~CurrentDevice();
 
-  /// Ok if the device is current; otherwise its loss, or HIP's error.
+  /// Ok if the device is current; otherwise why the device is lost, or HIP's error.
   const Status& status() const { return status_; }
 
  private:

@@ -54,7 +54,7 @@ class DrivenDevice final : public HipDevice {
 
   Result<std::shared_ptr<Buffer>> import_host(void*, std::size_t, Buffer::Deleter) override {
     return unimplemented(
-        fmt::format("import: device '{}' does not address host memory; upload to a buffer of its own", name()));
+        fmt::format("import: device '{}' does not address host memory; upload to a buffer of the device", name()));
   }
 
   Result<std::shared_ptr<Buffer>> import_memory(void* address, std::size_t size_bytes,

@@ -88,7 +88,7 @@ Result<bool> try_wait_for_event(Context& context, std::string_view where, Event 
     if (limit.count() > 0 && now - begin > limit) return false;
     if (!context.is_lost()) {
       lost_since = now;
-    } else if (now - lost_since > kCloseLimit) {  // a device lost by another call gets only this long
+    } else if (now - lost_since > kCloseLimit) {  // another call has lost the device: wait only this long
       return false;
     }
     if (iteration < 1000) {

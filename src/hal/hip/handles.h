@@ -30,7 +30,7 @@ class OwnedStream {
   bool is_ours_;
 };
 
-/// Events that wait for their next use. Thread-safe.
+/// Keeps unused events for reuse. Thread-safe.
 class EventPool : public std::enable_shared_from_this<EventPool> {
  public:
   enum class Kind : std::uint8_t { kOrder, kTime };
@@ -42,7 +42,7 @@ class EventPool : public std::enable_shared_from_this<EventPool> {
 
   /// An event that returns to the pool with its last owner.
   Result<std::shared_ptr<OpaqueEvent>> take(Kind);
-  /// Creates an event, so that the next take() need not.
+  /// Adds an event if the pool has none, so that the next take() does not have to create one.
   Status reserve(Kind);
 
  private:
@@ -63,7 +63,7 @@ Result<bool> try_wait_for_event(Context&, std::string_view where, Event, std::ch
 Status wait_for_event(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);
 /// The limit for work that should have ended already.
 inline constexpr std::chrono::seconds kCloseLimit{2};
-/// Marks a device on which no work ends as lost, and returns that status.
+/// Marks the device as lost because its work does not end, and returns the status that says so.
 Status hung(Context&, std::string_view where, std::chrono::nanoseconds limit);
 
 /// A code object that the runtime has loaded.

@@ -32,7 +32,7 @@ struct Channels {
   std::size_t staging_bytes = 0;
 };
 
-/// The place of a failed call: a command of a submission. Its text is made only for errors.
+/// The command that an error message about a submission names. The text is made only if there is an error.
 struct Place {
   const Job& job;
   CommandId command;
@@ -51,11 +51,11 @@ class Issuer {
   Status prepare(Job&);
   /// Queues the waits that precede the job's first step.
   void begin(Job&, std::span<const PendingPoint> waits);
-  /// Queues steps. Returns false if the ring of pinned blocks is full, or not read yet; then call it again. After a
-  /// failure, which is in the job's status, nothing more is queued.
+  /// Queues steps. Returns false if it has to wait for a pinned block of the ring, to reuse it or to read its download;
+  /// then call it again. After a failure, which is in the job's status, it queues nothing more.
   bool advance(Job&);
-  /// Queues the read-back of the status words, unless the job has failed, and then in any case the event of the job's
-  /// end.
+  /// Queues the read-back of the status words, unless the job has failed. Then, failed or not, queues the event that
+  /// marks the job's end.
   void end(Job&);
 
  private:

@@ -44,7 +44,7 @@ struct Job {
   // Guarded by the order's lock:
   bool is_started = false;                                           // true also if it ended before it started
   bool is_watched = false;                                           // its waits notify the queue when they are settled
-  std::optional<std::stop_callback<std::function<void()>>> on_stop;  // notifies the queue too
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;  // notifies the queue of a stop
   bool is_waiting = false;                                           // waits for `key`
   std::pair<const Semaphore*, std::uint64_t> key = {};
 
@@ -53,19 +53,19 @@ struct Job {
   std::size_t stream = 0;                               // index in Channels::streams
   std::size_t next_step = 0;                            // index in HipRecording::steps
   std::size_t next_byte = 0;                            // position in a transfer through the ring
-  std::vector<bool> is_direct;                          // by step: whether it copies pinned memory; empty: none does
+  std::vector<bool> is_direct;                          // per step, whether it copies pinned memory; empty if none does
   bool needs_ring = false;                              // its transfers are too large to be staged as a whole
   std::shared_ptr<std::byte> staging;                   // pinned memory for all of its transfers; may be null
   std::size_t staged_bytes = 0;                         // the bytes of `staging` that are in use
   std::vector<std::shared_ptr<std::byte>> kept_blocks;  // blocks that its copies may still use
   std::vector<std::shared_ptr<void>> pins;              // pins of memory that its copies use in place
   std::vector<StagedDownload> downloads;
-  std::vector<SharedEvent> step_ends;  // with `times`: one before the first step, and one after each
-  std::vector<SharedEvent> edges;      // between streams
-  Status status;                       // the first failure of a call
+  std::vector<SharedEvent> step_ends;  // only with `times`: one before the first step, and one after each step
+  std::vector<SharedEvent> edges;      // events by which one stream waits for another
+  Status status;                       // of the first HIP call that failed
   SharedEvent end;
-  bool is_queried_again = false;  // after a failed query
-  bool is_timed = false;          // the time limit runs, since `since`
+  bool is_queried_again = false;  // a query has failed and is repeated
+  bool is_timed = false;          // the time limit runs; it began at `since`
   Clock::time_point since;
 };
 

@@ -55,7 +55,7 @@ DeviceMemory::~DeviceMemory() {
   if (pool_ != nullptr) context_->release([&] { return context_->hip().hipMemPoolDestroy(pool_); });
 }
 
-/// Waits until the queued frees have happened: whether destroying a pool waits for them depends on HIP's version.
+/// Waits until the queued frees have happened, because only some versions of HIP wait for them when destroying a pool.
 void DeviceMemory::end_pool() {
   const Runtime& hip = context_->hip();
   const auto has_come_about = [&] {

@@ -39,7 +39,7 @@ class PinnedRanges : public std::enable_shared_from_this<PinnedRanges> {
 
   RangeRef add(std::span<std::byte> memory);
   void remove(RangeRef);
-  /// The number of pins made so far; empty if a current pin overlaps the memory.
+  /// The number of pins that this object has made so far; empty if one that still exists overlaps the memory.
   std::optional<std::uint64_t> num_pins_elsewhere(std::span<const std::byte> memory);
   bool is_known_to_hip(std::span<const std::byte> memory) const;
 

@@ -72,7 +72,7 @@ void Queue::start_all(std::vector<SharedJob> candidates, std::vector<Refused>& r
   }
 }
 
-/// Fails if the job must end before it begins.
+/// Starts the job, or puts it with the waiting jobs. Fails if the job must end without having started.
 Status Queue::try_start(const SharedJob& job, std::vector<SharedJob>& candidates) {
   MILLRACE_TRY(context_.lost());
   if (job->stop.stop_requested()) return stopped_on_request("submit");
@@ -120,14 +120,14 @@ void Queue::hand_over(const SharedJob& job, std::vector<SharedJob>& candidates) 
   issuer_.end(*job);
   try {
     for (const Timepoint& signal : job->signal) {
-      if (!job->status.ok()) break;  // jobs that wait for a failed job need not begin
+      if (!job->status.ok()) break;  // jobs that wait for a failed job fail without having started
       auto* ours = dynamic_cast<HipSemaphore*>(signal.semaphore.get());
       if (ours == nullptr || !ours->is_of(context_)) continue;
       ours->add_pending(signal.value, {job->end, job->stream});
       const auto first = waiting_.lower_bound({ours, 0}), last = waiting_.upper_bound({ours, signal.value});
       for (auto each = first; each != last; ++each) candidates.push_back(each->second);
     }
-  } catch (const std::bad_alloc&) {  // the waiting jobs then begin when the values are reached
+  } catch (const std::bad_alloc&) {  // the waiting jobs then start only once the values are reached
   }
   const std::lock_guard lock(mutex_);
   in_flight_jobs_.push_back(job);  // comes last, because the thread may end the job at once

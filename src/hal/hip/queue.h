@@ -42,8 +42,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
   };
   using Key = std::pair<const Semaphore*, std::uint64_t>;
 
-  // Called with `order_` held, in the order of submissions.
-  // Starts each job that can start, and adds to `candidates` the jobs that waited for them.
+  // With `order_` held, in the order of submissions:
+  /// Starts each job that can start, and adds to `candidates` the jobs that waited for them.
   void start_all(std::vector<SharedJob> candidates, std::vector<Refused>&);
   Status try_start(const SharedJob&, std::vector<SharedJob>& candidates);
   void wait_for(const SharedJob&, const Timepoint&);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prepares a command list for HIP: flattens its commands into steps with indices of addresses and arguments.
+// Prepares a command list for HIP: flattens its commands into steps, which refer to addresses and arguments by index.
 #include "hal/hip/recording.h"
 
 #include <fmt/format.h>
@@ -97,7 +97,8 @@ Result<std::unique_ptr<HipRun>> HipRecording::make_run() const {
   return run;
 }
 
-/// The host gets downloaded bytes only when the list ends, but uploads are read when they are issued.
+/// Refuses an upload of host bytes that an earlier command downloads: the host gets downloaded bytes only when the list
+/// ends, but an upload reads them when it is issued.
 Status HipRecording::check_rereads(const Submission& submission) const {
   for (const auto& [download, upload] : rereads_) {
     const auto bytes = [&](std::size_t step) {
@@ -154,8 +155,8 @@ void HipRecording::resolve(std::span<const BufferBinding> bindings, std::span<co
   }
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     const auto offset = static_cast<std::uintptr_t>(sizes[index_of(ranges_[i].offset_bytes)]);
-    // An empty range gets the buffer's address or null instead of its own address, which HIP may not know: it can be
-    // the buffer's end or host memory.
+    // An empty range can begin at the buffer's end or in host memory, at an address that HIP may not know. It gets the
+    // buffer's address instead, or null.
     const bool is_empty = sizes[index_of(ranges_[i].length_bytes)] == 0;
     const Buffer* buffer = bindings[index_of(ranges_[i].binding)].buffer;
     const std::uintptr_t unused = buffer == nullptr ? 0 : static_cast<const HipBuffer*>(buffer)->address();

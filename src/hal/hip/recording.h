@@ -111,7 +111,7 @@ class HipRecording final : public Recording {
   std::vector<Step> steps_;
   std::vector<std::size_t> launches_;                         // indices in steps_
   std::vector<std::size_t> downloads_;                        // indices in steps_
-  std::vector<std::pair<std::size_t, std::size_t>> rereads_;  // each download and a later upload: indices in steps_
+  std::vector<std::pair<std::size_t, std::size_t>> rereads_;  // indices in steps_ of a download and of a later upload
   std::vector<BufferRange> ranges_;                           // indexed by AddressIndex
   std::vector<SizeIndex> size_sources_;                       // per size argument
   std::uint32_t num_arguments_ = 0;

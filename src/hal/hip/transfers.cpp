@@ -99,8 +99,8 @@ Result<bool> Issuer::is_free(Slot& slot, const Place& place) {
   return true;
 }
 
-/// Gives an empty slot a block. A slot is empty at first, and after a job has kept its block because no event marks the
-/// copy's end.
+/// Gives the slot a block if it has none. A slot has no block at first. It also loses its block to the job if no event
+/// marks the end of the copy: only the end of the job then shows that the block is free.
 Status Issuer::fill_slot(Slot& slot) {
   if (slot.block != nullptr) return {};
   MILLRACE_TRY_ASSIGN(slot.event, channels_.events->take(EventPool::Kind::kOrder));
@@ -125,7 +125,7 @@ Status Issuer::use(Job& job, Slot& slot, const CopyStep& copy, const Place& plac
   MILLRACE_TRY(check(context_, place, "hipMemcpyAsync", error));
   const Error recorded = hip().hipEventRecord(slot.event.get(), stream);
   if (recorded != Error::kSuccess) {
-    // Only the job's end signals that the copy has ended.
+    // Without the event, only the job's end shows that the copy has ended.
     job.kept_blocks.push_back(std::move(slot.block));
     return check(context_, place, "hipEventRecord", recorded);
   }

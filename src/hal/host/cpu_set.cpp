@@ -21,7 +21,7 @@ std::vector<std::uint32_t> usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
   const bool is_known = sched_getaffinity(0, sizeof(set), &set) == 0;
-  // If the set is unknown, perhaps because the system has more CPUs than it can hold, all CPUs count as usable.
+  // If the set is unknown (perhaps a cpu_set_t cannot hold all of the system's CPUs), all CPUs count as usable.
   const std::uint32_t num_cpus = is_known ? CPU_SETSIZE : std::max(std::thread::hardware_concurrency(), 1u);
   for (std::uint32_t cpu = 0; cpu < num_cpus; ++cpu) {
     if (!is_known || CPU_ISSET(cpu, &set)) cpus.push_back(cpu);

@@ -28,8 +28,8 @@ struct InlineQueue::Deferred {
         stop(submission.stop),
         num_open_waits(wait.size()) {}
 
-  // Only the thread that has set `is_taken` calls these two. It may be in a semaphore's or a stop's callback, which
-  // must not throw.
+  // Only the thread that has set `is_taken` calls run() or end(). It may be inside a callback of a semaphore or of a
+  // stop token, which must not throw.
   void run() {
     end(guard_allocations([&] { return recording->run({bindings, sizes, wait, signal, explainer, times, stop}); }));
   }
@@ -83,7 +83,7 @@ void InlineQueue::defer(const InlineRecording& recording, const Submission& subm
     for (const Timepoint& timepoint : submission.wait) {  // the caller's copy: `deferred` may end before the last wait
       timepoint.semaphore->on_reached(timepoint.value, [queue = shared_from_this(), deferred](const Status& status) {
         const bool is_last = deferred->num_open_waits.fetch_sub(1, std::memory_order_acq_rel) == 1;
-        // A failed wait ends the waiting.
+        // Once a wait has failed, the other waits do not matter.
         if ((is_last || !status.ok()) && !deferred->is_taken.exchange(true)) queue->run_ready(deferred);
       });
     }

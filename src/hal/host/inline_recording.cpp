@@ -21,7 +21,7 @@
 namespace millrace {
 namespace {
 
-/// Records when the steps of a submission end; each begins when the one before it ends.
+/// Records when each step of a submission ends. The next step begins at that time.
 class StepClock {
  public:
   explicit StepClock(SubmissionTimes& times) : times_(times) { times.commands.clear(); }
@@ -38,7 +38,7 @@ class StepClock {
   std::uint64_t last_ns_ = 0;
 };
 
-/// The size of the blocks into which fills and copies are divided: a multiple of every pattern.
+/// The size of the blocks into which fills and copies are divided: a multiple of the size of every pattern.
 constexpr std::int64_t kBlockBytes = 64 * 1024;
 
 std::uint32_t num_blocks(std::int64_t length) {
@@ -121,8 +121,8 @@ Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
   // fails.
   constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::ptrdiff_t>::max();
   const std::uint64_t bytes = largest_->workgroup_bytes;
-  // Large blocks are aligned to pages, so that the kernel controls where pages begin: a store that straddles two pages
-  // takes 25 cycles or more.
+  // Large blocks are page-aligned, so that kernels know at which offsets pages begin. They avoid stores that straddle
+  // two pages, each of which takes 25 cycles or more.
   const std::size_t alignment = bytes < kPageBytes ? Buffer::kAlignment : std::size_t{kPageBytes};
   if (num_workers_ > 1 && bytes < kMaxBytes / num_workers_ - alignment) {
     run->workgroup_stride = (bytes + alignment - 1) / alignment * alignment;

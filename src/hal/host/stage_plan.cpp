@@ -12,8 +12,8 @@ namespace {
 constexpr double kUnitsPerShare = 16;
 /// The maximum number of units per share, for stages that take very long.
 constexpr double kMaxUnitsPerShare = 4096;
-/// The longest unit, in nanoseconds, which is how long the last pieces of a long stage take. A unit must take long
-/// enough to be worth a call.
+/// The length of the units of a long stage, in nanoseconds, unless kMaxUnitsPerShare requires longer ones. Its last
+/// pieces take this long. A unit must take long enough to be worth a call.
 constexpr double kMaxUnitNs = 20'000;
 /// The longest piece that a worker takes at a time, in nanoseconds: the others wait for it at the end of the stage.
 constexpr double kMaxPieceNs = 200'000;

@@ -33,15 +33,15 @@ struct StagePiece {
 };
 
 /// Divides the steps of a stage into units [0, n) of about equal cost. Shares of consecutive units then cost about the
-/// same, whatever the steps are: two kernels with one group each become one share each, and a large kernel next to a
-/// small one is divided between both threads. Allocates nothing after its construction.
+/// same, whatever the steps are. For example, with two workers, two kernels with one group each become one share each,
+/// and a large kernel next to a small one is divided between the workers. Allocates nothing after its construction.
 class StagePlan {
  public:
   /// Makes a plan for up to this many steps and workers.
   StagePlan(std::uint32_t max_steps, std::uint32_t max_workers);
 
   void clear();
-  /// Adds a step. Steps come in their order, each with at least one group.
+  /// Adds a step, which has at least one group. Add the steps in their order.
   void add(const StagePart& part) { parts_.push_back(part); }
   std::span<StagePart> parts() { return parts_; }
 
@@ -54,9 +54,9 @@ class StagePlan {
   /// The maximum number of units that a worker takes at a time, so that a piece takes about 200 us at most. A single
   /// group that takes longer is a unit. Precondition: cut() has been called.
   std::uint32_t max_units() const;
-  /// Removes the first units that belong to one step from `units`, which is not empty, and returns them. A unit of many
-  /// groups begins a multiple of 16 groups after the part's first group: kernels process some rows together, and
-  /// elements of neighbouring columns share a cache line.
+  /// Removes the first units that belong to one step from `units`, which is not empty, and returns them. Units of many
+  /// groups begin at multiples of 16 groups, counted from the part's first group, because kernels process some rows
+  /// together, and elements of neighbouring columns share a cache line.
   StagePiece next_piece(UnitRange& units);
 
  private:

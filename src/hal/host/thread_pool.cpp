@@ -41,7 +41,7 @@ Phase phase_of(std::uint32_t state) { return static_cast<Phase>(state & ((1u << 
 std::uint32_t with_phase(std::uint32_t state, Phase phase) { return state >> kPhaseBits << kPhaseBits | phase; }
 std::uint32_t next_claim(std::uint32_t state) { return with_phase(state + (1u << kPhaseBits), kClaimed); }
 
-/// `while (spin.goes_on())` polls for a time.
+/// `while (spin.goes_on())` polls until `duration` has passed.
 class Spin {
  public:
   explicit Spin(std::chrono::nanoseconds duration) : duration_(duration) {}
@@ -175,7 +175,7 @@ void ThreadPool::run(Worker& worker) {
     worker.job->work();
     const std::uint32_t before = worker.state.exchange(with_phase(state, kSpinning), std::memory_order_acq_rel);
     if (phase_of(before) == kAwaited) wake_one(worker.state);
-    // The caller needs back the CPU that it has lent.
+    // If the caller moved this thread to its own CPU, it needs that CPU now, so the thread must not poll there.
     may_spin = !worker.place.end_move();
   }
 }
@@ -223,7 +223,7 @@ bool ThreadPool::claim(Worker& worker, bool is_parked, Job& job, Claim& claim) {
   if (!is_parked) {
     worker.state.store(claim.ready, std::memory_order_release);
   } else {
-    // Sequentially consistent, so that notify_one() does not check for sleepers before this store, and miss the worker.
+    // Sequentially consistent: otherwise notify_one() could check for sleepers before this store, and miss the worker.
     worker.state.store(claim.ready, std::memory_order_seq_cst);
     num_parked_.fetch_sub(1, std::memory_order_relaxed);
     num_wakes_.fetch_add(1, std::memory_order_relaxed);
@@ -245,8 +245,8 @@ std::size_t ThreadPool::claim_some(std::size_t max_claims, Job& job, Claim* clai
   return count;
 }
 
-/// Moves the estimate one step up or down, so that a long delay by the system counts like a short one. If two threads
-/// do this at the same time, losing one step does not matter.
+/// Moves the estimate of the wake-up time one step up or down, so that a long delay by the system counts like a short
+/// one. If two threads do this at the same time, losing one step does not matter.
 void ThreadPool::note_wake(std::int64_t ns) {
   const std::uint32_t before = wake_ns_.load(std::memory_order_relaxed), step = before / 16;
   const std::uint32_t after = ns > before ? before + step : before - step;

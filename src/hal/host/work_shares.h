@@ -57,7 +57,7 @@ class WorkFailure {
  public:
   static constexpr std::uint64_t kNone = UINT64_MAX;
 
-  /// Whether work at this place no longer matters.
+  /// Whether the failure is at this place or before it, so that work at this place no longer matters.
   bool is_before(std::uint64_t place) const { return first() <= place; }
   /// The place of the failure that is kept, or kNone.
   std::uint64_t first() const { return first_.load(std::memory_order_relaxed); }

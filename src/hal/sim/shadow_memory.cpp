@@ -135,7 +135,8 @@ bool ObservedBuffer::states(std::uint64_t begin, std::uint64_t end) const {
   });
 }
 
-/// Barriers are placed between dispatches by the bytes that the dispatches state, so a kernel must touch no others.
+/// Barriers between dispatches are placed according to the bytes that each dispatch states, so a kernel must not touch
+/// any other bytes.
 Status ShadowMemory::check_stated(const MemoryAccess& access, const ThreadAccess& thread) const {
   const ObservedMemory& memory = kernel_.memories[access.memory];
   const ObservedBuffer& argument = arguments_[access.memory];
@@ -204,7 +205,7 @@ Status ShadowMemory::race_error(const MemoryAccess& access, const ThreadAccess& 
                   is_buffer ? "not even a barrier orders buffers within a dispatch" : "a barrier must separate them"));
 }
 
-/// `offset_bytes` counts from the start of the buffer, or of the memory of the slot's kind.
+/// `offset_bytes` counts from the start of the buffer or, for a slot, of all memory of the slot's kind.
 std::string ShadowMemory::place_text(const MemoryAccess& access, const ThreadAccess& thread,
                                      std::uint64_t offset_bytes) const {
   const ObservedMemory& memory = kernel_.memories[access.memory];

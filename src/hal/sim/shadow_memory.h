@@ -52,13 +52,14 @@ class ShadowMemory final : public MemoryObserver {
     std::uint64_t granule_bytes = 1;
     bool is_written = false;  // if false, nothing can race there, and no history is kept
     static constexpr std::size_t kChunk = 512;
-    std::vector<std::unique_ptr<AccessHistory[]>> chunks = {};  // of kChunk granules, made when first touched
+    std::vector<std::unique_ptr<AccessHistory[]>> chunks = {};  // kChunk granules each, made when first touched
   };
   /// The state of all slots of one kind. A granule is as large as the smallest element of any slot.
   struct Slots {
     std::uint64_t granule_bytes = 8;
     std::uint64_t num_granules = 0;
-    std::vector<std::uint32_t> last_stored;  // per granule (private memory: and thread): memory index + 1, or 0
+    /// Per granule, and in private memory per thread too: the index + 1 of the memory that was stored last; 0 if none.
+    std::vector<std::uint32_t> last_stored;
   };
 
   void bind(const ObservedKernel&, const KernelArgs&);

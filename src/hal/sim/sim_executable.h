@@ -11,7 +11,7 @@ namespace millrace {
 
 class SimExecutable final : public Executable {
  public:
-  /// Fails naming the kernel whose image is damaged, is not for `target`, or needs more than the target has.
+  /// Fails if an image is damaged, is not for `target`, or needs more than the target has. The error names the kernel.
   static Result<std::shared_ptr<SimExecutable>> load(DeviceId device, const TargetSpec& target,
                                                      std::span<const ExecutableImage> images);
 

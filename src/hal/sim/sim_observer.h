@@ -13,7 +13,7 @@ namespace millrace {
 /// Observes one dispatch: reports forbidden accesses, and counts what the kernel does.
 class SimObserver final : public MemoryObserver {
  public:
-  /// One per buffer argument.
+  /// `arguments` has one entry per buffer argument of the kernel.
   SimObserver(const TargetSpec& target, std::vector<ObservedBuffer> arguments)
       : target_(target), shadow_(std::move(arguments)) {}
 

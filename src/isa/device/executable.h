@@ -12,8 +12,8 @@ namespace millrace {
 
 class IsaExecutable final : public Executable {
  public:
-  /// Fails naming the kernel whose image is not linked, is not for `target`, needs more than the target has, or
-  /// disagrees with its code. A code object that several images share is decoded once.
+  /// Fails if an image is not linked, is not for `target`, needs more than the target has, or disagrees with its code.
+  /// The message names the kernel. A code object that several images share is decoded once.
   static Result<std::shared_ptr<IsaExecutable>> load(DeviceId device, const TargetSpec& target, MachineCodeDecoder,
                                                      std::span<const ExecutableImage> images);
 

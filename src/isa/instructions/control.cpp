@@ -42,8 +42,8 @@ void end(Wave& wave, const Instruction&) {
 void stop_at_barrier(Wave& wave, const Instruction&) { wave.state = WaveState::kAtBarrier; }
 
 /// On GFX12, arriving and waiting are separate. Other waves may pass the barrier as soon as the last wave has signalled
-/// it: the accesses that a wave has not finished by then, and those between its signal and its wait, are not ordered
-/// with what others do after the barrier.
+/// it. So the accesses that a wave has in flight when it signals, and those that it makes between its signal and its
+/// wait, are not ordered with what other waves do after the barrier.
 void signal_barrier(Wave& wave, const Instruction&) {
   if (wave.has_signalled_barrier) return wave.fail("signals a barrier twice without waiting at it in between");
   wave.has_signalled_barrier = true;
@@ -74,8 +74,8 @@ Status expect_known_message(const InstructionText& text, const Machine&, Instruc
   return unimplemented(fmt::format("message '{}' is not modelled", text.rest));
 }
 
-/// MSG_DEALLOC_VGPRS also frees the wave's private memory: LLVM's SIInsertWaitcnts never sends it while a store to it
-/// is in flight.
+/// MSG_DEALLOC_VGPRS also frees the wave's private memory. LLVM's SIInsertWaitcnts never sends this message while a
+/// store to private memory is in flight.
 void send_message(Wave& wave, const Instruction&) {
   if (!wave.finds_mistakes() || !wave.in_flight.has(FlightKind::kPrivateStore)) return;
   wave.fail("frees the threads' private memory while a store to it is in flight; a wait is missing");

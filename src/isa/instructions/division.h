@@ -85,7 +85,7 @@ T div_fmas(T a, T b, T c, bool needs_scaling_back, bool is_to_nearest) {
   const T unit = std::numeric_limits<T>::denorm_min();
   return result + (has_sign(beyond) ? -unit : unit);
 }
-/// Handles the special cases of a quotient. If the steps before overflowed, `quotient` is NaN, and the result is an
+/// Handles the special cases of a quotient. If an earlier step overflowed, `quotient` is NaN, and the result is an
 /// infinity: the manual's own condition for overflow cannot hold at that point.
 template <class T>
 T div_fixup(T quotient, T denominator, T numerator) {

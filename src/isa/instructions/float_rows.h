@@ -96,7 +96,7 @@ constexpr Row flushed_scalar(const char* name) {
   row.run = &detail::run_by_mode<scalar<kOp>("").run, scalar<Flushing<kOp>{}>("").run, Type::kNone>;
   return row;
 }
-/// The last source is the result's old value, which the assembler does not write.
+/// An instruction whose last source is the result's old value, which assembly text does not show.
 constexpr Row accumulating(Row row) {
   std::size_t num_operands = 0;
   while (num_operands < kMaxOperands && row.types[num_operands] != Type::kNone) ++num_operands;
@@ -104,7 +104,7 @@ constexpr Row accumulating(Row row) {
   row.reads_result = true;
   return row;
 }
-/// The last source is VCC, one bit per lane, which the assembler does not write.
+/// An instruction whose last source is VCC, one bit per lane, which assembly text does not show.
 constexpr Row reading_vcc(Row row) {
   row = accumulating(row);
   row.reads_result = false;

@@ -168,7 +168,7 @@ std::vector<Stem> atomic_updates() {
           {"atomic_dec_x2", "atomic_dec_u64", atomic<u64, kDecrement>()}};
 }
 
-/// The rows of all segments. It owns their names.
+/// The rows of all segments, and the names to which the rows point.
 struct Table {
   std::deque<std::string> names;
   std::vector<Row> rows;

@@ -87,8 +87,8 @@ void permute_row(Wave& wave, const Instruction& instruction) {
   });
 }
 
-/// op_sel's first bit is "fetch inactive", its second "bound control": what a lane gets if it reads an inactive one.
-/// Reading an inactive lane is a mistake here, whatever the second bit says.
+/// The first bit of op_sel is "fetch inactive". The second is "bound control": what a lane gets if it reads an inactive
+/// lane. That is a mistake here, whatever the second bit says.
 Status adapt_permute_row(const InstructionText& text, const Machine& machine, Instruction& instruction) {
   MILLRACE_TRY(decode_operands(text, machine, instruction));
   for (const ModifierText& modifier : text.modifiers) {
@@ -120,8 +120,8 @@ void swap_registers(Wave& wave, const Instruction& instruction) {
   wave.set_undefined(b, exec, undefined_a);
 }
 
-/// The number of set mask bits that stand for lanes below each lane, plus an operand. The mask has 32 bits, for lanes
-/// from kFirst on.
+/// For each lane, counts the set mask bits of the lanes below it, and adds an operand. The mask has 32 bits, for the
+/// lanes from kFirst on.
 template <std::uint32_t kFirst>
 void count_lanes_below(Wave& wave, const Instruction& instruction) {
   Lanes<std::uint32_t> masks, sums, undefined_masks, undefined_sums;

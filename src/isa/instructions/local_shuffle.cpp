@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DS instructions that move values between lanes and touch no memory. They are counted, and finish, like other LDS
+// DS instructions that move values between lanes and touch no memory. The wait counters treat them like other LDS
 // instructions.
 // Source: RDNA 3 ISA, 12.5.2 "LDS Lane-permute Ops" and 16.15 "LDS & GDS"; CDNA 4 ISA, 12.12 "LDS"; LLVM's "Syntax of
 // AMDGPU Instruction Modifiers", "swizzle".
@@ -58,8 +58,8 @@ bool check_lanes_defined(Wave& wave, const Operand& operand) {
   return false;
 }
 
-/// In waves of 64 lanes, GFX10 and GFX11 move values within each half. (In the manual's pseudocode, both halves use the
-/// lower half's lanes; Mesa's compiler, which has to work around the limit, counts from each half's first lane.)
+/// In waves of 64 lanes, GFX10 and GFX11 move values only between lanes of the same half. Lane numbers count from that
+/// half's first lane, as in Mesa's compiler. (In the manual's pseudocode, they refer to the lower half in both cases.)
 std::uint32_t num_reachable(const Machine& machine) {
   return machine.major == 10 || machine.major == 11 ? 32 : machine.num_lanes;
 }

@@ -175,7 +175,7 @@ void run_atomic(Wave& wave, const Instruction& instruction) {
   Places places;
   if (!find_places(wave, instruction, instruction.modifiers.offset, sizeof(T), AccessKind::kAtomic, places)) return;
   if (wave.finds_mistakes()) {
-    Places defined;  // an atomic's data must be defined in any memory
+    Places defined;  // has no shadow, so undefined data of an atomic is a mistake in any memory
     defined.lanes = places.lanes;
     if (!check_stored_bits(wave, data, ~0u, defined)) return;
     if (second.is_vector() && !check_stored_bits(wave, second, ~0u, defined)) return;

@@ -89,7 +89,8 @@ WithScc<u32> with_carry(u64 sum) { return {static_cast<u32>(sum), sum >> 32 != 0
 WithScc<u32> add_carry(u32 a, u32 b, bool carry) { return with_carry(u64{a} + b + carry); }
 WithScc<u32> subtract_borrow(u32 a, u32 b, bool borrow) { return with_carry(u64{a} - b - borrow); }
 
-/// Undefined bits after the first set bit do not matter: setting more bits never increases the count.
+/// The count is defined if it is the same with all undefined bits 0 and with all of them 1: setting more bits never
+/// increases it.
 template <auto kCount>
 constexpr auto kToFirst = [](const auto& a) { return kCount(a.lowest()) == kCount(a.highest()) ? 0u : ~0u; };
 

@@ -68,7 +68,7 @@ template <class Bits>
 void apply_part(const Operand& operand, std::uint32_t num_lanes, Lanes<Bits>& undefined) {
   if (operand.part == Part::kWhole) return;
   Operand part{.is_sign_extended = operand.is_sign_extended, .part = operand.part};
-  // An undefined sign makes every bit above it undefined, as sign extension does.
+  // Sign extension copies the undefined bit of a sign too, so every bit above an undefined sign becomes undefined.
   apply_modifiers(part, num_lanes, undefined);
 }
 

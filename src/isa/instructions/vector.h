@@ -110,7 +110,7 @@ inline const std::uint64_t* view(Wave& wave, const Instruction& instruction, std
 /// The undefined bits of a source, moved as its values are.
 void fetch_undefined(Wave&, const Instruction&, std::size_t source, Lanes<std::uint32_t>&);
 void fetch_undefined(Wave&, const Instruction&, std::size_t source, Lanes<std::uint64_t>&);
-/// Writes a result in the written lanes: as a whole, or only its part or half. `undefined` may be null.
+/// Writes a result in the written lanes: the whole register, or only the part or half given. `undefined` may be null.
 void commit(Wave&, const Instruction&, Lanes<std::uint32_t>&, const Lanes<std::uint32_t>* undefined);
 void commit(Wave&, const Instruction&, Lanes<std::uint64_t>&, const Lanes<std::uint64_t>* undefined);
 /// Writes a mask of lanes, as a compare does: inactive lanes give 0, and so do those that DPP masks.

@@ -32,7 +32,7 @@ constexpr WithCarry<K32> sub(K32 a, K32 b, K32 borrow) {
                                      sub_borrows(a.highest(), b.lowest(), borrow.lowest())};
 }
 
-/// The sum has 65 bits, and the carry is the highest one: signed numbers are extended by a 65th bit, their sign.
+/// The sum has 65 bits, and the carry is the highest one. Signed numbers are extended to 65 bits by copying their sign.
 template <bool kIsSigned>
 constexpr WithCarry<u64> multiply_add(u32 a, u32 b, u64 c) {
   const u64 product = kIsSigned ? widen_signed(a) * widen_signed(b) : widen(a) * widen(b);

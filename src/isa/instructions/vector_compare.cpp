@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares: one bit per lane, in a mask (v_cmp) or in EXEC (v_cmpx; decode.cpp gives it EXEC as its result).
+// Compare instructions. They write one bit per lane, to a mask (v_cmp) or to EXEC (v_cmpx; decode.cpp makes EXEC its
+// result).
 // Source: RDNA 3 ISA, 16.9 "VOPC"; CDNA 4 ISA, 12.9 "VOPC".
 #include <cmath>
 #include <functional>
@@ -60,8 +61,9 @@ T max_value(Known<Bits> a) {
   return static_cast<T>(((a.value | a.undefined) & ~sign) | ((a.value & ~a.undefined) & sign));
 }
 
-/// Integers that differ in a defined bit are unequal. An order is defined if the minimum and the maximum values that
-/// the undefined bits allow compare alike.
+/// Whether a comparison's result is undefined. Integers that differ in a defined bit are unequal. The result of an
+/// order comparison is defined if it is the same for all values that the undefined bits allow, so their extremes are
+/// compared.
 template <class Condition, class T>
 inline constexpr auto kUndefined = [](Known<BitsOf<T>> a, Known<BitsOf<T>> b) -> bool {
   if constexpr (std::is_same_v<Condition, std::equal_to<>> || std::is_same_v<Condition, std::not_equal_to<>>) {

@@ -13,7 +13,7 @@ namespace {
 
 template <u32 kByte>
 constexpr auto kFloatOfByte = [](u32 x) { return static_cast<f32>(x >> (8 * kByte) & 0xff); };
-/// Only the undefined bits of the byte matter.
+/// The result is undefined if any bit of the converted byte is.
 template <u32 kByte>
 constexpr auto kUndefinedByte = [](const auto& x) { return (x.undefined >> (8 * kByte) & 0xff) != 0 ? ~0u : 0u; };
 

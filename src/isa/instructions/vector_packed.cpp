@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two halves at a time. op_sel and op_sel_hi have already arranged the operands' halves, and neg_lo and neg_hi negated
-// them. Source: RDNA 3 ISA, 16.10 "VOP3P"; CDNA 4 ISA, 12.10 "VOP3P".
+// Packed instructions, which compute two halves at once. op_sel and op_sel_hi have already arranged the operands'
+// halves, and neg_lo and neg_hi negated them. Source: RDNA 3 ISA, 16.10 "VOP3P"; CDNA 4 ISA, 12.10 "VOP3P".
 #include "isa/decode.h"
 #include "isa/instructions/float_rows.h"
 #include "isa/instructions/formula.h"

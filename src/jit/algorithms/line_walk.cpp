@@ -117,8 +117,8 @@ MachineValue LineWalk::load_each(MemoryHandle memory, const KernelTensor& tensor
   return b_.gather(memory, b_.add(line, b_.mul(positions, step)), mask_or_all(), other);
 }
 
-/// Dims after the axis are counted from the end, which is the same in every tensor: a scatter's updates may have more
-/// or fewer dims in place of the axis.
+/// Counts the lane dim from the end. A scatter's updates may have more or fewer dims in place of the axis; a dim after
+/// the axis then has another index, but it is equally far from the end.
 const SizeExpr& LineWalk::lane_stride(const Layout& layout) const {
   return layout.strides[layout.strides.size() - (shape_.rank() - lane_dim_)];
 }

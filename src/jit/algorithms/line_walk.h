@@ -17,9 +17,9 @@ namespace millrace {
 class LineWalk {
  public:
   struct Threads {
-    std::uint32_t lanes = 1;  // at most; fewer if the lanes' dim is shorter
+    std::uint32_t lanes = 1;  // the maximum number of lanes; fewer are used if the lanes' dim is shorter
     std::uint32_t workgroup_size = 1;
-    bool gathers = false;  // whether a vector takes several rows along the last dim
+    bool gathers = false;  // if the axis is the last dim: whether a vector takes several rows
   };
   /// `shape` is the common shape; its extent along the axis does not matter.
   LineWalk(MachineBuilder& b, const Shape& shape, std::uint32_t axis, const Threads& threads);
@@ -62,7 +62,7 @@ class LineWalk {
   std::size_t lane_dim_ = 0;  // unused for one lane
   std::uint32_t lanes_ = 1;
   std::uint32_t workgroup_size_;
-  std::vector<LinearValue> places_;  // by dim; unused for the axis
+  std::vector<LinearValue> places_;  // the thread's position in each dim; unused for the axis
   std::optional<MachineValue> mask_;
 };
 

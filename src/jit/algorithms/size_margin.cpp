@@ -9,7 +9,8 @@
 namespace millrace {
 
 SizeExpr margin_of_both(const SizeExpr& a, const SizeExpr& b) {
-  // The bounds of a and b alone do not show that they depend on the same size; the bounds of their sum do.
+  // If the sum is always below 2, a and b are never both positive. If they depend on the same size, their own bounds do
+  // not show this.
   return (a + b).upper_bound() < 2 ? SizeExpr(0) : min(a, b);
 }
 

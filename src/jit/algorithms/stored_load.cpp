@@ -46,7 +46,7 @@ Status check_load(const KernelRequest& request) {
     if (sort->input_indices) {
       return invalid_argument(
           fmt::format("lower '{}': both a load and input indices, expected at most one; "
-                      "store what the load computes",
+                      "store the load's result, and sort that",
                       sort->name));
     }
     return check_map(*load, sort->input, sort->name);

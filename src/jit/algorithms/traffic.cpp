@@ -98,7 +98,7 @@ std::vector<BufferTraffic> traffic_of_long_sort(const LongSortKernel& kernel, co
       scratch(LongSortScratch::kCuts) = scratch(LongSortScratch::kStarts) = scratch(LongSortScratch::kChunkKeys) =
           kReadsAll;
       return traffic;
-    case LongSortStep::kRestoreRuns:  // reads flags after the starts; moves more only if a key lost bits
+    case LongSortStep::kRestoreRuns:  // reads the flags after the starts; there is more traffic only if a key lost bits
       scratch(LongSortScratch::kStarts) = kReadsAll;
       return traffic;
   }

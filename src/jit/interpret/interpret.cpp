@@ -87,7 +87,7 @@ ObservedKernel describe(const MachineKernel& kernel, const MemoryPlan& plan) {
   return observed;
 }
 
-/// Adds the place: "line 14 (barrier): 31 threads ...".
+/// Puts the failed instruction's line in front of the error: "line 14 (barrier): 31 threads ...".
 Status place_error(const MachineKernel& kernel, const Status& error, std::uint32_t instruction) {
   const std::uint32_t line = instruction_lines(kernel)[instruction];
   return Status(error.code(), fmt::format("line {} ({}): {}", line, text_of_line(kernel, line), error.message()));

@@ -35,7 +35,7 @@ struct IndexRange {
   std::int64_t min = 0;
   std::int64_t max = 0;
 };
-/// The smallest and largest index over the domain; empty if a size is not constant or the domain is empty.
+/// The minimum and maximum of the index over the domain; empty if a size is not constant or the domain is empty.
 std::optional<IndexRange> constant_range(const AffineIndex& index, std::span<const LoopDim> domain);
 
 /// The element offset of an access in its buffer, computed from the strides and offset of the layout. Leaves out the

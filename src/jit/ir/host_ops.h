@@ -22,8 +22,8 @@ concept HostFloat = std::floating_point<T>;
 template <class T>
 concept StoredFloat = std::same_as<T, Half> || std::same_as<T, BFloat16>;
 
-/// The type in which arithmetic wraps: unsigned, and no narrower than int, because C++ promotes narrower types to
-/// signed int.
+/// The type in which to compute so that overflow wraps: unsigned, and no narrower than int, because C++ promotes
+/// narrower types to signed int.
 template <HostInteger T>
 using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
@@ -247,7 +247,7 @@ struct HostOp<KernelOp::kSelect> {
 /// Rounds towards zero and saturates; NaN becomes 0. A plain C++ conversion of an out-of-range value is undefined.
 template <HostInteger To, HostFloat From>
 constexpr To truncate_saturating(From value) {
-  // 2^digits, one past the highest value; unlike that value, it is exact in every float.
+  // 2^digits, one past the highest value. Every float holds it exactly, which need not be true of the highest value.
   constexpr From kEnd = From(2) * static_cast<From>(std::uint64_t{1} << (std::numeric_limits<To>::digits - 1));
   constexpr From kLowest = std::is_signed_v<To> ? -kEnd : From(0);
   if (value != value) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thread and subgroup indices, and subgroup operations built from shuffles.
+// Builds thread and subgroup indices, and subgroup operations made of shuffles.
 #include <bit>
 
 #include "millrace/base/check.h"

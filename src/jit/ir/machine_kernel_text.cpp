@@ -73,7 +73,7 @@ class Printer {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
   }
 
-  /// What is known about a symbol decides which remainder code a kernel has, so the text includes it.
+  /// Prints the facts of symbols, because they decide which remainder code a kernel has.
   void print_symbols() {
     std::map<std::string, Dim> symbols;
     Status status = unguarded(kernel_.num_groups.collect_symbols(symbols));

@@ -220,8 +220,8 @@ class TypeCheck {
     fail("operand 0 is {}, expected {} or {}{}", operand(0).to_text(), narrow.to_text(), wide.to_text(), why);
   }
 
-  /// Checks that the memory exists and allows the access. Sets `dtype` to its register dtype; false if it does not
-  /// exist.
+  /// Checks that the memory exists and allows the access. Sets `dtype` to the dtype of its elements in registers.
+  /// Returns false if the memory does not exist.
   bool check_access(bool reads, bool writes, DType& dtype) {
     const MemoryRef memory = MemoryRef::decode(instruction_.immediate);
     const std::size_t count = memory.is_slot ? kernel_.slots.size() : kernel_.buffers.size();

@@ -78,7 +78,7 @@ void append_operation(std::string& text, KernelOp op, std::span<const Id> operan
   if (form == ImmediateForm::kLane) append(text, "[{}]", immediate);
   if (form == ImmediateForm::kLast) append(text, ", {}", immediate);
   if (form == ImmediateForm::kRarely && immediate != 0) text += ", rarely";
-  MILLRACE_CHECK(form != ImmediateForm::kNone || immediate == 0);  // the text is part of cache keys
+  MILLRACE_CHECK(form != ImmediateForm::kNone || immediate == 0);  // cache keys need all immediates in the text
 }
 
 template void append_operation(std::string&, KernelOp, std::span<const BodyValueId>, std::uint64_t, DType);

@@ -71,7 +71,8 @@ Result<std::vector<std::uint32_t>> read_operands(TextReader&);
 Result<std::uint32_t> read_value(TextReader&);
 /// "f32", "f32x16"
 Result<VectorType> read_vector_type(TextReader&);
-/// "-1.5": the bits of a constant, whose dtype follows it: "-1.5 : f32". Leaves the ':' and the dtype.
+/// Reads the "-1.5" of a constant such as "-1.5 : f32", and returns its bits in that dtype. Leaves the ':' and the
+/// dtype.
 Result<std::uint64_t> read_constant(TextReader&);
 /// Takes the punctuation, or fails with "expected '='".
 Status expect(TextReader&, std::string_view punctuation);

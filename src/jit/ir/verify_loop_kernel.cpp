@@ -136,7 +136,7 @@ class Verifier {
     }
   }
 
-  /// A necessary condition for storing every element exactly once.
+  /// Checks a necessary condition for storing every element exactly once: every parallel dim changes an index.
   void check_store_covers(std::size_t number, const Access& store) {
     for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
       const bool is_walked = std::any_of(store.indices.begin(), store.indices.end(),
@@ -230,7 +230,7 @@ class Verifier {
     check_16_bit(where, instruction, operands);
   }
 
-  /// 16-bit floats occur only between two conversions, as a rounding.
+  /// Only conversions may take or give 16-bit floats. A conversion to 16 bits and back rounds a value.
   void check_16_bit(const std::string& where, const BodyInstruction& instruction, std::span<const DType> operands) {
     const auto is_16_bit = [](DType dtype) { return body_dtype(dtype) != dtype; };
     const auto taken = std::find_if(operands.begin(), operands.end(), is_16_bit);

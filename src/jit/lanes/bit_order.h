@@ -11,8 +11,8 @@
 namespace millrace {
 
 /// An order of lanes, as a permutation of the bits of a lane's index. The lanes of two vectors are indexed together:
-/// the highest bit, the vectors' bit, is 0 in the first vector. Each place of a new index holds one bit of the old
-/// index.
+/// the highest bit of the index, the vectors' bit, is 0 in the first vector and 1 in the second. Each place of the new
+/// index holds one bit of the old index.
 class BitOrder {
  public:
   /// The order that LaneInstruction::imm encodes.
@@ -76,7 +76,7 @@ class BitOrder {
   std::int64_t digits_ = 0;  // four bits per place, which hold the old bit's number; place 0 is lowest
 };
 
-/// The orders that AVX2 has code for: those that sorts and transposes need.
+/// Whether AVX2 code exists for the order. It exists for the orders that sorts and transposes need.
 constexpr bool has_code_in_256_bits(BitOrder order, int lane_bits) {
   const int n = 256 / lane_bits, block_bit = lane_bits == 64 ? 1 : 2;
   const bool moves_pairs = order == BitOrder::rotated_up(n, 0, 2) || order == BitOrder::rotated_down(n, 0, 2);

@@ -166,8 +166,8 @@ class BodyLanes {
   MaybeLane from_float(DType to, LaneValue x) {
     if (is_float(to) && size_bytes(to) == 2) return narrow_float(b_, x, to);
     if (is_float(to) || to == DType::kU32) return std::nullopt;
-    // kToInt gives the lowest integer for every float out of range. That is right below the range; above it, the bits
-    // are inverted. A NaN becomes 0.
+    // kToInt gives the lowest integer for every float out of range. For floats below the range, this is correct. For
+    // floats above it, the bits are inverted, which gives the highest integer. A NaN becomes 0.
     constexpr std::int64_t kTwoToThe31 = 0x4f00'0000;
     const LaneValue truncated = b_.unary(LaneOp::kToInt, x);
     const LaneValue inverted = b_.binary(LaneOp::kXor, truncated, b_.constant(-1));

@@ -87,8 +87,8 @@ MicrokernelCode<SplitBytes> split_bytes(IsaLevel isa) {
     }
     b.advance(kBytes, kOfEachStream * kVectorBytes);
     for (const LaneValue bytes : loaded) {
-      // Each bucket lies at an end of the signed range, either of the bytes or of the bytes with inverted signs, so one
-      // comparison finds it.
+      // Each bucket is one end of the signed range: of the bytes as they are, or of the bytes with their sign bits
+      // inverted. So one comparison per bucket is enough.
       const LaneValue inverted = b.binary(LaneOp::kXor, bytes, sign);
       const std::array<LaneValue, kBuckets> masks = {
           b.binary(LaneOp::kLess, inverted, min), b.binary(LaneOp::kAtMost, max, bytes),

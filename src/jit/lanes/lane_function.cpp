@@ -66,7 +66,7 @@ void LaneBuilder::for_vectors(int count, const std::function<void(LaneValue mask
 
 void LaneBuilder::for_loaded_vectors(int count, const std::function<LaneValue(LaneValue mask)>& load,
                                      const std::function<void(LaneValue loaded, LaneValue mask)>& use) {
-  const int max_loaded = isa_ == IsaLevel::kAvx512 ? 8 : 4;  // registers hold these and what `use` needs
+  const int max_loaded = isa_ == IsaLevel::kAvx512 ? 8 : 4;  // leaves registers for the values that `use` computes
   for_blocks(count, max_loaded, [&] {
     std::vector<LaneValue> loaded;
     while (std::ssize(loaded) < max_loaded) loaded.push_back(load(kNoLaneValue));

@@ -260,7 +260,7 @@ class LaneBuilder {
   void for_loaded_vectors(int count, const std::function<LaneValue(LaneValue mask)>& load,
                           const std::function<void(LaneValue loaded, LaneValue mask)>& use);
 
-  /// Builds `body` for blocks of whole vectors, without a rest.
+  /// Builds `body` for blocks of whole vectors. The elements after the last whole block remain.
   void for_blocks(int count, int vectors_per_block, const std::function<void()>& body) {
     add({.op = LaneOp::kForEachWhole, .argument = count, .imm = vectors_per_block});
     body();

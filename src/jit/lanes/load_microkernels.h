@@ -19,7 +19,7 @@ struct ComputedElements {
   };
   std::vector<Source> sources;
   Body body;
-  DType dtype = DType::kF32;  // of the elements
+  DType dtype = DType::kF32;  // the elements' dtype
 };
 
 /// Whether the body is short enough that code can contain several copies of it.

@@ -81,7 +81,7 @@ MicrokernelCode<SortInRegisters> sort_in_registers(IsaLevel isa, int lane_bits, 
   return {b.finish_with(kTo)};
 }
 
-/// The number of vectors in the first of two merged runs. The second run has 2^n vectors.
+/// The number of vectors in the first of two merged runs. The second run has this many or fewer, also a power of two.
 constexpr int kFirstRun = 1 << (RowSorterCode::kNumNetworks - 1);
 
 std::vector<LaneValue> load_vectors(LaneBuilder& b, int pointer, int first, int count) {
@@ -94,7 +94,7 @@ std::vector<LaneValue> load_vectors(LaneBuilder& b, int pointer, int first, int 
 MicrokernelCode<MergeRuns> merge_runs(IsaLevel isa, int lane_bits, const LaneKeys* keys, int num_vectors) {
   enum { kFrom, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
-  // A shorter second run has a function of its own.
+  // Runs with at most this many vectors in total have a merge function of their own.
   constexpr int kFewer = RowSorterCode::kMergedVectors[0];
   const TailMasks masks(b, kCount, num_vectors == kFewer ? kFirstRun : kFewer);
   const KeyWriter writer(b, kTo, masks, keys);
@@ -120,7 +120,8 @@ MicrokernelCode<MergeRuns> merge_runs(IsaLevel isa, int lane_bits, const LaneKey
 MicrokernelCode<ChangeKeys> exchange_halves(IsaLevel isa, int lane_bits) {
   enum { kKeys };
   LaneBuilder b(isa, lane_bits);
-  // Handles pairs from both ends of both halves together, because each result is stored where another key was.
+  // Each iteration handles one vector from each end of both runs, because a result may be stored where another of these
+  // four was loaded.
   for (int i = 0; i < kFirstRun; ++i) {
     const int places[] = {i, 2 * kFirstRun - 1 - i, 2 * kFirstRun + i, 4 * kFirstRun - 1 - i};
     std::array<LaneValue, 4> keys;
@@ -155,7 +156,7 @@ MicrokernelCode<ChangeKeys> merge_bitonic(IsaLevel isa, int lane_bits) {
   return {b.finish_with(kKeys)};
 }
 
-/// Sorts a row in registers: loads its elements, and stores its values, or their indices if `keys` have them.
+/// Sorts a row in registers: loads its elements, and stores the sorted values, or their indices if `keys` have indices.
 LaneFunction sort_row(IsaLevel isa, const LaneKeys& keys, int num_elements) {
   enum { kRow, kResults, kCount };
   LaneBuilder b(isa, keys.lane_bits());

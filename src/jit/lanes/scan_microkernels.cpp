@@ -9,8 +9,8 @@
 namespace millrace {
 namespace {
 
-/// The number of vectors whose operations are interleaved, because the operations on one vector wait for each other: as
-/// many as registers hold.
+/// The number of vectors that are scanned together, as many as fit in registers. The operations on one vector wait for
+/// each other, so those of several vectors are interleaved.
 int vectors_per_block(IsaLevel isa) { return isa == IsaLevel::kAvx512 ? 8 : 4; }
 
 bool is_order(ReductionKind kind) { return kind == ReductionKind::kMin || kind == ReductionKind::kMax; }
@@ -126,14 +126,14 @@ class ScanBuilder {
       LaneValue result = combined(x, carry_);
       if (scan_.exclusive) result = b_.move(move(), result, 1, carry_);
       results.push_back(from_lanes(result));
-      // Only the vector's total joins the carry, so that a vector waits for one operation of the vector before.
+      // Only the vector's total is added to the carry, so that the next vector waits for just one operation.
       b_.assign(carry_, combined(carry_, last_of(x)));
     }
     return results;
   }
 
-  /// The results of a block. Vectors join the carry in pairs: a pair waits for two operations of the pair before, but
-  /// takes one operation less, which makes up for the addition of the base.
+  /// The results of a block. Vectors are added to the carry in pairs: a pair waits for two operations of the pair
+  /// before, but needs one operation fewer, which makes up for adding the base.
   std::vector<LaneValue> with_base(const std::vector<LaneValue>& block) {
     std::vector<LaneValue> results;
     for (std::size_t i = 0; i < block.size(); i += 2) {

@@ -28,7 +28,7 @@ LaneValue element_of_coarse(LaneBuilder&, LaneValue key, const CoarseKeys&);
 /// complemented if the largest come first. Only the upper half of a 64-bit key fits above the index; the routine sorts
 /// runs of equal halves by the lower halves. A 16-bit key and a short index share a lane of 32 bits.
 struct LaneKeys {
-  DType dtype = DType::kF32;  // of the elements
+  DType dtype = DType::kF32;  // the elements' dtype
   bool largest = false;
   bool with_index = false;       // needs rows below 2^32
   bool has_short_index = false;  // needs rows up to kMaxShortIndices, and elements of up to 16 bits
@@ -43,7 +43,7 @@ struct LaneKeys {
   CoarseKeys coarse() const { return {dtype, largest}; }
 };
 
-/// The key that is stored above an index. ORs into `lost`, if it is given, the bits of the float that the key loses.
+/// The key that is stored above an index. If `lost` is given, ORs into it the bits of the float that the key loses.
 LaneValue exact_key(LaneBuilder&, LaneValue element, const LaneKeys&, LaneValue lost);
 /// Joins an exact key and an index in one lane.
 LaneValue with_index(LaneBuilder&, LaneValue key, LaneValue index, const LaneKeys&);
@@ -51,8 +51,8 @@ LaneValue with_index(LaneBuilder&, LaneValue key, LaneValue index, const LaneKey
 /// The element that a key holds. Precondition: keys are not truncated.
 LaneValue value_of(LaneBuilder&, LaneValue key, const LaneKeys&);
 inline constexpr int kIndexBytes = 8;
-/// Stores the index of each lane as i64. `mask`, if it is given, has the first `count` lanes; `count` is unused for
-/// lanes of 64 bits.
+/// Stores the index of each lane as i64. If `mask` is given, it has the first `count` lanes. For lanes of 64 bits,
+/// `count` is unused.
 void store_indices(LaneBuilder&, int pointer, std::int32_t offset_bytes, LaneValue lanes, const LaneKeys&,
                    LaneValue mask, LaneValue count);
 

@@ -17,7 +17,7 @@ bool selects_first(const SortDescriptor&);
 inline constexpr std::int64_t kMaxSelected = 8192;
 SizeExpr max_selected(const SortDescriptor&);
 
-/// The longest rows that topk_rows takes. If rows are not contiguous, one must fit a ColumnBlock.
+/// The longest rows that topk_rows takes. Rows that are not contiguous must be short enough for a ColumnBlock.
 std::int64_t longest_selected(const SortDescriptor&);
 
 /// Whether a heap is faster than lanes, which would sort all elements: k is small, and rows are not contiguous and too
@@ -27,8 +27,8 @@ bool leaves_to_heap(const SortDescriptor&);
 /// The keys that the lanes of a sort hold.
 LaneKeys lane_keys_of(const SortDescriptor&);
 
-/// The maximum number of keys in memory at a time. If a CountingSort takes the long rows, this is the number that its
-/// memory needs.
+/// The maximum number of keys in memory at a time. For rows that a CountingSort takes, this is the number of keys that
+/// fill the memory which it needs.
 std::int64_t max_keys(const SortDescriptor&);
 /// The bytes of a row's two arrays of keys.
 SizeExpr lane_key_bytes(const SortDescriptor&);

@@ -43,12 +43,12 @@ std::uint64_t lanes_with(int num_lanes, int bit) {
   return lanes;
 }
 
-/// A bitonic network over the elements of 2^n vectors, by the bits of the elements' indices. Each bit has a place: in
-/// the index of a lane, or in that of a vector. Elements that differ in a vector bit are compared by a minimum and a
-/// maximum of whole vectors. A lane bit first becomes a vector bit by regrouping pairs of vectors, which is one
-/// instruction per vector; comparing lanes of one vector would take two more. It changes places with the bit that was
-/// compared last, because the network needs that bit again later than any other (Belady, "A study of replacement
-/// algorithms", 1966).
+/// A bitonic network over the elements of 2^n vectors. It compares elements whose indices differ in one bit, for one
+/// bit after another. Each bit of an element's index has a place: it is a bit of the lane's index or of the vector's
+/// index. Elements that differ in a vector bit are compared by a minimum and a maximum of whole vectors. A lane bit
+/// first becomes a vector bit: pairs of vectors are regrouped, which takes one instruction per vector, whereas
+/// comparing lanes of one vector would take two more. The lane bit changes places with the bit that was compared last,
+/// because the network needs that bit again later than any other (Belady, "A study of replacement algorithms", 1966).
 class BitonicNetwork {
  public:
   /// places[i] is the bit at place i; the places of a lane's index come first, then those of a vector's. With a single
@@ -96,7 +96,7 @@ class BitonicNetwork {
  private:
   /// An operation on each pair of vectors: regroups them, or compares them.
   struct Step {
-    int lower_bit;  // of vector indices: clear in the pair's first vector
+    int lower_bit;  // a bit of the vectors' indices, clear in the pair's first vector
     int distance;   // between the indices of the pair
     int mirrored_lanes = 0;
     std::optional<BitOrder> order = {};

@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Appends the transpose of tiles as wide as a vector, for elements of this dtype's size.
+/// Appends the microkernel that transposes tiles of elements of this dtype's size. A tile is as wide as a vector.
 TileCode append_tiles(const MicrokernelSink&, DType);
 
 }  // namespace millrace

@@ -27,7 +27,7 @@ struct Header {
   std::int8_t line_base = 0;
   std::uint8_t line_range = 0;
   std::uint8_t opcode_base = 0;
-  std::vector<std::uint8_t> num_operands = {};  // [i]: of standard opcode i + 1
+  std::vector<std::uint8_t> num_operands = {};  // [i] is the number for standard opcode i + 1
 };
 
 llvm::Expected<Header> read_header(const llvm::DataExtractor& section, std::uint64_t begin) {
@@ -142,8 +142,8 @@ llvm::Expected<CodeLines> CodeLines::read(llvm::StringRef section) {
     if (llvm::Error error = Reader(table, *header, lines.rows_).run()) return error;
     begin = header->end;
   }
-  // Of two rows at one address, the later in the section wins, except that the end of one kernel sorts before the
-  // beginning of the next.
+  // If rows have the same address, the last in the section wins. But the end of one kernel sorts before the beginning
+  // of the next.
   for (std::size_t i = 0; i < lines.rows_.size(); ++i) lines.rows_[i].number = static_cast<std::uint32_t>(i);
   std::ranges::sort(lines.rows_, {}, [](const Row& row) { return std::tuple(row.address, row.line != 0, row.number); });
   return lines;

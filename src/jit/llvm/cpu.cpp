@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host code: a workgroup is one thread, and so is a subgroup.
+// Emits code for the host, where a workgroup is one thread, and so is a subgroup.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/MDBuilder.h>

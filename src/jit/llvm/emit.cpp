@@ -196,7 +196,7 @@ class KernelWalk {
     });
   }
 
-  /// Unrolled code between barriers gains nothing, and would hold all its loads in registers at once.
+  /// Unrolling a loop around a barrier gains nothing, and all loads of the unrolled code would be in registers at once.
   void forbid_unrolling(llvm::BranchInst* back) {
     auto* disable = llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.unroll.disable"));
     llvm::MDNode* loop = llvm::MDNode::getDistinct(context_, {nullptr, disable});

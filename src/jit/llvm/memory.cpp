@@ -44,7 +44,7 @@ Value* from_stored(llvm::IRBuilder<>& ir, Value* value, llvm::Type* type) {
 
 llvm::Align element_align(const LlvmMemory& memory) { return llvm::Align(size_bytes(memory.dtype)); }
 
-/// Not inbounds: the offset of a masked-off access may be anywhere.
+/// The address is not computed as `inbounds`, because the offset of a lane that is masked off may be anywhere.
 Value* address(llvm::IRBuilder<>& ir, const LlvmMemory& memory, Value* offset) {
   llvm::Type* element = llvm::Type::getIntNTy(ir.getContext(), static_cast<unsigned>(size_bytes(memory.dtype) * 8));
   return ir.CreateGEP(element, memory.base, offset);

@@ -22,7 +22,7 @@ struct LlvmMemory {
 class LlvmMemories {
  public:
   LlvmMemories(llvm::LLVMContext&, const LlvmKernel&, const LlvmTarget&);
-  /// Sets the addresses, which the frame holds.
+  /// Takes the addresses of the memories from the frame.
   void bind(const LlvmFrame&);
   const LlvmMemory& operator[](MemoryRef ref) const { return memories_[ref.index + (ref.is_slot ? num_buffers_ : 0)]; }
 

@@ -26,11 +26,11 @@ constexpr std::size_t kStackBytes = std::size_t{16} << 20;  // LLVM recurses dee
 /// way leaves LLVM usable; a call that runs out of memory inside LLVM does not.
 constexpr std::size_t kMinFreeBytes = std::size_t{16} << 20;
 
-/// How long work in progress may continue after a fatal error on another thread. Such work rarely needs a lock that the
-/// parked thread holds, and the slowest kernel takes less than a second.
+/// How long work in progress may continue after a fatal error on another thread, which is parked. Such work rarely
+/// needs a lock that the parked thread holds, and the slowest kernel takes less than a second.
 constexpr std::chrono::seconds kGrace{5};
 
-/// One call. Guarded by State::mutex, except `work`, which belongs to its thread until it is done.
+/// One call. Guarded by State::mutex, except `work`, which belongs to the call's thread until the call is done.
 struct Job {
   std::shared_ptr<LlvmWork> work;
   bool is_done = false;

@@ -43,7 +43,7 @@ std::uint64_t end_of_segments(const Descriptor& file, const ElfW(Ehdr) & header)
   std::uint64_t end = end_of(header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(ElfW(Phdr)));
   for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
     ElfW(Phdr) segment{};
-    if (!read_at(file, end_of(header.e_phoff, i * sizeof segment), segment)) break;  // beyond the file, and so is `end`
+    if (!read_at(file, end_of(header.e_phoff, i * sizeof segment), segment)) break;  // the file ends before `end`
     if (segment.p_type == PT_LOAD) end = std::max(end, end_of(segment.p_offset, segment.p_filesz));
   }
   return end;

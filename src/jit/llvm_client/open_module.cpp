@@ -30,7 +30,8 @@ std::string chosen_module() {
 
 bool is_path(std::string_view module) { return module.find('/') != module.npos; }
 
-/// The paths where a file exists. A chosen name without a slash is returned unchecked, because dlopen looks it up.
+/// The paths at which the module exists. A chosen name without a slash is returned unchecked, because dlopen looks it
+/// up.
 Result<std::vector<std::string>> module_candidates() {
   const std::string chosen = chosen_module();
   if (!chosen.empty() && !is_path(chosen)) return std::vector{chosen};

@@ -17,7 +17,7 @@ bool is_of_llvm(std::string_view file) {
   return name.starts_with("libLLVM") || name.starts_with("libmillrace_llvm");
 }
 
-/// The pages of a segment that is never written are the file's own, so they can be dropped.
+/// The pages of a segment that is never written can be dropped: if needed again, they are read from the file.
 void release_segment(std::uintptr_t begin, std::size_t size) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t first = (begin + page - 1) / page * page, end = (begin + size) / page * page;

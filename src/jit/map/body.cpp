@@ -99,8 +99,8 @@ std::vector<BodyValueId> BodyEmitter::rare_selects_from(BodyValueId id) const {
   return ids;
 }
 
-/// Emits rare_selects_from(id) together. Code that only their first alternatives need runs only if the condition holds
-/// in some lane.
+/// Emits rare_selects_from(id) together, as one branch. Values that only the rare alternatives need are computed only
+/// if the condition holds in some lane.
 MachineValue BodyEmitter::emit_rare_select(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
   const std::vector<BodyValueId> ids = rare_selects_from(id);
   const auto operand = [&](std::size_t i, std::size_t number) { return body_.instructions[ids[i]].operands[number]; };
@@ -188,8 +188,9 @@ bool BodyEmitter::is_transposed(const BodyInstruction& load) const {
          context_.row_coefficient(plan.offset).is(1) && !context_.vector_coefficient(plan.offset).is(0);
 }
 
-/// The rows of a square block, transposed after loading: each round rotates the bits of (vector, lane) by one. Lanes
-/// without a point repeat the last one with a point, so that nothing outside the tensor is read.
+/// The rows of a square block. Loads one vector per lane, along the rows' neighbours in memory, and transposes the
+/// block in registers: each round rotates the bits of the index (vector, lane) by one. A lane without a point loads the
+/// vector of the last lane with a point, so that nothing outside the tensor is read.
 const std::vector<MachineValue>& BodyEmitter::transposed_rows(std::uint64_t load, std::uint32_t vector) {
   std::vector<MachineValue>& block = transposed_[{load, vector}];
   if (!block.empty()) return block;

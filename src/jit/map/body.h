@@ -33,10 +33,10 @@ class BodyEmitter {
 
   /// The value for one cell: a scalar or a vector.
   MachineValue value(BodyValueId id, std::uint32_t row, std::uint32_t vector);
-  /// `value` splat to every lane.
+  /// The result of value(), splat to every lane.
   MachineValue vector_value(BodyValueId id, std::uint32_t row, std::uint32_t vector);
-  /// `value` in the form that a tensor of `stored` holds. An element that is only moved keeps its bits: otherwise
-  /// widening and narrowing 16-bit floats would dominate the cost of a copy.
+  /// The result of value() in the form that a tensor of `stored` holds. An element that is only moved keeps its bits:
+  /// otherwise widening and narrowing 16-bit floats would dominate the cost of a copy.
   MachineValue stored_value(BodyValueId id, DType stored, std::uint32_t row, std::uint32_t vector);
 
  private:

@@ -18,13 +18,13 @@ constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kCoalesced = 32;
 /// Threads along each dim of a transposing map: loads and stores both access 16 neighbouring elements.
 constexpr std::uint32_t kTransposedSide = 16;
-/// The minimum number of points of a reduction dim that threads share.
+/// The minimum number of points of a reduction dim for which threads share the dim.
 constexpr std::int64_t kWorthSharing = 16;
 /// The minimum number of points per thread for a whole workgroup to share a reduction; a subgroup shares a shorter one.
 constexpr std::int64_t kLongPointsPerThread = 4;
 /// The number of threads that keeps a GPU busy.
 constexpr std::int64_t kManyThreads = std::int64_t{1} << 14;
-/// Bytes of a vector register per thread: narrower elements take a whole one.
+/// Bytes of a vector register per thread. Narrower elements take a whole register.
 constexpr std::size_t kRegisterBytes = 4;
 
 /// The costs of a thread's access, relative to an access in which neighbouring threads take neighbouring elements.
@@ -160,8 +160,8 @@ class GpuMappingChoice {
     mapping_.tile.lanes = lanes;
   }
 
-  /// Adds threads along `dim`: at most `max_threads`, no more than the workgroup has left, and no more than fill the
-  /// dim.
+  /// Adds threads along `dim`: at most `max_threads`, no more than the workgroup has left, and no more than the dim
+  /// needs.
   void add(std::size_t dim, std::uint32_t max_threads) {
     if (mapping_.threads_along(dim) > 1) return;
     const std::uint32_t left = kThreads / mapping_.num_threads();

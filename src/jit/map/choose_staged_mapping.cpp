@@ -13,7 +13,8 @@ namespace {
 
 /// Threads of a workgroup along the rows, and along the lanes: 256 in all, as in choose_gpu_mapping.
 constexpr std::uint32_t kSide = 16;
-/// Reduction points of a block. They bound the workgroup memory: a block of 64 points of f32 takes 4 KiB.
+/// The reduction points of a staged block. They bound the workgroup memory: with 64 points along the other dim, a block
+/// of f32 takes 4 KiB.
 constexpr std::uint32_t kStagedPoints = 16;
 /// How often a thread's points along a dim may double: up to 4 rows by 4 lanes (commit 64b0ed2f).
 constexpr int kMaxDoublings = 2;

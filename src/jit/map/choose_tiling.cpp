@@ -11,8 +11,8 @@
 namespace millrace {
 namespace {
 
-/// The size of a workgroup, large enough to make the launch overhead negligible: for a reduction, its reduction points
-/// times its parallel points; and the maximum number of parallel points.
+/// The size of a workgroup, large enough to make the launch overhead negligible. With reductions, the parallel points
+/// times the reduction points of a group are limited; in every kernel, the parallel points are limited.
 constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
 constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
 /// A kernel with at most this many times a group's points is a single group.
@@ -33,15 +33,15 @@ constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
 /// The instruction limit for a transposed block: half of a kernel's limit, because a kernel also has code for
 /// remainders.
 constexpr std::int64_t kMaxTransposedInstructions = kMaxKernelInstructions / 2;
-/// The limit, in instructions, of the copies of a body for the rows of a block that is not transposed in registers.
+/// The maximum number of instructions in all copies of a body for the rows of a block not transposed in registers.
 constexpr std::size_t kMaxBlockInstructions = 128;
 /// The maximum lengths of a map's body for kVectorsOfShortBody and kVectorsOfBody copies. Longer bodies have enough
 /// parallelism without copies, and every copy costs compile time.
 constexpr std::size_t kMaxOverlappingInstructions = 12, kMaxCopiedInstructions = 40;
 /// Copies of a map's body in one step: vectors side by side.
 constexpr std::uint32_t kVectorsOfShortBody = 4, kVectorsOfBody = 2;
-/// The number of vectors in a reduction's tile, which share the loads of a row: with kWideRegisters registers or more,
-/// with fewer, and in a tile of one row.
+/// The vectors of a reduction's tile share the loads of each row. There are kVectorsWithWideRows of them if the target
+/// has kWideRegisters registers or more, otherwise kVectorsWithRows; a tile of one row has kVectorsOfOneRow.
 constexpr std::uint32_t kWideRegisters = 32, kVectorsWithWideRows = 3, kVectorsWithRows = 2, kVectorsOfOneRow = 4;
 /// One register in this many is left to operands; the others may be accumulators.
 constexpr std::uint32_t kOperandShare = 4;

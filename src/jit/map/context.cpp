@@ -81,8 +81,8 @@ AccessPlan MapContext::plan_access(const Access& access, const KernelTensor& ten
   for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
     const bool is_dynamic = access.dynamic_dim == axis;
     const SizeExpr& extent = tensor.type.shape[axis];
-    // A checked index is always inside, unless the axis has extent 0: then even 0, which replaces a bad index, is
-    // outside.
+    // A checked index is always inside its axis, unless the extent is 0: then even 0, which replaces an index out of
+    // range, is outside.
     const bool is_safe = is_dynamic ? !access.fill && extent.lower_bound() >= 1
                                     : !access.fill || is_inside(access.indices[axis], extent, kernel.domain);
     if (is_safe) continue;

@@ -110,7 +110,7 @@ class GpuNestEmitter {
     b_.if_else(*is_active_, [&] { return body(), nothing(); }, nothing);
   }
 
-  /// Each thread reduces its share of the points, all threads join, and the first one stores.
+  /// Each thread reduces its share of the points, the threads join their results, and the first thread stores.
   void emit_shared_reduction() {
     ReductionEmitter reductions(context_, {});
     const auto reduce = [&] { return reductions.pack(reductions.reduce(position_, shared_)); };
@@ -126,8 +126,8 @@ class GpuNestEmitter {
   const LoopKernel& kernel_;
   const GpuMapping& mapping_;
   std::uint32_t subgroup_size_;
-  std::vector<LinearValue> places_;        // the thread's, by dim
-  std::vector<LinearValue> first_points_;  // the workgroup's, by parallel dim
+  std::vector<LinearValue> places_;        // this thread's index along each dim
+  std::vector<LinearValue> first_points_;  // the first point of the workgroup along each parallel dim
   std::optional<SharedDim> shared_;
   ThreadBits shared_bits_;
   Position position_;

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// The better of two values, in any order; of equal values, the one with the lower index.
+/// The better of two values; of equal values, the one with the lower index. The order of the arguments does not matter.
 TileReduction join_found(MachineBuilder& b, ReductionKind kind, const TileReduction& a, const TileReduction& other) {
   MachineValue is_equal = b.eq(a.value, other.value);
   if (is_float(a.value.dtype)) {

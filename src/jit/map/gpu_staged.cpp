@@ -51,7 +51,7 @@ class StagedEmitter {
   }
 
  private:
-  /// A loop over a reduction dim; the staged dim is walked in blocks.
+  /// A loop over a reduction dim. The loop over the staged dim takes a block per step.
   struct Loop {
     std::size_t dim = 0;
     SumLevels levels = {};
@@ -217,7 +217,7 @@ class StagedEmitter {
     return b_.load_masked(plan.memory, offset, *inside, b_.constant_scalar(plan.other));
   }
 
-  /// The number of the tile's points along `dim` that are inside the nest; empty if all always are.
+  /// How many of the tile's points along `dim` are inside the nest; empty if it is always the whole tile.
   std::optional<MachineValue> points_left(std::size_t dim) {
     const SizeExpr& extent = kernel_.domain[dim].extent;
     if (extent.known_multiple() % mapping_.points_along(dim) == 0) return std::nullopt;
@@ -292,7 +292,7 @@ class StagedEmitter {
   std::vector<StagedLoad> blocks_;
   std::vector<Loop> outer_;
   Loop blocks_loop_;
-  std::optional<MachineValue> rows_left_;  // rows of the tile inside the nest; empty if all always are
+  std::optional<MachineValue> rows_left_;  // rows of the tile inside the nest; empty if it is always all of them
   std::optional<MachineValue> lanes_left_;
 };
 

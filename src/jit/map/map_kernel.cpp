@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps loop nests to machine kernels, and shortens the tiling of a CPU kernel until its code is short enough.
+// Maps loop nests to machine kernels. For a CPU, reduces the tiling until the kernel's code is short enough.
 #include "millrace/jit/map_kernel.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ Status check_tiling(const LoopKernel& kernel, const Tiling& tiling) {
 }
 
 /// Emits the loops over the parallel dims. Each group takes one index of every dim outside the split dim, and a chunk
-/// of the split dim. The dims inside it are loops in every group.
+/// of the split dim. The dims inside the split dim are loops in every group.
 class NestEmitter {
  public:
   explicit NestEmitter(const MapContext& context)
@@ -91,7 +91,7 @@ class NestEmitter {
     return range;
   }
 
-  /// Emits the loops of order[level] and inside it. `shape` is the tile so far.
+  /// Emits the loops of order[level] and inside it. `shape` is the tile's shape as far as the outer dims determine it.
   void emit_dim(std::size_t level, const Position& position, const MapRange& range, const TileShape& shape) {
     const std::size_t dim = split_.order[level];
     const auto inside = [this, level, dim, &position](const LinearValue& index, const TileShape& inner) -> RangeValues {

@@ -11,7 +11,7 @@ namespace millrace {
 struct NestSplit {
   std::vector<std::size_t> order;  // parallel dims, outermost loop first
   std::size_t split = 0;           // position in `order` of the dim that is cut into chunks
-  std::int64_t chunk = 1;          // its points per group
+  std::int64_t chunk = 1;          // the number of that dim's points per group
   SizeExpr num_chunks = 1;
   SizeExpr num_groups = 1;
 };

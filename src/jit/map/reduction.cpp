@@ -229,7 +229,7 @@ TileReduction ReductionEmitter::join(ReductionKind kind, std::span<const TileRed
   TileReduction sum = vectors[0];
   for (const TileReduction& other : vectors.subspan(1)) sum = combine(b_, kind, sum, other.value, other.value);
   if (sum.value.lanes == 1) return sum;
-  // kArgMin and kArgMax have join_found.
+  // join_found() joins kArgMin and kArgMax.
   constexpr KernelOp kOps[] = {KernelOp::kReduceAdd, KernelOp::kReduceMul, KernelOp::kReduceMin, KernelOp::kReduceMax};
   const MachineValue all = b_.reduce(kOps[static_cast<std::size_t>(kind)], sum.value);
   return {all, all};

@@ -13,8 +13,7 @@ namespace {
 
 constexpr int kLevelBits = std::countr_zero(static_cast<std::uint64_t>(kMaxSumTerms));
 static_assert(std::int64_t{1} << kLevelBits == kMaxSumTerms);
-/// The bound assumed for a size that has none: more elements than any memory holds, so that the number of levels is
-/// limited.
+/// The bound assumed for a size without one. It limits the number of levels, and no memory holds this many elements.
 constexpr std::int64_t kMaxSteps = std::int64_t{1} << 42;
 
 std::int64_t ceil_div(std::int64_t value, std::int64_t unit) { return value / unit + (value % unit != 0); }

@@ -18,8 +18,8 @@ namespace millrace {
 // where the 16 additions are those after the loop, which join the remainder's vectors, then vectors, lanes and threads.
 // The parts of a reduction (jit/algorithms/loop/) are one more level.
 
-/// The maximum number of terms of one float accumulator. A sum of products takes kMaxProductTerms, as many as a
-/// product's cache block has. Its loads cost more than its levels.
+/// The maximum number of terms of one float accumulator: kMaxProductTerms in a sum of products, as many as a product's
+/// cache block has, otherwise kMaxSumTerms.
 inline constexpr std::int64_t kMaxSumTerms = 128;
 inline constexpr std::int64_t kMaxProductTerms = 512;
 

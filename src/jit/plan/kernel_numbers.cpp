@@ -30,7 +30,7 @@ NumberUse use_of(KernelOp op, std::size_t operand) {
     case KernelOp::kFor:
       return operand == 2 ? NumberUse::kFixed : NumberUse::kAny;  // the step: unrolling depends on it
     case KernelOp::kShuffle:
-      return operand == 1 ? NumberUse::kFixed : NumberUse::kAny;  // constant lanes have their own instructions
+      return operand == 1 ? NumberUse::kFixed : NumberUse::kAny;  // the lane: a constant one has its own instructions
     default:
       return NumberUse::kAny;
   }
@@ -83,7 +83,8 @@ std::string declarations_of(const MachineKernel& kernel) {
   return to_text(empty);
 }
 
-/// Numbers values by their definitions, skipping constants, so that constants leave no trace in the shape.
+/// Finds the constants that a kernel reads, and computes its shape. In the shape, each value has a number: its position
+/// among the definitions, not counting constants. Constants therefore leave no trace in the shape.
 class Finder {
  public:
   explicit Finder(const MachineKernel& kernel)
@@ -145,7 +146,7 @@ class Finder {
   KernelNumbers split_;
 };
 
-/// Visits the uses in the same order as Finder.
+/// Replaces the constants that a kernel reads. Visits their uses in the same order as Finder.
 class Replacer {
  public:
   Replacer(MachineKernel kernel, std::span<const NumberSource> sources, std::size_t num_arguments)
@@ -167,8 +168,8 @@ class Replacer {
   }
 
  private:
-  /// Identifies a value of the head, the code at the start of the kernel that makes all numbers: op, operands,
-  /// immediate, type.
+  /// Identifies a value by its op, operands, immediate and type. The value is defined in the head, the code at the
+  /// start of the kernel that computes all replacements.
   using Key = std::tuple<KernelOp, std::uint32_t, std::uint32_t, std::uint64_t, DType, std::uint32_t>;
   static constexpr MachineValueId kNone{~0u};
 

@@ -33,9 +33,9 @@ struct Lifetime {
 
 using Lifetimes = std::vector<Lifetime>;
 
-/// Numbers phases in program order; each barrier begins a new phase. A slot touched inside a loop or branch lives for
-/// all of it: a later iteration may read what an earlier one left, and the blocks of a branch are numbered one after
-/// the other. A barrier that may be skipped at run time does not separate phases.
+/// Numbers phases in program order; each barrier begins a new phase. A slot that is touched inside a loop or a branch
+/// lives during all of it: a later iteration may read what an earlier one left, and the phases of a branch's second
+/// block follow those of the first. A barrier that may be skipped at run time does not separate phases.
 class PhaseWalk {
  public:
   explicit PhaseWalk(const MachineKernel& kernel) : kernel_(kernel), constants_(kernel.types.size()) {}

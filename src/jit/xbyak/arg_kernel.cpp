@@ -12,8 +12,8 @@
 namespace millrace {
 namespace {
 
-/// The level of the vectors that read elements. Vectors of 256 bits read as fast as those of 512, and have fewer lanes
-/// to join at the end of a row; but AVX2 has no minimum of 64-bit integers.
+/// The ISA level whose vectors read the elements. Vectors of 256 bits read as fast as those of 512 bits, and have fewer
+/// lanes to join at the end of a row; but AVX2 has no minimum of 64-bit integers.
 IsaLevel level_of(DType dtype, const TargetSpec& spec) {
   return size_bytes(dtype) == 8 && !is_float(dtype) ? spec.isa : IsaLevel::kAvx2;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits AVX2 code of lane functions. A linear scan assigns ymm registers to vectors and to masks, which are vectors of
-// 0 and -1. AVX2 has neither a compress nor a minimum of 64-bit lanes: tables of permutations and comparisons stand in
-// for them.
+// 0 and -1. AVX2 has no compress instruction, which tables of permutations replace, and no minimum of 64-bit lanes,
+// which comparisons replace.
 #include "jit/xbyak/avx2_tables.h"
 #include "jit/xbyak/lane_emitter.h"
 #include "millrace/base/check.h"
@@ -161,7 +161,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
       const Ymm a = read(i.a, temp_);
       return is_min ? as_.vpminsd(to, a, source(i.b)) : as_.vpmaxsd(to, a, source(i.b));
     }
-    // After the minimum of the same vectors, the scratch register still has their comparison.
+    // If the last instruction was the minimum of the same vectors, the scratch register still holds their comparison.
     const bool is_compared = !is_min && last_.op == LaneOp::kMin && last_.a == i.a && last_.b == i.b;
     const LaneValue if_less = is_min ? i.a : i.b, if_greater = is_min ? i.b : i.a;
     if (!is_compared) emit_greater(scratch_, read(i.a, temp_), source(i.b));
@@ -283,7 +283,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     as_.vpor(to, scratch_, temp_);
   }
 
-  /// Emits `body` for each lane, executed if the mask has the lane.
+  /// Emits `body` for each lane. At run time, the code for a lane is executed only if the mask has that lane.
   template <class Body>
   void for_lanes(LaneValue mask, const Body& body) {
     emit_mask_bits(mask);

@@ -156,7 +156,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
     is_wide_ ? as_.vpbroadcastq(to, table_of_all(value)) : as_.vpbroadcastd(to, table_of_all(value));
   }
 
-  /// `truth_table` is that of a ^ (sign & bits), or of its inverse, for the operands sign, a and bits.
+  /// `truth_table` is the table of a ^ (sign & bits), or of its inverse, for operands in the order sign, a, bits.
   void emit_invert_if_negative(const Zmm& to, const Zmm& a, std::int64_t bits, std::uint8_t truth_table) {
     emit_shift_signed(to, a, is_wide_ ? 63 : 31);
     as_.vpternlogd(to, a, table_of_all(bits), truth_table);
@@ -166,7 +166,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
   }
 
   void emit_select_bits(const Zmm& to, const Zmm& a, const Zmm& b, std::int64_t bits) {
-    constexpr std::uint8_t kIfOne = 0xe4, kIfZero = 0xd8;  // the first operand where a bit is 1, or 0
+    constexpr std::uint8_t kIfOne = 0xe4, kIfZero = 0xd8;  // take the first operand where the third is 1, or is 0
     if (to.getIdx() == b.getIdx()) return as_.vpternlogd(to, a, table_of_all(bits), kIfZero);
     move(to, a);
     as_.vpternlogd(to, b, table_of_all(bits), kIfOne);

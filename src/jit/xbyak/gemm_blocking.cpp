@@ -16,14 +16,15 @@ namespace {
 /// Workgroup memory per group: half of L2, so that the rows of A and C, which only pass through, do not evict packed
 /// panels. A panel need not fit into L1: a tile of six rows reads 11 bytes of it per cycle, and L2 delivers 32.
 constexpr std::int64_t kGroupBytes = 512 << 10;
-/// If k is split, a group that packs B keeps up to this many bytes of partial sums: enough rows to amortise the
-/// packing, which each group repeats.
+/// If k is split, a group that packs B keeps up to this many bytes of partial sums. This allows for enough rows to
+/// amortise the packing, which each group repeats.
 constexpr std::int64_t kPartialBytes = 96 << 10;
 /// A matrix B that spans at most this many bytes is near: it stays in L2, its rows touch at most 256 pages, and it is
-/// read in place. The limit is lower for half the vector width: there are twice the panels, and each reads all rows.
+/// read in place. The limit is lower for half-width vectors: B then has twice as many panels, and each reads all rows.
 constexpr std::int64_t near_bytes(std::int64_t lanes) { return lanes == 16 ? 1 << 20 : 192 << 10; }
-/// A far B is packed if there are more rows than this. For fewer rows the copy does not pay, and B is streamed: a few
-/// steps of k at a time, over long pieces of its rows, which the hardware prefetches, keeping the sums in between.
+/// A far B is packed if the product has more rows than this. For fewer rows, the copy does not pay off, and B is
+/// streamed: a group takes a few steps of k at a time, over long pieces of B's rows, which the hardware prefetches, and
+/// keeps the partial sums between them.
 /// Measured with one thread (commit 56ba330): streaming took 8x3072x768 from 25 to 50 GFLOP/s.
 constexpr std::int64_t kMaxRowsToStream = 64;
 constexpr std::int64_t kStreamedSteps = 16;

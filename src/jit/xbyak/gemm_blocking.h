@@ -20,7 +20,7 @@ struct GemmBlocking {
   EvenSplit k_blocks;       // splits k
   std::int64_t tiles_per_group = 1;
   std::int64_t panels_per_group = 1;
-  bool pack_b = false;  // panels are copied, k-major, instead of read in place
+  bool pack_b = false;  // panels are copied, k-major, instead of being read in place
 
   std::int64_t tile_groups() const { return (tiles.parts + tiles_per_group - 1) / tiles_per_group; }
   std::int64_t panel_groups() const { return (panels.parts + panels_per_group - 1) / panels_per_group; }
@@ -28,7 +28,7 @@ struct GemmBlocking {
   /// Whether k takes several calls of a microkernel, which store partial sums in between.
   bool has_partial() const { return k_blocks.parts > 1 || k_blocks.largest() > kMaxGemmSteps; }
 
-  // Workgroup memory: packed panels, then partial sums between blocks of k.
+  /// Includes room for the copies, which can run past a panel's last row of k, up to the end of a transposed block.
   /// Includes room for copies to run past a panel's last row of k, up to a whole transposed block.
   std::int64_t packed_panel_bytes() const;
   std::int64_t packed_b_bytes() const { return pack_b ? panels_per_group * packed_panel_bytes() : 0; }

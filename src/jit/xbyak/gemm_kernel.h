@@ -7,7 +7,8 @@
 
 namespace millrace {
 
-/// A microkernel: sums over k into a tile of `rows` x `vectors` accumulators, then the epilogue and the stores.
+/// A microkernel that sums over k into a tile of `rows` x `vectors` accumulators, and then computes the epilogue and
+/// stores the results.
 struct GemmKernelSpec {
   int rows = 1;
   int vectors = 1;
@@ -17,7 +18,7 @@ struct GemmKernelSpec {
   bool b_is_padded = true;                         // the last vector may be read whole
   bool has_partial = false;                        // k is split into several calls
   bool prefetches = false;                         // k is long enough to hide the prefetches
-  bool loops_epilogue = false;                     // a loop over cells on the stack, not a copy per cell
+  bool loops_epilogue = false;                     // one epilogue in a loop over cells on the stack, not one per cell
 };
 
 /// The code bytes of one cell's epilogue.

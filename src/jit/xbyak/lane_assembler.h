@@ -16,7 +16,8 @@ namespace millrace {
 /// Properties of the cores, beyond their level, for which code is tuned. Tuned code runs on any core of the level with
 /// the same results, so a program saved on another machine is at worst slower.
 struct CoreTuning {
-  /// Whether minima and maxima of 512 bits have one port while logic has two, as on Intel's cores with AVX-512.
+  /// Whether 512-bit minimum and maximum instructions run on one port, while logical instructions run on two. Intel's
+  /// cores with AVX-512 are like this.
   bool has_one_minimum_port = false;
 };
 

@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-/// Page-aligned like a mapped image, because xbyak aligns addresses.
+/// Page-aligned like a mapped image. xbyak aligns addresses, so offsets in the image are then aligned too.
 struct alignas(4096) CodeBuffer {
   std::array<std::byte, kMaxImageBytes> bytes;
 };

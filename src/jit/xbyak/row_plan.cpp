@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// Whether rows along the outer dim follow those along the inner one.
+/// Whether, in every tensor, one step of the outer dim equals `inner.extent` steps of the inner dim.
 bool continues_in(const RowDim& outer, const RowDim& inner) {
   for (std::size_t i = 0; i < outer.strides.size(); ++i) {
     if (outer.strides[i] != inner.strides[i] * inner.extent) return false;

@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-/// A dim over the rows: its extent, and the stride of each tensor along it.
+/// One of the dims that enumerate the rows: its extent, and the stride of each tensor along it.
 struct RowDim {
   SizeExpr extent;
   std::vector<SizeExpr> strides;

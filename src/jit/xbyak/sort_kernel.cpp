@@ -22,8 +22,9 @@
 namespace millrace {
 namespace {
 
-/// The functions that rows of this length need: sort_in_registers for the minimum number of vectors that holds a row,
-/// or for every number if rows may be longer. Truncated keys also need the functions for shorter runs.
+/// The functions that rows of this length need. If registers can hold a whole row, that is sort_in_registers for the
+/// minimum number of vectors that holds one; otherwise it is sort_in_registers for every number of vectors. Truncated
+/// keys also need the functions for shorter runs.
 SorterFunctions sorter_functions_of(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, lane_keys_of(sort).lane_bits());
@@ -47,7 +48,7 @@ std::int64_t elements_in_registers(const SortDescriptor& sort, IsaLevel isa) {
 
 /// The functions that a selection needs: those for long rows, or those for short rows and this k.
 SelectionFunctions selection_of(const SortDescriptor& sort, IsaLevel isa) {
-  using Short = ShortSelector<std::int64_t>;  // numbers of elements and of groups do not depend on the key
+  using Short = ShortSelector<std::int64_t>;  // any key type: element and group counts do not depend on it
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, CoarseKeys{sort.input.type.dtype}.lane_bits());
   SelectionFunctions functions;
@@ -138,7 +139,7 @@ SortRowsParameters append_all(const SortDescriptor& sort, const std::optional<Ro
                .runs = true,
                .sorter_functions = sorter});
   p.uses_scratch = !keys_fit_workgroup(sort, spec);
-  // Without a limit, rows of every length that fits share this code.
+  // If no scratch is used, there is no limit, so that rows of all lengths that fit share this code.
   p.max_workgroup_key_bytes =
       p.uses_scratch != 0 ? workgroup_key_bytes(sort, spec) : std::numeric_limits<std::int64_t>::max();
   const std::int64_t in_registers = elements_in_registers(sort, spec.isa);

@@ -119,7 +119,7 @@ TEST_CASE("a mistake in a symbol's facts is reported with its place") {
         "n in 1:4\n"
         "      ^");
   CHECK(reread("n multiple_of m") ==
-        "size:1:15: found 'm', expected a number; write one of 0 or more\n"
+        "size:1:15: found 'm', expected a number; write 0 or more\n"
         "n multiple_of m\n"
         "              ^");
   CHECK(reread("n + (k in 5..4)") ==

@@ -42,8 +42,8 @@ TEST_CASE("elements that are broadcast are named as such") {
   const Tensor x = graph.input("x", DType::kF32, {8, 8});
   graph.output("y", x - broadcast_to(reduce_max(x, {1}, true), {8, 8}));
   CHECK(separations_of(graph) ==
-        "%1 -> %3: %3 = sub needs each element at several points, by %2 = broadcast; if that is a reduction's result, "
-        "nothing helps; otherwise broadcast before %1\n");
+        "%1 -> %3: %3 = sub needs each element at several points, because of %2 = broadcast; if %1 is a reduction's "
+        "result, nothing helps; otherwise broadcast before %1\n");
 }
 
 TEST_CASE("nodes that only read memory, and nodes without an epilogue, are named") {
@@ -52,10 +52,10 @@ TEST_CASE("nodes that only read memory, and nodes without an epilogue, are named
   graph.output("y", matmul(exp(x), w));
   graph.output("z", -sort(x).values);
   CHECK(separations_of(graph) ==
-        "%2 -> %3: %3 = dot can only load this operand from memory; do that work after it, if the result is the "
-        "same\n"
-        "%4.0 -> %5: the kernel of %4 = sort can fuse nothing after it; do that work before it, if the result is the "
-        "same\n");
+        "%2 -> %3: %3 = dot can only load this operand from memory; move the operand's work after %3 = dot, if the "
+        "result is the same\n"
+        "%4.0 -> %5: the kernel of %4 = sort can fuse nothing after it; move the reader's work before %4 = sort, if "
+        "the result is the same\n");
 }
 
 TEST_CASE("two nodes that each need a kernel are named") {
@@ -111,12 +111,12 @@ TEST_CASE("a value that a third dispatch needs first is named") {
   graph.output("both", abs(e) + transpose(abs(e), {1, 0}));
   CHECK(separations_of(graph) ==
         "%1 -> %2.0: %5 = add reads it too, so it is in memory anyway; nothing helps while it does\n"
-        "%2.0 -> %3: the kernel of %2 = sort can fuse nothing after it; do that work before it, if the result is the "
-        "same\n"
+        "%2.0 -> %3: the kernel of %2 = sort can fuse nothing after it; move the reader's work before %2 = sort, if "
+        "the result is the same\n"
         "%1 -> %5: %2 = sort is between the two: it reads one, and the other needs it; only a different formula would "
         "help\n"
-        "%4.0 -> %5: the kernel of %4 = sort can fuse nothing after it; do that work before it, if the result is the "
-        "same\n"
+        "%4.0 -> %5: the kernel of %4 = sort can fuse nothing after it; move the reader's work before %4 = sort, if "
+        "the result is the same\n"
         "%6 -> %8: %8 = add reads it through %7 = transpose at other points; move the view before %6 or after %8\n");
 }
 
@@ -135,8 +135,8 @@ TEST_CASE("a view that is stored between two nodes is named") {
   graph.output("transposed", transposed);
   graph.output("y", transposed + sum);
   CHECK(separations_of(graph) ==
-        "%1 -> %2: %2 = transpose can only load this operand from memory; do that work after it, if the result is "
-        "the same\n"
+        "%1 -> %2: %2 = transpose can only load this operand from memory; move the operand's work after "
+        "%2 = transpose, if the result is the same\n"
         "%1 -> %3: %3 = add reads it through %2 = transpose at other points; move the view before %1 or after %3\n");
 }
 
@@ -146,8 +146,8 @@ TEST_CASE("operands that a convolution reads at its own points are named") {
   const Tensor e = exp(x);
   graph.output("y", conv2d(e, w, {.padding = {1, 1, 1, 1}}) + e);
   CHECK(separations_of(graph) ==
-        "%2 -> %3: %3 = conv2d can only load this operand from memory; do that work after it, if the result is "
-        "the same\n"
+        "%2 -> %3: %3 = conv2d can only load this operand from memory; move the operand's work after %3 = conv2d, if "
+        "the result is the same\n"
         "%2 -> %4: %3 = conv2d reads it at other points, from memory; nothing helps while it does\n");
 }
 

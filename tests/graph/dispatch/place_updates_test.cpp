@@ -94,15 +94,15 @@ TEST_CASE("each copy that remains has its reason") {
   CHECK(reasons_of("%y = scatter(%v, %i, %row) {axis = 0} %z = dot(%v, %y) {x_contract = [1], y_contract = [0]} "
                    "update %v = %y return z = %z") == Texts{"%v is read later by dot_1", "%v is read later by dot_1"});
   CHECK(reasons_of("%y = scatter(%v, %i, %row) {axis = 0} return y = %y") ==
-        Texts{"%v is a variable, which this does not update"});
+        Texts{"%v is a variable, which this scatter does not update"});
   CHECK(reasons_of("%w = variable(0) : f32[4,4] %y = scatter(%w, %i, %row) {axis = 0} update %v = %y return") ==
-        Texts{"%w is a variable, which this does not update"});
+        Texts{"%w is a variable, which this scatter does not update"});
   CHECK(reasons_of("%y = scatter(%x, %i, %row) {axis = 0} return y = %y") == Texts{"%x is an input"});
   CHECK(reasons_of("%e = exp(%x) %y = scatter(%e, %i, %row) {axis = 0} return y = %y, e = %e") ==
         Texts{"%e is an output, too"});
   CHECK(reasons_of("%y = scatter(%v, %i, %row) {axis = 0} %z = scatter(%y, %i, %row) {axis = 0} "
                    "update %v = %z return y = %y") ==
-        Texts{"%v is a variable, which this does not update", "%y is an output, too"});
+        Texts{"%v is a variable, which this scatter does not update", "%y is an output, too"});
 }
 
 TEST_CASE("a scatter of a value that nothing else needs changes it in place without a variable, too") {

@@ -107,7 +107,7 @@ TEST_CASE("mistakes inside a body are reported with its step") {
     transient.first_timepoint = transient.last_timepoint;
     for (Step& step : body.steps) step.timepoint += 7;
   });
-  CHECK(dead.find("let it live as long") != std::string::npos);
+  CHECK(dead.find("extend its life") != std::string::npos);
 }
 
 TEST_CASE("a loop that is scheduled before its initial values is refused") {

@@ -166,8 +166,8 @@ TEST_CASE("verify names the step and each mistake, one per line") {
   CHECK(verify(made.schedule).message() ==
         "step to_input: writes x, which is external and only read; write a transient, a variable or an output\n"
         "step to_constant: writes w, which is constant and only read; write a transient, a variable or an output\n"
-        "step nowhere: uses resource 9, expected less than 3; name one of the schedule\n"
-        "step unknown: kernel 7, expected less than 5; name one of the table\n"
+        "step nowhere: uses resource 9, expected less than 3; name a resource of the schedule\n"
+        "step unknown: kernel 7, expected less than 5; name a kernel of the schedule\n"
         "step short: 2 buffers and 1 sizes, expected 2 and 0; pass what the kernel takes\n"
         "step copy: a copy that uses 1 resources, expected 2; name source and destination");
   CHECK(verify(made.schedule).code() == StatusCode::kInternal);

@@ -75,10 +75,10 @@ TEST_CASE("a life that ends before the last use, or begins after the first, is r
       Resource& resource = damaged.resources[id];
       REQUIRE(resource.first_timepoint < resource.last_timepoint);
       --resource.last_timepoint;
-      CHECK(verify(damaged).message().find("; let it live as long") != std::string::npos);
+      CHECK(verify(damaged).message().find("; extend its life") != std::string::npos);
       resource = schedule.resources[id];
       ++resource.first_timepoint;
-      CHECK(verify(damaged).message().find("; let it live as long") != std::string::npos);
+      CHECK(verify(damaged).message().find("; extend its life") != std::string::npos);
     }
   });
 }
@@ -123,7 +123,7 @@ TEST_CASE("a slab that is too small is refused, and so is a slot that is smaller
       if (!schedule.resources[id].reserved_bytes.is_constant()) continue;
       damaged = schedule;
       damaged.resources[id].reserved_bytes = damaged.resources[id].reserved_bytes - 1;
-      CHECK(verify(damaged).message().find("; reserve those") != std::string::npos);
+      CHECK(verify(damaged).message().find("; reserve that many") != std::string::npos);
     }
   });
 }

@@ -215,7 +215,7 @@ constexpr Mistake kConstants[] = {
      "  %y = constant(4 5) : f32[2]\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:19: found '5', expected ',' or ')'; divide the elements by commas\n"
+     "g.mr:2:19: found '5', expected ',' or ')'; separate the elements with commas\n"
      "  %y = constant(4 5) : f32[2]\n"
      "                  ^"},
     {"graph g(%x: f32[4]) {\n"
@@ -314,8 +314,8 @@ constexpr Mistake kConstants[] = {
      "  %y = constant(file(\"w.npy\"))\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:21: found the file \"w.npy\", expected none in a text that has no directory; read it with read_graph, or "
-     "say ParseOptions::directory\n"
+     "g.mr:2:21: found the file \"w.npy\", expected none in a text that has no directory; read the text with "
+     "read_graph, or set ParseOptions::directory\n"
      "  %y = constant(file(\"w.npy\"))\n"
      "                    ^"},
     {"graph g(%x: f32[4]) {\n"
@@ -343,16 +343,16 @@ constexpr Mistake kConstants[] = {
      "  %y = constant(file(\"w.npy\")\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:21: found the file \"w.npy\", expected none in a text that has no directory; read it with read_graph, or "
-     "say ParseOptions::directory\n"
+     "g.mr:2:21: found the file \"w.npy\", expected none in a text that has no directory; read the text with "
+     "read_graph, or set ParseOptions::directory\n"
      "  %y = constant(file(\"w.npy\")\n"
      "                    ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = constant(file(\"w.npy\", \"a\")\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:21: found the file \"w.npy\", expected none in a text that has no directory; read it with read_graph, or "
-     "say ParseOptions::directory\n"
+     "g.mr:2:21: found the file \"w.npy\", expected none in a text that has no directory; read the text with "
+     "read_graph, or set ParseOptions::directory\n"
      "  %y = constant(file(\"w.npy\", \"a\")\n"
      "                    ^"},
     {"graph g(%x: f32[4]) {\n"

@@ -181,7 +181,7 @@ constexpr Mistake kUnfitOperands[] = {
      "  %y = div(%x, 2.0)\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n  %y = add(1, 2)\n  return y = %y\n}\n",
-     "g.mr:2:15: found '2', expected a value, as one operand is a number; name a constant\n"
+     "g.mr:2:15: found '2', expected a value, not a second number; define a constant\n"
      "  %y = add(1, 2)\n"
      "              ^"},
     {"graph g(%x: f32[4]) {\n  %y = add(1)\n  return y = %y\n}\n",
@@ -205,7 +205,7 @@ constexpr Mistake kUnfitOperands[] = {
      "  %y = add(%x, 1e999)\n"
      "               ^"},
     {"graph g(%c: bool[4]) {\n  %y = select(%c, 1, 0)\n  return y = %y\n}\n",
-     "g.mr:2:22: found '0', expected a value, as one operand is a number; name a constant\n"
+     "g.mr:2:22: found '0', expected a value, not a second number; define a constant\n"
      "  %y = select(%c, 1, 0)\n"
      "                     ^"},
     {"graph g(%x: f32[4]) {\n  %y = where(1, %x, %x)\n  return y = %y\n}\n",

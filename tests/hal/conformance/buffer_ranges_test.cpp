@@ -224,7 +224,7 @@ TEST_CASE("device: a device that cannot import host memory reports that, and lea
     REQUIRE(!imported.ok());
     CHECK(imported.status().code() == StatusCode::kUnimplemented);
     CHECK(imported.status().message().starts_with("import: device '"));
-    CHECK(imported.status().message().ends_with("' does not address host memory; upload to a buffer of its own"));
+    CHECK(imported.status().message().ends_with("' does not address host memory; upload to a buffer of the device"));
     CHECK(deleted == 0);
   });
 }

@@ -267,7 +267,7 @@ TEST_CASE("device: a buffer is refused where host memory is declared, also one t
     W found(1);
     const Status status = Replay(device.raw(), list.b).submit({words.binding(), t.binding(), bind(found)});
     CHECK(status.code() == StatusCode::kInvalidArgument);
-    CHECK(status.message() == "submit: input 'x' is a buffer, expected host memory; bind its address");
+    CHECK(status.message() == "submit: input 'x' is a buffer, expected host memory; bind a host address");
   });
 }
 

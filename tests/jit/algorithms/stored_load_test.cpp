@@ -151,8 +151,8 @@ TEST_CASE("a load that is not a map to the input is refused") {
   SortDescriptor numbered = computed_sort({.extents = {8, 300}, .axis = 1, .k = 5});
   numbered.input_indices = {"numbers", {DType::kI64, {8, 300}}, numbered.input.layout};
   CHECK_EQ(refusal(numbered),
-           "lower 'sort': both a load and input indices, expected at most one; store what the "
-           "load computes");
+           "lower 'sort': both a load and input indices, expected at most one; store the load's "
+           "result, and sort that");
   ScanDescriptor scan = computed_scan();
   scan.load->stores.clear();
   CHECK_EQ(refusal(scan), "lower 'scan': its load: loop kernel 'load': 0 stores, expected one for each of 1 results");

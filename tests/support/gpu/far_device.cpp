@@ -233,7 +233,7 @@ class FarDevice final : public Device {
   }
   Result<std::shared_ptr<Buffer>> import_host(void*, std::size_t, Buffer::Deleter) override {
     return unimplemented(
-        fmt::format("import: device '{}' does not address host memory; upload to a buffer of its own", name()));
+        fmt::format("import: device '{}' does not address host memory; upload to a buffer of the device", name()));
   }
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
     return inner_->load(images);

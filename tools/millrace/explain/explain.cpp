@@ -75,7 +75,7 @@ std::string memory_text(const LoweredGraph& lowered, const SymbolValues& symbols
   if (found.lower_bound_bytes) text += line(2, "alive", fmt::format("{} bytes at most", *found.lower_bound_bytes));
   for (const Resource& resource : schedule.resources) {
     if (resource.lifetime != Lifetime::kTransient) continue;
-    // If runs place transients, the offset depends on sizes bound at run time.
+    // If each run places the transients, their offsets depend on sizes that are bound at run time.
     const std::string place = schedule.is_placed_by_runs() ? "" : " at " + number(resource.offset_bytes);
     text += line(2, resource.name,
                  fmt::format("{} bytes{}, alive from @{} to @{}", number(resource.size_bytes), place,
@@ -84,7 +84,7 @@ std::string memory_text(const LoweredGraph& lowered, const SymbolValues& symbols
   return text;
 }
 
-/// The values that --dim or the graph's facts determine. After a measured run, the values of all symbols.
+/// The values of the symbols that --dim or the graph's facts determine; after a measured run, of all symbols.
 Result<SymbolValues> values_of(const Graph& graph, const Arguments& arguments, const MeasuredSteps* measured) {
   if (measured != nullptr) return measured->symbols();
   MILLRACE_TRY_ASSIGN(const auto known, collect_symbols(graph));

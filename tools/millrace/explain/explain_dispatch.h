@@ -17,7 +17,7 @@ class DispatchText {
   DispatchText(const LoweredGraph&, const SymbolValues&, const Target&, MeasuredSteps* measured);
 
   std::string dispatch(RegionId) const;
-  /// The sum of what all steps move and compute.
+  /// The bytes that all steps together move, and the operations that they compute.
   std::string totals() const;
 
  private:

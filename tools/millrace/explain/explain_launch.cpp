@@ -118,7 +118,7 @@ class LaunchText {
 
 std::string launch_text(const LoweredGraph& lowered, const SymbolValues& symbols) {
   const LaunchText text(lowered, symbols);
-  return "launch: what 'dump --stage object' writes needs\n" + text.memory() + text.steps() + std::string(kRules);
+  return "launch: how to run what 'dump --stage object' writes\n" + text.memory() + text.steps() + std::string(kRules);
 }
 
 }  // namespace millrace::tool

@@ -7,8 +7,8 @@
 
 namespace millrace::tool {
 
-/// Everything that a program needs to launch the kernels of a GPU's code object itself: the steps, including copies,
-/// the memory that they use, and the rules.
+/// Everything that an application needs to launch the kernels of a GPU code object itself: the steps, including copies,
+/// the memory that they use, and the rules that it must follow.
 std::string launch_text(const LoweredGraph&, const SymbolValues&);
 
 }  // namespace millrace::tool

@@ -26,7 +26,7 @@ inline constexpr double kErfHighF64[] = {
 
 }  // namespace detail
 
-/// Error function. Keeps -0 and subnormals; +-1 from about 3.92 (f32) and 5.93 (f64); NaN stays NaN.
+/// Error function. Keeps -0 and subnormals; gives +-1 if |x| is above about 3.92 (f32) or 5.93 (f64); NaN stays NaN.
 /// Error: at most 2 ulp.
 template <class B>
 typename B::Value erf(B& b, typename B::Value x) {

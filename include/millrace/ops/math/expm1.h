@@ -5,8 +5,8 @@
 
 namespace millrace::math {
 
-/// e^x - 1, without cancellation near 0. Keeps -0 and subnormals; -1 below about -17.4 (f32) and -37.5 (f64); +inf if
-/// e^x is; NaN stays NaN.
+/// e^x - 1, without cancellation near 0. Keeps -0 and subnormals; gives -1 if x is below about -17.4 (f32) or
+/// -37.5 (f64), and +inf if e^x is +inf; NaN stays NaN.
 /// Error: at most 2 ulp.
 template <class B>
 typename B::Value expm1(B& b, typename B::Value x) {

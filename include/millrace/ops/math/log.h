@@ -45,7 +45,8 @@ V log_rest(B& b, V f) {
   return b.sub(b.mul(s, b.add(half_square, r)), half_square);
 }
 
-/// k * ln2 + f + rest. Adds k * ln2_high and f exactly, as a sum and its error, because |f| < ln2_high, or k is 0.
+/// k * ln2 + f + rest. Represents k * ln2_high + f as a rounded sum and its error, which is exact because
+/// |f| < |k * ln2_high| or k is 0.
 template <class B, class V>
 V join_log(B& b, V k, V f, V rest) {
   const FloatFormat format = format_of(f.dtype);
@@ -67,7 +68,7 @@ V finish_log(B& b, V x, V y) {
 
 }  // namespace detail
 
-/// Natural logarithm. Subnormal inputs are exact; -inf for 0 and -0, NaN below 0, +inf for +inf; NaN stays NaN.
+/// Natural logarithm. Subnormal inputs lose no accuracy; -inf for 0 and -0, NaN below 0, +inf for +inf; NaN stays NaN.
 /// Error: at most 1 ulp, even near 1.
 /// Source: fdlibm's e_log.c (the form of the polynomial part).
 template <class B>

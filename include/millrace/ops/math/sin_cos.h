@@ -12,7 +12,8 @@ namespace detail {
 // The bits of 1 / (2 pi), 29 at a time: the product of an f32 and one part is exact in f64.
 inline constexpr double kTurnParts[] = {0x1.45f306cp-3,   0x1.c9c882ap-31,  0x1.4fe13a8p-61, 0x1.f47d4d3p-88,
                                         0x1.dc0db62p-118, 0x1.2b32788p-147, 0x1.c820ffp-177};
-// pi / 2 in parts of 27 bits, and the rest: the product of 27 bits and one of the first three parts is exact.
+// pi / 2 as the sum of three parts of at most 27 bits and a remainder. The product of one of the three parts and the
+// multiple n in reduce_small_angle, which is at most 2^28 / pi, is exact.
 inline constexpr double kHalfPiParts[] = {0x1.921fb54p+0, 0x1.10b46p-30, 0x1.1a6263p-54, 0x1.8a2e03707344ap-81};
 inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
 inline constexpr double kTwoPi = 0x1.921fb54442d18p+2;
@@ -43,13 +44,13 @@ ReducedAngle<V> reduce_large_f32_angle(B& b, V x) {
   V sum = turns[0];
   for (std::size_t i = 1; i < turns.size(); ++i) sum = b.add(sum, turns[i]);
   const NearestInteger<V> quarters = nearest_integer(b, sum, 4);
-  // Sum again, with the quarters removed first: near 0, the sum loses little precision.
+  // Sum again, but subtract the quarters first: the sum is then near 0 and loses little precision.
   V rest = b.sub(turns[0], b.mul(quarters.value, b.constant_like(x, 0.25)));
   for (std::size_t i = 1; i < turns.size(); ++i) rest = b.add(rest, turns[i]);
   return {quarters.integer, b.mul(rest, b.constant_like(x, kTwoPi)), b.constant_like(x, 0)};
 }
 
-/// Reduces an f32 of up to 2^20, widened to f64: the product with the first part of pi / 2 is exact.
+/// Reduces an f32 of up to 2^20, widened to f64. The multiple n has at most 20 bits, so n * kFirst33Bits is exact.
 /// Source: Cody & Waite, Software Manual for the Elementary Functions, 1980.
 template <class B, class V>
 ReducedAngle<V> reduce_small_f32_angle(B& b, V x) {
@@ -83,7 +84,7 @@ ReducedAngle<V> reduce_small_angle(B& b, V x) {
   const NearestInteger<V> n = nearest_integer(b, x, kTwoOverPi);
   const auto times = [&](std::size_t part) { return b.mul(n.value, b.constant_like(x, kHalfPiParts[part])); };
   const V first = b.sub(b.sub(x, times(0)), times(1));  // exact
-  // Subtract the third part as a difference and its exact error. Source: Knuth, TAOCP 2, 4.2.2.
+  // Subtract n times the third part: `high` is the difference, `error` its exact error. Source: Knuth, TAOCP 2, 4.2.2.
   const V third = times(2);
   const V high = b.sub(first, third);
   const V taken = b.sub(high, first);

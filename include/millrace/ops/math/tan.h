@@ -18,7 +18,7 @@ V tan_f32(B& b, V x) {
   const ReducedAngle<V> angle = reduce_f32_angle(b, b.convert(DType::kF64, x));
   const V r = angle.high, z = b.mul(r, r), one = b.constant_like(r, 1);
   const V y = b.mul_add(b.mul(z, r), horner(b, z, kTanShort), r);
-  // After an odd number of quarter revolutions, the tangent is -1 / y.
+  // y is tan(r). If an odd number of quarter revolutions was removed, the tangent of x is -1 / y.
   const V is_even = is_bit_clear(b, angle.quarters, 1);
   return b.convert(DType::kF32, b.div(b.select(is_even, y, b.neg(one)), b.select(is_even, one, y)));
 }

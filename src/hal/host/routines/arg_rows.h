@@ -23,7 +23,7 @@ struct ArgRowsParameters {
   std::int64_t has_input_indices;  // in buffer 1, laid out like the input
   std::int64_t has_values;         // in the last buffer, laid out like the indices
   std::int64_t chunk_elements;
-  std::int64_t max_at_once;  // the maximum number of elements whose places fit into a lane
+  std::int64_t max_at_once;  // the maximum number of elements whose positions in the row fit into a lane
   Microkernel<FindInFew> find_in_few;
   Microkernel<SurveyChunks> survey_chunks;
   Microkernel<FindInChunks> find_in_chunks;

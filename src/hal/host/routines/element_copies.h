@@ -8,9 +8,9 @@
 
 namespace millrace {
 
-/// Calls do_it(bytes) with the element size, which is known only at run time, as a compile-time constant. In do_it,
-/// pass captures to a loop as arguments: stored bytes may alias any object, so captures would be reloaded in each
-/// iteration.
+/// Calls do_it(bytes) with the element size, which is known only at run time, as a compile-time constant. If do_it
+/// needs a loop, put the loop into a function and pass do_it's captures as arguments: stored bytes may alias any
+/// object, so the loop would reload captures in each iteration.
 template <class DoIt>
 void with_element_size(std::int64_t element_bytes, const DoIt& do_it) {
   switch (element_bytes) {

@@ -44,7 +44,7 @@ class RowReader {
     }
     return piece_;
   }
-  /// Copies the elements at these indices, whose bits are unsigned integers although Key is signed.
+  /// Copies the elements at these indices. Their bits are unsigned integers, although the type Key is signed.
   template <class Key>
   void copy(const Key* numbers, std::int64_t count, std::byte* to) const {
     using Number = std::make_unsigned_t<Key>;

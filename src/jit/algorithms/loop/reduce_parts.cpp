@@ -72,7 +72,7 @@ std::int64_t even_parts(std::int64_t extent, std::int64_t wanted) {
 /// in a reduction dim other than the longest.
 struct Work {
   std::int64_t points = 1;           // an upper bound on the parallel points
-  std::int64_t terms_per_index = 1;  // a lower bound, per point and per index of the longest dim
+  std::int64_t terms_per_index = 1;  // a lower bound on the terms per point and per index of the longest dim
   std::size_t longest = 0;           // the longest reduction dim
 };
 

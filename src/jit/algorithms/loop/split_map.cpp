@@ -58,7 +58,7 @@ class SplitFinder {
   /// that leaves the fewest values to store.
   std::size_t find_end(std::size_t begin) const {
     std::int64_t cost = 0, num_stored = 0, min_stored = 0;
-    std::set<std::size_t> touched;  // operands already loaded, or read here for the last time
+    std::set<std::size_t> touched;  // operands already counted: as loaded from scratch, or as read for the last time
     std::size_t best = begin + 1;
     for (std::size_t i = begin; i < body_.instructions.size(); ++i) {
       cost += estimate_instruction(body_, body_.instructions[id_of(i)]);

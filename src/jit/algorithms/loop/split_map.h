@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// The maps that replace one map, in order, all over its domain. Scratch passes values from one map's body to later
-/// maps.
+/// The maps that replace one map. They run in order, each over the whole domain of that map. Scratch memory passes
+/// values from one map to later maps.
 struct SplitMap {
   struct Piece {
     LoopKernel kernel;

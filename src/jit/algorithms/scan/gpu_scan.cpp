@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint32_t kThreads = 256;        // per workgroup
 constexpr std::uint32_t kLanes = 4;            // elements per thread and step
 constexpr std::int64_t kPieceElements = 8192;  // elements of a row per workgroup
-constexpr std::int64_t kManyRows = 256;        // with this many rows, a GPU is busy without cutting them
+constexpr std::int64_t kManyRows = 256;        // this many rows keep a GPU busy without being cut
 
 /// The part of a scan that a kernel computes.
 enum class ScanPart : std::uint8_t {
@@ -187,7 +187,7 @@ class ScanBuilder {
   SizeExpr n_, rows_;
   DType accumulator_;
   SizePower threads_;  // per row
-  PowerOfTwo width_;   // the kernel's value of threads_
+  PowerOfTwo width_;   // threads_, as a value in the kernel
   std::uint32_t subgroup_size_;
   MachineValue identity_;
   MemoryHandle input_, result_, totals_;

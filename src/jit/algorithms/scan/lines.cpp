@@ -12,7 +12,7 @@ namespace {
 
 /// Whether the lanes of a vector take neighbouring rows that run along the last dim, so that their elements are
 /// gathered. Per element, a gather costs more than an addition, but less than a minimum or maximum of floats. Long rows
-/// that are a power of two apart would evict each other from the cache.
+/// are not gathered: if they are a power of two apart, they would evict each other from the cache.
 bool gathers_rows(const ScanDescriptor& scan) {
   const bool is_order = scan.kind == ReductionKind::kMin || scan.kind == ReductionKind::kMax;
   return is_order && is_float(scan.input.type.dtype) && scan.axis + 1 == scan.input.type.shape.rank() &&
@@ -29,7 +29,7 @@ constexpr std::int64_t kWantedGroups = 16;
 /// access.
 constexpr std::uint32_t kShortLineBytes = 32;
 
-/// The number of neighbouring lines that a group takes.
+/// The number of neighbouring rows that a group takes, one per lane.
 std::uint32_t lanes_of(const ScanDescriptor& scan, const TargetSpec& spec, bool gathers) {
   const auto bytes = static_cast<std::uint32_t>(size_bytes(body_dtype(scan.input.type.dtype)));
   const std::uint32_t in_vector = spec.vector_bytes() / bytes;

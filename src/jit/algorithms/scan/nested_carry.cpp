@@ -44,8 +44,8 @@ class NestedCarry {
     return *sum;
   }
 
-  /// If `level` is full, adds its sum to the next level and restarts it. The last value of the state, the number of
-  /// finished blocks, shows whether it is full.
+  /// If `level` is full, adds its sum to the next level and restarts `level`. The last value of the state, the number
+  /// of finished blocks, shows whether the level is full.
   void raise(Values& state, std::size_t level) {
     if (level + 1 == levels_) return;
     std::int64_t full = 1;

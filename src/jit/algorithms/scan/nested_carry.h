@@ -15,7 +15,7 @@ namespace millrace {
 // 1, up to kMaxSumTerms of these are one term of level 2, and so on. A result is base + (carry + prefix within the
 // step), where the base is the sum of the levels, from the highest down. The error is at most
 //   (kMaxSumTerms * levels + 16) * eps * sum |x|, plus the rounding of the result,
-// where the 16 additions are those within a step, of lanes, vectors and threads.
+// where 16 stands for the additions within a step: those of lanes, vectors and threads.
 
 /// Whether the carries of this scan nest. True for float sums only.
 bool has_nested_carry(const ScanDescriptor&);

@@ -48,7 +48,7 @@ class WorkgroupScan {
   MachineValue lane_;
   MachineValue place_;
   MachineValue last_;                       // index of the last thread that scans with this one: i32
-  std::vector<MachineValue> has_distance_;  // by log2 of the distance: distance < width; only for a run-time width
+  std::vector<MachineValue> has_distance_;  // [i]: whether 2^i < width; only if the width is known at run time
   MachineValue is_workgroup_;               // only if the width is known at run time
   MemoryHandle totals_;
 };

@@ -78,7 +78,8 @@ class ScatterBuilder {
     });
   }
 
-  /// 0 if there are no indices: otherwise indices of shape 4096x4096x0 would run 16 million iterations for nothing.
+  /// The number of iterations of the loop over this dim of the indices. The outermost loop has 0 iterations if there
+  /// are no indices; otherwise indices of shape 4096x4096x0 would run 16 million iterations for nothing.
   SizeExpr iterations_of(std::size_t dim) const {
     const Shape& shape = scatter_.indices.type.shape;
     if (dim > 0) return shape[dim];

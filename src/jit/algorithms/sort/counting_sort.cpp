@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts values of 8 or 16 bits by counting the elements with each key: O(n), one row per workgroup, without scratch.
-// Floats that share a key but differ in their bits, zeros and NaNs, are copied from the row in order.
+// Zeros and NaNs of floats share a key although their bits may differ, so they are copied from the row, in order.
 // Source: Seward, "Information sorting in the application of electronic digital computers to business operations", MIT
 // R-232, 1954.
 #include <limits>

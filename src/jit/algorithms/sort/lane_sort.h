@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-/// The margin holds for the sizes for which the first k elements are selected without sorting the whole row.
+/// A margin that holds if the first k elements are selected without sorting the whole row.
 SizeExpr margin_of_selected(const SortDescriptor& sort);
 
 /// Appends a sort by vectors as one kernel, with the scratch that its keys need. `buffers` are the operands and results

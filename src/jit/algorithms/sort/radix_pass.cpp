@@ -59,7 +59,7 @@ class ScanBuilder : RadixPassBuilder {
   }
 
  private:
-  /// `condition`, restricted to threads that have a digit if the last workgroup has spare threads.
+  /// If the last workgroup has spare threads, restricts `condition` to the threads that have a digit.
   MachineValue if_digit(MachineValue condition) {
     if (!has_spare_threads_) return condition;
     return b_.bit_and(condition, b_.lt(digit_, b_.size(rows_ * num_digits_)));

@@ -20,7 +20,7 @@ struct RadixScratch {
   SequenceOperand counts;      // by row, digit and block: counts; after the scan, sums over previous blocks
   SequenceOperand totals;      // by row and digit: counts over all blocks
   SequenceOperand thresholds;  // by row: the digits of the k-th key found so far; lower digits are 0
-  SequenceOperand ranks;       // by row and parity of the pass: the k-th key's rank among keys with its digits
+  SequenceOperand ranks;       // by row and parity of the pass: the k-th key's rank among keys with its known digits
 };
 
 /// The elements that a pass takes, and the digit by which it sorts them.

@@ -123,7 +123,7 @@ class RadixPassBuilder {
             {.width = width, .subgroup_size = pass_.subgroup_size}};
   }
 
-  /// The place in `counts` of a digit (i64) for this block.
+  /// The index in `counts` of this block's count of a digit. `row_digit` identifies the row and the digit. All are i64.
   MachineValue place_of_count(MachineValue row_digit) { return b_.mul_add(row_digit, b_.size(blocks_), block_); }
   MachineValue row_digit() { return b_.mul_add(row_, b_.i64(num_digits_), b_.convert(DType::kI64, b_.thread_id())); }
 

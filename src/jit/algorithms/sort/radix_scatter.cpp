@@ -89,7 +89,7 @@ class ScatterBuilder : RadixPassBuilder {
     });
   }
 
-  /// Replaces the count of each subgroup and digit by the place in the row of the first of these elements.
+  /// For each subgroup and digit, replaces the number of elements by the place in the row where the first of them goes.
   void place_digits() {
     const MachineValue digit = row_digit(), zero = b_.constant_int(count_, 0);
     const MachineValue total =

@@ -18,7 +18,7 @@ struct RecordMemory {
   MemoryHandle indices;  // unused if packed
 };
 
-/// One u64 if key and index have 32 bits each, otherwise two words.
+/// How a record is stored: in one u64 if key and index have 32 bits each, otherwise in two words.
 struct RecordForm {
   DType key = DType::kU64;
   DType index = DType::kI32;  // i64 if i32 cannot count a row's elements
@@ -28,8 +28,8 @@ struct RecordForm {
 };
 RecordForm record_form_of(const SortDescriptor& sort);
 
-/// Adds scratch for `num_records` records, and appends it to `buffers` in the order in which SortRecords::in_buffer()
-/// declares it.
+/// Adds scratch buffers for `num_records` records, and appends them to `buffers` in the order in which
+/// SortRecords::in_buffer() declares them.
 void append_record_scratch(KernelSequence& sequence, const SortDescriptor& sort, const SizeExpr& num_records,
                            std::vector<SequenceOperand>& buffers);
 
@@ -55,7 +55,7 @@ class SortRecords {
   MachineValue is_before(const SortRecord& a, const SortRecord& c);
   SortRecord select(MachineValue condition, const SortRecord& a, const SortRecord& c);
   SortRecord shuffle_xor(const SortRecord&, std::uint32_t mask);
-  /// The result of make_record() in threads whose `condition` holds, last() in the others.
+  /// The result of make_record() in threads whose `condition` is true, and last() in the others.
   template <class F>
   SortRecord make_where(MachineValue condition, F&& make_record);
 

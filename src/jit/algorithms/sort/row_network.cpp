@@ -91,7 +91,7 @@ class NetworkBuilder {
     const MachineValue key = sort_key(b_, loaded, stored_, sort_.largest);
     const MachineValue number = b_.splat(b_.constant_int(lane_, index), walk_.lanes());
     if (is_packed_) {
-      // The sign bit stays 0: the key has at most 32 bits of 64, or 16 of 32.
+      // The sign bit stays 0: key and index together have at most 36 of 64 bits, or 20 of 32.
       const MachineValue wide = b_.shl(b_.convert(lane_, key), b_.constant_int(lane_, kIndexBits));
       const MachineValue both = b_.bit_or(wide, number);
       return {both, both};

@@ -70,7 +70,7 @@ void TileSorter::sort(const RecordMemory& memory, const std::function<SortRecord
   const std::uint32_t threads = threads_.num_threads, lanes = threads_.subgroup_size;
   for_my_share(b_, records, threads, [&](MachineValue i) { records_.store(memory, i, sort_lanes(fill(i))); });
   const MachineValue lane_bits = b_.i32(std::countr_zero(lanes)), one = b_.i32(1);
-  // Stage s merges runs of 2^s: in memory for distances of at least a subgroup, then between threads.
+  // Stage s merges runs of 2^s: first in memory, for distances of a subgroup or more, then between lanes of a subgroup.
   for_each(b_, lane_bits, log2_of(b_, extents_.run), one, [&](MachineValue stage) {
     const MachineValue num_steps = b_.add(b_.sub(stage, lane_bits), one);
     for_each(b_, b_.i32(0), num_steps, one, [&](MachineValue step) {

@@ -41,7 +41,7 @@ class TileSorter {
  private:
   /// Exchanges with the thread whose id is this thread's xor `mask`.
   SortRecord exchange_lanes(const SortRecord& mine, std::uint32_t mask);
-  /// Steps at distances `distance`, `distance` / 2, ..., 1.
+  /// Makes the exchanges at the distances `distance`, `distance` / 2, ..., 1.
   SortRecord merge_lanes(SortRecord mine, std::uint32_t distance);
   /// Merges pairs of sorted runs of 2^(stage - 1) threads, then pairs of the results, and so on up to a subgroup or a
   /// whole run.

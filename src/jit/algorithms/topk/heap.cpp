@@ -181,7 +181,7 @@ class HeapBuilder {
       for_each(b_, b_.i64(0), k_, b_.i64(1), [&](MachineValue i) { write(i, in_heap(i)); });
       return;
     }
-    // The root is the last record; the heap's last record takes its place.
+    // The root is the record that comes last in the result. The record in the heap's last node replaces it.
     const MachineValue last = b_.sub(k_, b_.i64(1));
     for_each(b_, b_.i64(0), last, b_.i64(1), [&](MachineValue i) {
       const MachineValue position = b_.sub(last, i);
@@ -217,8 +217,8 @@ SizeExpr heap_bytes(const SortDescriptor& sort) {
   return bytes;
 }
 
-/// The margin holds if k is below a quarter of n, which excludes k = n even for empty rows. If k is constant and n is
-/// not, the margin always holds.
+/// The margin of the condition that k is below a quarter of n. The condition is strict, so that k = n fails even for
+/// empty rows. If k is constant and n is not, the condition counts as true for every n.
 SizeExpr margin_of_few(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (sort.k.is_constant() && !n.is_constant()) return 1;

@@ -53,7 +53,7 @@ Value* keep_in_place(llvm::IRBuilder<>& ir, Value* word) {
   return same;
 }
 
-/// Each lane reads from the other row of its pair of rows, at its own index in the row xor `mask`.
+/// Pairs of rows exchange lanes: lane i of a row reads lane i xor `mask` of the other row.
 Value* move_to_other_row(llvm::IRBuilder<>& ir, Value* word, std::uint32_t mask) {
   std::uint32_t selects[2] = {};  // 4 bits per lane
   for (std::uint32_t lane = 0; lane < 16; ++lane) selects[lane / 8] |= (lane ^ mask) << lane % 8 * 4;

@@ -17,16 +17,17 @@ inline constexpr std::int64_t kMaxGemmSteps = 512;
 inline constexpr std::int64_t kMaxGemmDepth = std::int64_t{1} << 17;
 inline constexpr std::size_t kMaxGemmTile = 32 * 16;  // floats: all vector registers of AVX-512
 inline constexpr std::size_t kMaxGemmBatch = 6;       // dims
-inline constexpr std::size_t kMaxGemmAccesses = 16;   // the epilogue's: loads, then stores
+inline constexpr std::size_t kMaxGemmAccesses = 16;   // the epilogue's loads, then its stores
 
-/// The argument of a microkernel: one tile x panel and at most kMaxGemmSteps of k. Generated code reads it by offset.
+/// The argument of a microkernel: one tile times one panel, and at most kMaxGemmSteps steps of k. Generated code reads
+/// it by offset.
 struct GemmTile {
   const float* a;
   const float* b;
   float* partial;                                 // the sum of the previous steps; tile rows x panel columns, dense
   std::int64_t k;                                 // steps
   std::int64_t flags;                             // kAddPartial, kStorePartial
-  std::array<float*, kMaxGemmAccesses> epilogue;  // pointers to the tile's first row and column
+  std::array<float*, kMaxGemmAccesses> epilogue;  // per load and store, its element at the tile's first row and column
 
   static constexpr std::int64_t kAddPartial = 1;    // add `partial` to the sum of these steps
   static constexpr std::int64_t kStorePartial = 2;  // write the sum to `partial`, without epilogue or stores
@@ -43,7 +44,7 @@ struct GemmParameters {
   std::int64_t tiles_per_group, panels_per_group, tile_groups, panel_groups;
   std::int64_t pack_b;
   std::int64_t packed_panel_bytes, partial_offset, partial_tile_bytes;
-  std::int64_t num_batch, num_inner_groups;  // inner: over the batch dims along which B is the same
+  std::int64_t num_batch, num_inner_groups;  // inner groups: those over the batch dims along which B is the same
   std::array<std::int64_t, kMaxGemmBatch> batch_extents;
   /// Indexed by tile (tall, short) and by panel (wide, narrow, last). The last panel may end inside a vector.
   std::array<Microkernels<MultiplyTile, 3>, 2> multiply_tile;

@@ -85,8 +85,8 @@ class RowScan {
     if (may_stream) _mm_sfence();
   }
 
-  /// Scans piece by piece. A piece has a whole number of vectors and blocks, so that sums round as for rows in memory;
-  /// the rest comes last in the order of the scan.
+  /// Scans piece by piece. Each piece has a whole number of vectors and blocks, so that sums round as for rows in
+  /// memory; only the piece that is scanned last may be shorter.
   template <class Carry>
   void scan_computed(ScanElements scan, std::byte* to, Carry& carry) {
     const std::int64_t max = RowLoader::kPieceBytes / p_.element_bytes, n = walk_.n();
@@ -170,7 +170,7 @@ class RowScan {
   const ScanRowsParameters& p_;
   const KernelArgs& args_;
   RowLoader loader_;
-  std::byte* piece_;  // of a row that is computed
+  std::byte* piece_;  // memory for one piece of a row, if its elements are computed
   RowPairWalk walk_;
   RowParts parts_;
 };

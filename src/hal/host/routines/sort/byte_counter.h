@@ -17,10 +17,10 @@ struct ByteCounterCode {
   Microkernel<CountBitProducts> count_products;
 };
 
-/// Counts bytes by their bits: a histogram needs one store per byte, and hardware completes about one store per cycle.
-/// The row is split into four buckets by the upper two bits. For each block of a bucket, 8 bit vectors mark the bytes
-/// with each value of the next three bits, and 8 more mark the bytes with each value of the lower three. For each of
-/// the 64 pairs, counts the bits of the AND of the two vectors.
+/// Counts bytes with vectors of bits. (A histogram needs one store per byte, and hardware completes about one store per
+/// cycle.) The row is split into four buckets by the upper two bits. For each block of a bucket, eight vectors mark the
+/// bytes that have each value of the next three bits, and eight more mark those that have each value of the lowest
+/// three. For each of the 64 pairs of values, counts the bits in the AND of their two vectors.
 class ByteCounter {
  public:
   static constexpr std::int64_t kVectorBytes = 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves rows that interleave in memory into contiguous ones, by transposing tiles, and results back.
+// Copies rows that interleave in memory into contiguous rows, and results back, by transposing tiles.
 #include "hal/host/routines/sort/column_block.h"
 
 #include <algorithm>

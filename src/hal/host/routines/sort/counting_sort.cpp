@@ -61,8 +61,8 @@ void CountingSort::count_as(const StridedElements& elements) {
   std::memset(tables_, 0, static_cast<std::size_t>(table_bytes(sizeof(Element))));
   std::int64_t i = 0;
   if (elements.stride == 1) {
-    // The limit is about one store per cycle. The stores fill the processor's window, so it hardly reads ahead: without
-    // prefetches, a row from memory takes twice as long.
+    // The speed is limited to about one store per cycle. The waiting stores fill the processor's out-of-order window,
+    // so it hardly loads ahead: without prefetches, a row from memory takes twice as long.
     constexpr std::int64_t kPerWord = sizeof(std::uint64_t) / sizeof(Element), kPerLine = 8 * kPerWord;
     constexpr std::int64_t kAhead = 2048 / sizeof(Element);
     for (; i + kPerLine <= elements.count; i += kPerLine) {

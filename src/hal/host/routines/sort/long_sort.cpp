@@ -131,7 +131,7 @@ class LongRow {
     });
     walk_.make_keys({sample, 1, count}, keys, keys + count, 0);
     if (p_.keys_have_index == 0) return;
-    // Elements with equal upper halves must be in one bucket, so cuts between truncated keys have no index.
+    // Truncated keys that differ only in their indices must be in one bucket, so cuts between them have no index.
     for (std::int64_t i = 0; i < count; ++i) {
       keys[i] = static_cast<Key>((keys[i] & ~SortWalk<Key>::kIndexMask) | (p_.keys_are_truncated != 0 ? 0 : place(i)));
     }
@@ -168,7 +168,7 @@ class LongRow {
     for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) to = std::ranges::copy(piece_of(bucket, chunk), to).out;
   }
   void prefetch_piece(std::int64_t bucket, std::int64_t chunk) const {
-    constexpr std::ptrdiff_t kMaxBytes = 4096;  // the hardware prefetcher continues longer pieces
+    constexpr std::ptrdiff_t kMaxBytes = 4096;  // after these, the hardware prefetcher takes over
     if (chunk >= num_chunks()) return;
     const std::span<const Key> piece = piece_of(bucket, chunk);
     prefetch_to_read(piece.data(), std::min(std::ssize(piece) * std::ptrdiff_t{sizeof(Key)}, kMaxBytes));
@@ -177,7 +177,7 @@ class LongRow {
   /// part.
   std::int64_t split_bucket(std::int64_t bucket, Key* low, Key* high) {
     const Key pivot = pivots_of_row()[bucket];
-    constexpr std::int64_t kPiecesAhead = 4;  // some hundred ns of work, if pieces have some hundred keys
+    constexpr std::int64_t kPiecesAhead = 4;  // several hundred ns of work, if pieces have several hundred keys
     for (std::int64_t chunk = 0; chunk < kPiecesAhead; ++chunk) prefetch_piece(bucket, chunk);
     Key* const first_low = low;
     for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) {

@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-/// Restores the row's order of zeros and NaNs among the sorted values of a row of floats, where each forms a run of
-/// equal elements in any order.
+/// The sorted values of a row of floats have a run of zeros and a run of NaNs, whose elements are in arbitrary order.
+/// This class puts the elements of each run into the order that they have in the row.
 class RestoredRuns {
  public:
   /// `values` has the first `wanted` values of a row of `count` elements.
@@ -19,7 +19,7 @@ class RestoredRuns {
                std::int64_t wanted)
       : p_(p), values_(values), stride_(stride), count_(count), wanted_(wanted) {}
 
-  /// The elements of a piece of the row. With the elements taken from it, a piece fills half of an L1 cache.
+  /// The number of elements in a piece of the row. A piece and the elements taken from it fill half of an L1 cache.
   static constexpr std::int64_t kPieceElements = 2048;
 
   /// Restores the order. piece(first, count) returns contiguous elements of the row. `memory` has room for

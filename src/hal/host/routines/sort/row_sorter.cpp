@@ -15,11 +15,11 @@
 namespace millrace {
 namespace {
 
-/// A split that leaves less than this fraction on one side is bad.
+/// A split that leaves less than 1 / kBadFraction of the keys on one side is bad.
 constexpr std::int64_t kBadFraction = 8;
-/// The minimum and maximum number of keys that are sorted by upper digits. With fewer, iterating over the counts takes
-/// longer than partitions; a million keys take longer by digits alone than if they are split first. Partitions by wide
-/// vectors are faster for any number of keys.
+/// The minimum and maximum number of keys that are sorted by their upper digits. Partitioning fewer keys takes less
+/// time than iterating over the counts. More keys, such as a million, are sorted faster if partitions split them before
+/// digits are used. With vectors of kWideVectorBytes, partitions are faster for any number of keys.
 constexpr std::int64_t kMinForDigits = 4096, kMaxForDigits = 128 << 10, kWideVectorBytes = 64;
 
 }  // namespace

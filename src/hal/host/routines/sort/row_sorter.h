@@ -15,7 +15,7 @@ namespace millrace {
 /// Microkernels for keys of one width. Unneeded ones are absent.
 struct RowSorterCode {
   static constexpr std::size_t kNumNetworks = 5;     // for up to 1, 2, 4, 8 and 16 vectors
-  static constexpr int kMergedVectors[] = {24, 32};  // the maximum of each merge function
+  static constexpr int kMergedVectors[] = {24, 32};  // the maximum number of vectors of each merge function
   static constexpr std::size_t kNumMerges = std::size(kMergedVectors);
   std::int64_t num_lanes;
   Microkernels<SortInRegisters, kNumNetworks> sort_in_registers;
@@ -142,8 +142,8 @@ class RowSorter {
     return microkernel.at(entry_);
   }
   std::size_t network_of(std::int64_t count) const;
-  /// Sorts at most RowSorterCode::max_short() keys, and writes them, or with a SortedWriter their results. Keys are
-  /// lost.
+  /// Sorts at most RowSorterCode::max_short() keys, and writes them to `to`; with a SortedWriter, writes their results
+  /// instead. The keys at `from` are lost.
   template <class Code>
   void sort_short(const Code&, Key* from, void* to, std::int64_t count);
   void write_short(const RowSorterCode&, const Key* keys, void* to, std::int64_t count) const {
@@ -162,8 +162,8 @@ class RowSorter {
   void sort_by_upper_digits(const Part&, std::int64_t wanted);
   /// Splits off the keys that `partition` selects.
   std::int64_t split(const Part&, Microkernel<PartitionKeys> partition, Key pivot);
-  /// divide() for a part that is already split, and for one that is not. The start of its first bucket is written to
-  /// starts[0].
+  /// The steps of divide(): divide_split() takes a part that is already split at the middle cut, divide_part() one that
+  /// is not. Both write the start of the part's first bucket to starts[0].
   void divide_split(const Part&, std::int64_t num_low, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
   void divide_part(const Part&, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
   static Part low_part(const Part& part, std::int64_t num_low);

@@ -6,7 +6,7 @@
 #include "hal/host/routines/sort/column_block.h"
 #include "hal/host/routines/sort/sort_rows.h"
 
-// Finds the tensors of a sort whose rows interleave in memory.
+// Finds the tensors of a sort whose rows interleave in memory, like the columns of a matrix.
 namespace millrace {
 
 /// The bytes of an element of the tensor.
@@ -22,7 +22,7 @@ inline const std::int64_t* columns_dim(const SortRowsParameters& p, const Kernel
 
 /// The tensors that a ColumnBlock moves.
 inline ColumnBlock::Tensors column_tensors(const void* code, const SortRowsParameters& p, const KernelArgs& args) {
-  // Selections do not move their results, because they write few.
+  // A selection writes only a few results, so it writes them directly, not through the block.
   const bool is_moved[] = {true, p.moves_results != 0 && p.has_values != 0, p.moves_results != 0 && p.has_indices != 0};
   ColumnBlock::Tensors tensors;
   for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) {

@@ -32,13 +32,13 @@ struct SortRowsParameters {
   std::int64_t keys_have_index;     // whether keys have an index in their lower half
   std::int64_t keys_are_truncated;  // 64-bit elements with an index: keys hold the upper half of an element's key
   /// If the keys of a row need at most max_workgroup_key_bytes, they are in workgroup memory, after kFixedBytes and the
-  /// ColumnBlock; otherwise they are in the last buffer, which is then scratch. A row has memory for twice max_keys
-  /// keys, or for twice all of its keys if it is too long for a CountingSort.
+  /// ColumnBlock; otherwise they are in the last buffer, which is then scratch. In both cases a row has room for twice
+  /// max_keys keys, or for twice all of its keys if it is too long for a CountingSort.
   std::int64_t max_workgroup_key_bytes, uses_scratch, max_keys;
   /// For floats, the mask of the bits except the sign, and the bits of infinity; otherwise 0.
   std::int64_t magnitude_bits, infinity_bits;
   std::int64_t is_bool;           // any byte other than 0 is true
-  std::int64_t inverted_bits;     // inverted in every element before it is compared as a signed integer
+  std::int64_t inverted_bits;     // bits that are inverted before an element is compared as a signed integer
   std::int64_t num_pattern_runs;  // 0 if elements are not counted
   PatternRun pattern_runs[kMaxPatternRuns];
   std::int64_t counts_bytes;  // whether `byte_counter` is present

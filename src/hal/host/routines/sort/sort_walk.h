@@ -62,7 +62,8 @@ class SortWalk {
   /// Sorts a row.
   void run(std::int64_t row) {
     if (n_ == 0) return;  // empty memory may have no address
-    // Written in place: vector loads that copy freshly written scalars would stall, and rows could not overlap.
+    // Fill `offsets_` in place: copying it would stall, because vector loads would read freshly written scalars. Then
+    // the work on two rows could not overlap.
     find_place(row, offsets_);
     start_row();
     const std::int64_t num_keys = 2 * (n_ > CountingSort::kMaxElements ? n_ : std::min(n_, p_.max_keys));
@@ -77,7 +78,7 @@ class SortWalk {
     }
     if (p_.sorts_in_registers != 0 && elements.stride == 1 && stride(SortTensor::kValues) <= 1 &&
         stride(SortTensor::kIndices) <= 1) {
-      // The memory of the keys is still free.
+      // The memory of the keys is still free: a row that is not in memory is computed there.
       return sort_in_registers({contiguous_row(elements, keys), 1, n_}, keys);
     }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
@@ -394,7 +395,7 @@ class SortWalk {
     std::int64_t first = 0, end = 0;
   } block_;
   Place offsets_{};
-  std::int64_t first_index_ = 0;  // of the part's first element
+  std::int64_t first_index_ = 0;  // the index of the part's first element
 };
 
 }  // namespace millrace

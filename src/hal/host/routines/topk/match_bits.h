@@ -31,8 +31,8 @@ inline std::int64_t count_ones(const std::byte* bytes, std::int64_t num_bytes) {
   return sum + count_ones(word);
 }
 
-/// Calls do_it(number) for each element of a chunk whose bit MatchElements has set. A vector has kBits bits. The first
-/// element has index `first`; from one vector to the next, indices grow by `vector_step`.
+/// Calls do_it(index) for each element of a chunk whose bit MatchElements has set. `bits` has kBits bits per vector.
+/// The chunk's first element has index `first`; from one vector to the next, indices grow by `vector_step`.
 template <int kBits, class DoIt>
 void for_each_match(const std::byte* bits, std::int64_t first, std::int64_t vector_step, const DoIt& do_it) {
   constexpr int kVectorsPerWord = 64 / kBits;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-// The elements at which a long row is sampled.
+// The elements at which a long row is sampled. RowSelector describes limits, samples and groups.
 namespace millrace {
 
 /// The number of vectors in a sample. A row shorter than kMinSampledTimesK * k begins without a limit, because most of

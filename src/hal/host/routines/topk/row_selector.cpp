@@ -102,8 +102,8 @@ void RowSelector<Key>::find_in_long_row(const RowReader& row, std::int64_t n) {
       find_minima(row, block);
       find_in_block(row, block, false);
     }
-    // The first block gives a better limit than the sample. Later, keeping the best k of almost twice as many elements
-    // about halves the number that pass.
+    // After the first block, reduce as soon as more than k elements are found: their limit is better than the sample's.
+    // Later, wait for almost 2 * k elements; keeping the best k of them about halves the number that pass.
     if ((start == 0 ? num_found_ > k_ : num_found_ > 7 * k_ / 4) && !is_complete_) reduce_found();
   }
   if (!is_complete_) find_elements(row, whole, n - whole, code_.filter_row);
@@ -186,8 +186,9 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, b
     tighten(num_groups);
     num_passing = find_passing(block);
   }
-  // A block of columns is a whole row, so nothing has been found yet and there is room for many elements. With many
-  // equal elements, reading them would gain nothing. Reading a few chunks is faster than counting their groups.
+  // Find all passing elements at once if only a few groups pass. If only a few chunks pass, reading them is faster than
+  // counting their groups. A block of columns may have more passing groups: it is a whole row, so nothing has been
+  // found yet and there is room for many elements. If even more pass (many equal elements), reading all gains nothing.
   const std::int64_t max_groups = block.has_columns ? std::max(kMaxGroupsAtOnce, many_found(k_)) : kMaxGroupsAtOnce;
   const bool may_be_few = num_passing <= kChunksAtOnce || count_passing_groups(block) <= max_groups;
   if (may_be_few && find_with_one_limit(row, block, num_passing, block.start)) return;
@@ -218,7 +219,7 @@ bool RowSelector<Key>::find_with_one_limit(const RowReader& row, const Block& bl
 }
 
 /// Columns are not in the row's order, so all passing elements of the block must be found with one limit. If too many
-/// pass, such as equal elements, reads the block in order until few groups pass a new limit.
+/// pass, for example because many are equal, reads the block in order until only a few groups pass a new limit.
 template <class Key>
 void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block) {
   const std::int64_t num_groups = block.num_chunks * code_.num_lanes, count = block.num_chunks * code_.chunk();

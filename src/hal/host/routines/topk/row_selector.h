@@ -15,9 +15,9 @@ namespace millrace {
 /// Microkernels for the keys of one dtype. If k and the row length are known, the unneeded ones are absent.
 struct RowSelectorCode {
   static constexpr int kVectorsPerChunk = 8;
-  /// A group takes its element of vector i from lane `group's lane ^ lane_xor(i)`. If all first elements of a row are
-  /// in one lane, they thus spread over kLaneOrders groups of each chunk. The groups of computed elements and of
-  /// find_passing use the same lane in all vectors.
+  /// A chunk has one group per lane. Group g consists of one element per vector of the chunk: from vector i, the one in
+  /// lane g ^ lane_xor(i). If all first elements of a row are in one lane, they thus spread over kLaneOrders groups of
+  /// each chunk. The groups of computed elements and of find_passing use the same lane in all vectors.
   static constexpr int kLaneOrders = 4;
   static constexpr int lane_xor(int i) { return i % kLaneOrders; }
   std::int64_t num_lanes;
@@ -61,9 +61,9 @@ class RowSelector {
   static constexpr std::int64_t kMaxByGroups = 1024;
   /// The number of elements that are read at once if a sample gives the limit.
   static constexpr std::int64_t kPiece = 1024;
-  /// Spare room of one vector after arrays that vectors append to or read, because whole vectors are written and read.
+  /// Spare room after arrays that are written or read by vectors: a whole vector may reach past the last element.
   static constexpr std::int64_t kVectorSpare = 16;
-  /// The number of passing groups whose elements are found at once; there is room for these.
+  /// The maximum number of passing groups whose elements are found at once. Memory for these elements is reserved.
   static constexpr std::int64_t kMaxGroupsAtOnce = 256;
   static constexpr std::int64_t kMaxAtOnce = kMaxGroupsAtOnce * RowSelectorCode::kVectorsPerChunk;
   static constexpr std::int64_t kPassingBytes = kMinimaBytes + kVectorSpare * static_cast<std::int64_t>(sizeof(Key));
@@ -160,7 +160,7 @@ class RowSelector {
   std::int64_t join_groups(std::int64_t num_groups);
   void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, Microkernel<FilterKeys> filter);
   Key* end_of_found() const { return memory_.found + num_found_; }
-  /// Counts the elements that were written after the elements found so far, up to `end`, as found.
+  /// Adds to the elements found those that were written after them, up to `end`.
   void count_found(const Key* end);
   void update_limit();
   /// Makes the k-th of the elements found the limit.

@@ -8,7 +8,7 @@
 namespace millrace {
 
 /// Finds and sorts the first k elements of short rows. Each step runs for several rows before the next step, so that
-/// one row's work hides another's latency. Work on the elements found is shared by all of these rows where possible.
+/// one row's work hides another's latency. Where possible, the elements found in these rows are processed together.
 template <class Key>
 class ShortTopk {
  public:
@@ -16,7 +16,7 @@ class ShortTopk {
     typename ShortSelector<Key>::Memory selector;
     Key* numbers;                 // kMaxFound
     std::byte* elements;          // kMaxFound elements of 8 bytes, like `keys` and `sorted`
-    std::int64_t *keys, *sorted;  // the found keys, row by row; the first k of each row
+    std::int64_t *keys, *sorted;  // `keys`: of all elements found, row by row; `sorted`: the first k of each row
     std::byte* computed;          // the current rows, if they are computed
   };
   static constexpr std::int64_t kMaxFound = 2 * ShortSelector<Key>::kMaxNumbers;
@@ -168,7 +168,7 @@ class ShortTopk {
   std::int64_t next_row_ = 0, num_next_rows_ = 0;
   std::array<Rows, 2> rows_{};                      // the current rows and the next ones
   std::size_t next_ = 0;                            // the index of the next rows
-  std::array<std::int64_t, kRowsAtOnce> counts_{};  // of elements found
+  std::array<std::int64_t, kRowsAtOnce> counts_{};  // the number of elements found in each row
   bool has_special_floats_ = false;
 };
 

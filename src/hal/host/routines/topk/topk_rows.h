@@ -22,7 +22,7 @@ struct TopkRowsMemory {
   }
 
   std::int64_t capacity;  // for elements found
-  // Arrays that are appended to begin on a page, so that few stores straddle two pages.
+  // Arrays to which elements are appended start at a page boundary, so that few stores straddle two pages.
   std::int64_t passing = round_up_to_page(SortRowsParameters::kFixedBytes);
   std::int64_t found = round_up_to_page(passing + Long::kPassingBytes);
   std::int64_t minima = (found + capacity * 8 + 63) / 64 * 64;
