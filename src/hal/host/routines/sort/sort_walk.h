@@ -62,8 +62,7 @@ class SortWalk {
   /// Sorts a row.
   void run(std::int64_t row) {
     if (n_ == 0) return;  // empty memory may have no address
-    // Fill `offsets_` in place: copying it would stall, because vector loads would read freshly written scalars. Then
-    // the work on two rows could not overlap.
+    // Fill `offsets_` in place: vector loads that copy freshly written scalars would stall the rows after this one.
     find_place(row, offsets_);
     start_row();
     const std::int64_t num_keys = 2 * (n_ > CountingSort::kMaxElements ? n_ : std::min(n_, p_.max_keys));
