@@ -100,7 +100,7 @@ class WaveHistory {
   }
 
   static constexpr std::uint32_t kShared = WaveAccess::kNobody - 1;
-  WaveAccess owner_;  // the one wave that made all accesses, in one phase; or kShared
+  WaveAccess owner_;  // if one wave made all accesses, in one phase: its first access; otherwise kShared
   std::uint32_t phase_ = 0;
   std::uint32_t last_loader_ = WaveAccess::kNobody, last_phase_ = 0, last_group_ = 0;
   WaveAccess stored_;

@@ -126,7 +126,7 @@ Action add_cache(CLI::App& app) {
       ->type_name("");
   app.add_option("--target,--device", arguments->targets,
                  "What to compile them for: cpu (the host's best), cpu:avx2, amdgpu:gfx1100, ...\n"
-                 "May be given again, for others. The host need not be able to run it.")
+                 "May be repeated. The host need not be able to run it.")
       ->type_name("TARGET")
       ->allow_extra_args(false);
   app.add_option("--directory", arguments->directory, "Use this cache, not the user's.")->type_name("DIR");

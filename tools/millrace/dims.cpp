@@ -24,7 +24,7 @@ std::string promise_text(const Dim& dim) { return dim == Dim(dim.name()) ? dim.n
 }  // namespace
 
 void add_dims(CLI::App& app, std::vector<std::string>& dims) {
-  app.add_option("--dim", dims, "The value of a symbolic size. May be given again, for others.")
+  app.add_option("--dim", dims, "The value of a symbolic size. May be repeated.")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false)
       ->check(is_assignment);

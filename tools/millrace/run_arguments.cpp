@@ -147,7 +147,7 @@ void add_inputs(CLI::App& app, InputArguments& arguments) {
   app.add_option("--input", arguments.inputs,
                  "An input: a NumPy file, or zeros, ones, randn or arange,\n"
                  "with a shape (randn,8x32000) or with the graph's own.\n"
-                 "Repeat the option for each further input.")
+                 "May be repeated.")
       ->type_name("NAME=@FILE|KIND")
       ->allow_extra_args(false)
       ->check(is_assignment);

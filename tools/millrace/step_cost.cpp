@@ -6,7 +6,7 @@ namespace millrace::tool {
 
 StepCost cost_of(const Step& step, const SymbolValues& symbols) {
   const Result<std::int64_t> groups = step.num_groups.evaluate(symbols);
-  if (groups.ok() && *groups == 0) return {};  // these sizes need another algorithm's kernel
+  if (groups.ok() && *groups == 0) return {};  // not launched: another algorithm's kernel handles these sizes
   return {step.bytes_read, step.bytes_written, step.kernel ? step.flops : SizeExpr(0)};
 }
 

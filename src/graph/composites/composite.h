@@ -78,7 +78,7 @@ std::invoke_result_t<Body, Composite&> build_composite(
 
 /// A tensor of the type of `x` with every element equal to the number. `function` is the function that the caller
 /// called with `x` and the number; messages name it.
-Tensor like(std::string_view function, Tensor x, const Literal&);
+Tensor full_like(std::string_view function, Tensor x, const Literal&);
 
 /// The shape to which NumPy would broadcast these shapes: they are aligned at their last dims, and the extents of a dim
 /// must be equal, 1 or missing. Empty if the shapes do not fit.

@@ -28,13 +28,13 @@ Tensor where(Tensor condition, Tensor if_true, Tensor if_false) {
 
 Tensor where(Tensor condition, Tensor if_true, Literal if_false) {
   return build_composite({condition, if_true}, [&](Composite& composite) -> Tensor {
-    return where(condition, if_true, like(composite.name(), if_true, if_false));
+    return where(condition, if_true, full_like(composite.name(), if_true, if_false));
   });
 }
 
 Tensor where(Tensor condition, Literal if_true, Tensor if_false) {
   return build_composite({condition, if_false}, [&](Composite& composite) -> Tensor {
-    return where(condition, like(composite.name(), if_false, if_true), if_false);
+    return where(condition, full_like(composite.name(), if_false, if_true), if_false);
   });
 }
 

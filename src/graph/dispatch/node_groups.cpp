@@ -151,7 +151,8 @@ std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::u
           if (!is_start) return obstacle(JoinObstacle::kWouldFormCycle, member);
           const std::uint32_t read = index_of(operand.node);
           if (group_of(read) != from) return obstacle_after(read, member);
-          // A view that `to` stores also reads at other points; a kernel has its root's result at one point only.
+          // `to` stores a view that reads `from` at other points, but a kernel has the result of its root only at the
+          // current point.
           if (root_[from] != kNone && is_index_view(node(member))) {
             return obstacle_after(member, reader_in(to, member));
           }

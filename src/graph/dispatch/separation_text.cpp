@@ -52,7 +52,8 @@ std::string obstacle_text(const Graph& graph, const Separation& edge) {
           "order would help",
           reader(), node());
     case JoinObstacle::kTwoRoots:
-      return fmt::format("a kernel holds only one of {} and {}; only one op for both would help", node(), other());
+      return fmt::format("a kernel holds only one of {} and {}; only a single op that does both would help", node(),
+                         other());
     case JoinObstacle::kNoEpilogue:
       return fmt::format(
           "the kernel of {0} can fuse nothing after it; move the reader's work before {0}, if the result is the same",
@@ -66,8 +67,9 @@ std::string obstacle_text(const Graph& graph, const Separation& edge) {
     case JoinObstacle::kReadByRoot:
       return fmt::format("{} reads it at other points, from memory; nothing helps while it does", node());
     case JoinObstacle::kRootInOperand:
-      return fmt::format("{} takes elementwise nodes into its loop, and {} is not one; only one op for both would help",
-                         reader(), node());
+      return fmt::format(
+          "{} takes elementwise nodes into its loop, and {} is not one; only a single op that does both would help",
+          reader(), node());
     case JoinObstacle::kIsStored:
       return fmt::format(
           "{} is an output or a variable's new value, so it is in memory anyway; leave out that output or "

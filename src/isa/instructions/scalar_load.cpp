@@ -77,7 +77,7 @@ void run_scalar_load(Wave& wave, const Instruction& instruction) {
   finish_scalar_load(wave, instruction, address, num_bytes);
 }
 
-/// The operands: result, base, and an offset: a number, a register, or a register and "offset:".
+/// The operands: result, base and offset. The offset is a number, or a register, which "offset:" may follow.
 Status adapt_scalar_load(const InstructionText& text, const Machine& machine, Instruction& instruction) {
   if (text.operands.size() != 3) {
     return unimplemented(fmt::format("it has {} operands, expected 3", text.operands.size()));

@@ -18,7 +18,7 @@ namespace millrace {
 /// How text writes an instruction's immediate.
 enum class ImmediateForm : std::uint8_t {
   kNone,
-  kConstant,  // "constant 1.5", with bits of the result's dtype
+  kConstant,  // "constant 1.5"; the immediate holds the value's bits in the result's dtype
   kNumber,    // "index 1", "load 0[%2]"
   kMemory,    // "store_vector @0[%1], %2"
   kSize,      // "size s0"

@@ -30,7 +30,7 @@ Status check_workgroup(const MachineKernel& kernel, const TargetSpec& spec) {
   return {};
 }
 
-/// The library's side of the LLVM generator. Only emit() and the listing functions open the module.
+/// The library's side of the LLVM generator. Only emit() and the listing functions open the module (open_module.h).
 class LlvmGenerator final : public KernelCompiler {
  public:
   explicit LlvmGenerator(const LlvmOptions& options) : options_(options) {}

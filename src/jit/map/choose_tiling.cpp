@@ -11,8 +11,9 @@
 namespace millrace {
 namespace {
 
-/// The size of a workgroup, large enough to make the launch overhead negligible. With reductions, the parallel points
-/// times the reduction points of a group are limited; in every kernel, the parallel points are limited.
+/// The maximum size of a workgroup, large enough to make the launch overhead negligible. kPointsPerGroup limits its
+/// parallel points. In kernels with reductions, kReductionPointsPerGroup also limits its parallel points times its
+/// reduction points.
 constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
 constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
 /// A kernel with at most this many times a group's points is a single group.
@@ -20,8 +21,8 @@ constexpr std::int64_t kSingleGroupFactor = 2;
 /// Limits for the lanes of blocks transposed in registers: smaller blocks gain nothing, larger ones need more vectors
 /// than there are registers.
 constexpr std::uint32_t kMinTransposedLanes = 4, kMaxTransposedLanes = 16;
-/// A row of transposed blocks stores one cache line, or two adjacent lines (which are fetched together) if this many
-/// registers suffice.
+/// A row of adjacent transposed blocks fills one cache line, or two, which are fetched together, if the blocks then
+/// fit into kTransposedRegisters registers.
 constexpr std::uint32_t kLineBytes = 64, kTransposedRegisters = 32;
 /// Elements that are a multiple of this many bytes apart share few sets of the L1 cache and evict each other. Measured
 /// (commit 8159106a): 3584 elements stored 1024 bytes apart took 6.9 us, along the rows 1.3 us.

@@ -64,17 +64,17 @@ TEST_CASE("two nodes that each need a kernel are named") {
   const Tensor left = matmul(x, w), right = matmul(w, x);  // in one expression, compilers choose the order
   graph.output("sum", left * right);
   CHECK(separations_of(graph) ==
-        "%3 -> %4: a kernel holds only one of %3 = dot and %2 = dot; only one op for both would help\n");
+        "%3 -> %4: a kernel holds only one of %3 = dot and %2 = dot; only a single op that does both would help\n");
 }
 
 TEST_CASE("a reduction that takes no product in its term says so") {
   GraphBuilder graph;
   const Tensor x = graph.input("x", DType::kF32, {8, 8}), w = graph.input("w", DType::kF32, {8, 8});
   graph.output("maximum", reduce_max(tanh(matmul(x, w)), {0}));
-  CHECK(
-      separations_of(graph) ==
-      "%3 -> %4: %4 = reduce_max takes elementwise nodes into its loop, and %2 = dot is not one; only one op for both "
-      "would help\n");
+  CHECK(separations_of(graph) ==
+        "%3 -> %4: %4 = reduce_max takes elementwise nodes into its loop, and %2 = dot is not one; only a single op "
+        "that does both "
+        "would help\n");
 }
 
 TEST_CASE("an output, and another reader, keep a value in memory") {

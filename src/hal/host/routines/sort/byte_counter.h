@@ -48,8 +48,8 @@ class ByteCounter {
   static constexpr std::int64_t kChunkBlocks = 12;  // blocks whose products are kept at a time
   static constexpr std::int64_t kPatternsPerBucket = 64;
   static constexpr std::int64_t kCountBytes = kPatternsPerBucket * kVectorBytes;  // a vector for each pattern
-  /// The distance between buckets, a multiple of a page. A piece leaves less than a block in a bucket for the next
-  /// piece.
+  /// The distance between buckets, a multiple of a page. A bucket must hold a whole piece, and before it the bytes that
+  /// earlier pieces left uncounted, which are fewer than a block.
   static constexpr std::int64_t kBucketBytes = kPieceBytes + kStreamBytes;
   static_assert(kBlockBytes + kPieceBytes + kVectorBytes <= kBucketBytes);
   static constexpr std::int64_t kCounts = kChunkBlocks * kProductBytes,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One graph on one device: compiles it, makes its inputs, and turns it into rows of the benchmark.
-#include "tools/millrace/bench_case.h"
+#include "tools/millrace/bench/bench_case.h"
 
 #include <algorithm>
 #include <chrono>

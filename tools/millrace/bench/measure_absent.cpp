@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaces measure_google.cpp in builds without Google Benchmark.
-#include "tools/millrace/measure.h"
+#include "tools/millrace/bench/measure.h"
 
 namespace millrace::tool {
 

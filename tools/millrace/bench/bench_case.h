@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/millrace/bench/measure.h"
 #include "tools/millrace/graph_arguments.h"
-#include "tools/millrace/measure.h"
 #include "tools/millrace/run_arguments.h"
 
 namespace millrace::tool {

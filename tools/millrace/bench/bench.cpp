@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "millrace/base/printable.h"
-#include "tools/millrace/bench_case.h"
+#include "tools/millrace/bench/bench_case.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/dims.h"
 

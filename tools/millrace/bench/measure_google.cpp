@@ -11,8 +11,8 @@
 
 #include "millrace/base/file.h"
 #include "millrace/base/printable.h"
+#include "tools/millrace/bench/measure.h"
 #include "tools/millrace/graph_arguments.h"
-#include "tools/millrace/measure.h"
 
 namespace millrace::tool {
 namespace {
