@@ -26,6 +26,24 @@ Tensor relu(Tensor x);
 Tensor silu(Tensor x);
 /// x where x >= 0, otherwise alpha * (e^x - 1). Source: Clevert et al., arXiv:1511.07289.
 Tensor elu(Tensor x, double alpha = 1);
+/// x where x >= 0, otherwise alpha * (e^(x / alpha) - 1); alpha is not 0. Source: Barron, arXiv:1704.07483.
+Tensor celu(Tensor x, double alpha = 1);
+/// gamma * elu(x, alpha). The defaults keep mean 0 and variance 1. Source: Klambauer et al., arXiv:1706.02515.
+Tensor selu(Tensor x, double alpha = 1.6732632423543772, double gamma = 1.0507009873554805);
+/// alpha * x + beta, limited to [0, 1]; NaN stays NaN.
+Tensor hard_sigmoid(Tensor x, double alpha = 0.2, double beta = 0.5);
+/// x / (1 + |x|).
+Tensor softsign(Tensor x);
+/// Angles in radians. Like the functions below, accurate to a few ulp, and NaN outside the domain.
+Tensor asin(Tensor x);
+Tensor acos(Tensor x);
+Tensor atan(Tensor x);
+/// Hyperbolic functions and their inverses.
+Tensor sinh(Tensor x);
+Tensor cosh(Tensor x);
+Tensor asinh(Tensor x);
+Tensor acosh(Tensor x);
+Tensor atanh(Tensor x);
 /// x * tanh(softplus(x)). Source: Misra, arXiv:1908.08681.
 Tensor mish(Tensor x);
 /// gelu by its approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). Source: arXiv:1606.08415.
@@ -39,6 +57,8 @@ Tensor clamp(Tensor x, double low, double high);
 Tensor where(Tensor condition, Tensor if_true, Tensor if_false);
 Tensor where(Tensor condition, Tensor if_true, Literal if_false);
 Tensor where(Tensor condition, Literal if_true, Tensor if_false);
+/// 1 at the first maximum along `axis`, otherwise 0; NaN is greatest. The extent must be at least 1.
+Tensor hardmax(Tensor x, std::int64_t axis = -1);
 /// x - max - log(sum of e^(x - max)) over `axis`.
 Tensor log_softmax(Tensor x, std::int64_t axis = -1);
 /// x / sqrt(mean of x^2 + epsilon) * scale over the last dim. Source: Zhang & Sennrich, arXiv:1910.07467.
@@ -53,6 +73,23 @@ Tensor instance_norm(Tensor x, Tensor scale, Tensor bias, double epsilon = 1e-5)
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias for x[n, c, ...]; mean, variance, scale and bias have one
 /// element per channel. For inference. Source: Ioffe & Szegedy, arXiv:1502.03167.
 Tensor batch_norm(Tensor x, Tensor mean, Tensor variance, Tensor scale, Tensor bias, double epsilon = 1e-5);
+struct LocalResponseAttributes {
+  std::int64_t size = 5;
+  double alpha = 1e-4;
+  double beta = 0.75;
+  double bias = 1;
+  template <class V>
+  void visit(V&& v) {
+    v("size", size);
+    v("alpha", alpha);
+    v("beta", beta);
+    v("bias", bias);
+  }
+};
+/// x / (bias + alpha / size * (sum of x^2 over `size` channels around each))^beta, for x[n, c, ...]. Channels outside x
+/// count as 0. If the size is even, the window has one more channel after the element than before it. Source:
+/// Krizhevsky et al., NIPS 2012.
+Tensor local_response_norm(Tensor x, LocalResponseAttributes attributes = {});
 /// max + log(sum of e^(x - max)) over `axes`; -inf where all elements are -inf, +inf where any is.
 Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 /// x / max(sqrt(sum of x^2 over `axis`), epsilon).
@@ -64,9 +101,11 @@ Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype = DType::kF32);
 Tensor trilu(Tensor x, bool upper, std::int64_t diagonal = 0);
 /// indices[..., m] select elements or slices by the first m axes of x. Each index wraps and is checked as in gather.
 Tensor gather_nd(Tensor x, Tensor indices);
-/// x with elements or slices replaced by updates[..., rest]; indices[..., m] select them by the first m axes. Each
-/// index wraps and is checked as in gather; of equal indices, the last one wins.
-Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates);
+/// How an update combines with the element that it meets.
+enum class ScatterReduction { kReplace, kAdd, kMin, kMax };
+/// x with elements or slices replaced by updates[..., rest], or combined with them; indices[..., m] select them by the
+/// first m axes. Each index wraps and is checked as in gather; of equal indices, the last one replaces.
+Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates, ScatterReduction reduction = ScatterReduction::kReplace);
 /// i64: for each of values[..., m], the position at which it would be inserted into sorted[..., n]: the number of
 /// elements that come before it in the order of sort or, with `right`, that do not come after it. The leading dims are
 /// equal. For unsorted rows, the counts are meaningless. O(m log n).
@@ -143,9 +182,11 @@ enum class DepthOrder { kBlockFirst, kChannelFirst };
 Tensor depth_to_space(Tensor x, std::int64_t block, DepthOrder order = DepthOrder::kBlockFirst);
 /// x[n, c, h * block, w * block] -> [n, block^2 * c, h, w]: the inverse of depth_to_space with kBlockFirst.
 Tensor space_to_depth(Tensor x, std::int64_t block);
-/// x with `updates` in place of the elements that `indices` select along `axis`, as in take_along_axis. Indices and
-/// updates have equal shapes, which differ from x only along the axis. Of equal indices, the last one wins.
-Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
+/// x with `updates` in place of the elements that `indices` select along `axis`, as in take_along_axis, or combined
+/// with them. Indices and updates have equal shapes, whose other dims are at most those of x. Of equal indices, the
+/// last one replaces.
+Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis,
+                        ScatterReduction reduction = ScatterReduction::kReplace);
 /// x with `update` in place of its elements from `start` on along `axis`; the other dims are equal. A negative start
 /// counts from the end. If nothing needs x later, or if x is a variable whose new value is the result, only the
 /// elements of `update` are written. A start that puts part of the update outside x is an error: here if that is

@@ -61,6 +61,36 @@ Tensor elu(Tensor x, double alpha) {
   });
 }
 
+Tensor celu(Tensor x, double alpha) {
+  return build_composite({x}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(ops::expect_dtype(composite.types(), 0, ops::kFloats))) return {};
+    if (alpha == 0) return composite.refuse("alpha is 0, expected another number; use relu");
+    Tensor below = expm1(min(x, 0.0) / alpha) * alpha;
+    return select(greater(x, 0.0), x, below);
+  });
+}
+
+Tensor selu(Tensor x, double alpha, double gamma) {
+  return build_composite({x}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(ops::expect_dtype(composite.types(), 0, ops::kFloats))) return {};
+    return elu(x, alpha) * gamma;
+  });
+}
+
+Tensor hard_sigmoid(Tensor x, double alpha, double beta) {
+  return build_composite({x}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(ops::expect_dtype(composite.types(), 0, ops::kFloats))) return {};
+    return clamp(x * alpha + beta, 0, 1);
+  });
+}
+
+Tensor softsign(Tensor x) {
+  return build_composite({x}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(ops::expect_dtype(composite.types(), 0, ops::kFloats))) return {};
+    return x / (abs(x) + 1.0);
+  });
+}
+
 Tensor mish(Tensor x) {
   return build_composite({x}, [&](Composite&) { return x * tanh(softplus(x)); });
 }

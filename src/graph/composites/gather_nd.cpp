@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gather_nd and scatter_nd, as a gather or scatter along one axis that joins the indexed ones.
 #include "graph/composites/composite.h"
+#include "graph/composites/index.h"
 
 namespace millrace {
 namespace {
@@ -85,7 +86,7 @@ Tensor gather_nd(Tensor x, Tensor indices) {
   });
 }
 
-Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates) {
+Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates, ScatterReduction reduction) {
   return build_composite({x, indices, updates}, [&](Composite& composite) -> Tensor {
     composite.explain_wrong_index(outside_text(x, indices));
     const FlatAccess flat = flatten(composite, x, indices);
@@ -99,7 +100,7 @@ Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates) {
           fmt::format("updates are {}, expected {} like the result of gather_nd; reshape or cast them",
                       updates.type().to_text(), TensorType{x.dtype(), Shape(expected)}.to_text()));
     }
-    return reshape(scatter(flat.x, flat.index, updates, 0), shape);
+    return reshape(scatter_by(reduction, flat.x, flat.index, updates, 0), shape);
   });
 }
 

@@ -13,4 +13,18 @@ Tensor or_outside(Tensor is_inside, Tensor index, const SizeExpr& extent) {
   return select(is_inside, index, broadcast_to(size_of(*index.builder(), extent), index.shape()));
 }
 
+Tensor scatter_by(ScatterReduction reduction, Tensor x, Tensor indices, Tensor updates, std::int64_t axis) {
+  switch (reduction) {
+    case ScatterReduction::kAdd:
+      return scatter_add(x, indices, updates, axis);
+    case ScatterReduction::kMin:
+      return scatter_min(x, indices, updates, axis);
+    case ScatterReduction::kMax:
+      return scatter_max(x, indices, updates, axis);
+    case ScatterReduction::kReplace:
+      break;
+  }
+  return scatter(x, indices, updates, axis);
+}
+
 }  // namespace millrace

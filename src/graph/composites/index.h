@@ -11,4 +11,7 @@ Tensor positions(GraphBuilder& graph, const Shape& shape, std::size_t axis);
 /// `index` where `is_inside` holds, elsewhere `extent`, which a gather along an axis of that extent reports as wrong.
 Tensor or_outside(Tensor is_inside, Tensor index, const SizeExpr& extent);
 
+/// The scatter along one axis that combines as `reduction` says.
+Tensor scatter_by(ScatterReduction reduction, Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
+
 }  // namespace millrace

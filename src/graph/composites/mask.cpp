@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composites that compare positions: one_hot and trilu compare an iota with an index or a limit.
+// Composites that compare positions: one_hot, hardmax and trilu compare an iota with an index or a limit.
 #include <algorithm>
 
+#include "graph/composites/axes.h"
 #include "graph/composites/composite.h"
 #include "graph/composites/index.h"
 
@@ -24,6 +25,17 @@ Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype) {
     if (!composite.passes(expect_within_limits({dtype, shape}))) return {};
     Tensor counts = positions(graph, shape, shape.rank() - 1);
     return cast(equal(broadcast(indices, shape, std::move(kept)), counts), dtype);
+  });
+}
+
+Tensor hardmax(Tensor x, std::int64_t axis) {
+  return build_composite({x}, [&](Composite& composite) -> Tensor {
+    const std::optional<std::size_t> dim = find_axis(composite, x, axis);
+    if (!dim) return {};
+    Tensor first = argmax(x, axis, true);
+    if (!first.is_valid()) return {};
+    Tensor spread = broadcast_to(first, x.shape());
+    return cast(equal(positions(*x.builder(), x.shape(), *dim), spread), x.dtype());
   });
 }
 

@@ -156,6 +156,28 @@ Tensor batch_norm(Tensor x, Tensor mean, Tensor variance, Tensor scale, Tensor b
   });
 }
 
+/// The mean of squares over a window of channels is an average pool over images with the channels as rows.
+Tensor local_response_norm(Tensor x, LocalResponseAttributes attributes) {
+  return build_composite({x}, [&](Composite& composite) -> Tensor {
+    if (!composite.passes(expect_channels(composite.types()))) return {};
+    if (attributes.size < 1) {
+      return composite.refuse(fmt::format("size is {}, expected 1 or more; correct it", attributes.size));
+    }
+    const Shape shape = x.shape();
+    const DType dtype = x.dtype();
+    x = widen(x, dtype);
+    SizeExpr rest = 1;
+    for (std::size_t d = 2; d < shape.rank(); ++d) rest = rest * shape[d];
+    Tensor squares = reshape(x * x, {shape[0], 1, shape[1], rest});
+    Tensor mean = avg_pool2d(squares, {.window = {attributes.size, 1},
+                                       .strides = {1, 1},
+                                       .padding = {(attributes.size - 1) / 2, 0, attributes.size / 2, 0},
+                                       .count_include_pad = true});
+    Tensor base = reshape(mean, shape) * attributes.alpha + attributes.bias;
+    return narrow(x / pow(base, attributes.beta), dtype);
+  });
+}
+
 Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims) {
   return build_composite({x}, [&](Composite& composite) -> Tensor {
     if (!composite.passes(ops::expect_dtype(composite.types(), 0, ops::kFloats))) return {};

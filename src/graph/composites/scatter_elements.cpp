@@ -5,20 +5,28 @@
 #include "graph/composites/index.h"
 
 namespace millrace {
+namespace {
+
+/// Whether the shape is known to lie within x's, except along one dim.
+bool fits_elsewhere(const Shape& shape, const Shape& x, std::size_t dim) {
+  bool fits = shape.rank() == x.rank();
+  for (std::size_t d = 0; fits && d < x.rank(); ++d) fits = d == dim || (shape[d] - x[d]).upper_bound() <= 0;
+  return fits;
+}
+
+}  // namespace
 
 /// Computes each element's index in the vector from its position and its index along the axis.
-Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) {
+Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis, ScatterReduction reduction) {
   return build_composite({x, indices, updates}, [&](Composite& composite) -> Tensor {
     GraphBuilder& graph = *x.builder();
     const std::optional<std::size_t> dim = find_axis(composite, x, axis);
     if (!dim) return {};
     const Shape shape = x.shape(), chosen = indices.shape();
-    Shape expected = shape;
-    if (chosen.rank() == shape.rank()) expected[*dim] = chosen[*dim];
     const bool is_index = indices.dtype() == DType::kI32 || indices.dtype() == DType::kI64;
-    if (!is_index || chosen != expected || updates.shape() != chosen) {
+    if (!is_index || !fits_elsewhere(chosen, shape, *dim) || updates.shape() != chosen) {
       return composite.refuse(
-          fmt::format("indices are {} and updates {}, expected i32 or i64 and one shape, that of operand 0, {}, "
+          fmt::format("indices are {} and updates {}, expected i32 or i64 and one shape, within that of operand 0, {}, "
                       "except along axis {}; reshape or cast them",
                       indices.type().to_text(), updates.type().to_text(), x.type().to_text(), *dim));
     }
@@ -42,7 +50,7 @@ Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t a
     const SizeExpr count = shape.num_elements(), num_updates = chosen.num_elements();
     flat = reshape(or_outside(inside, flat, count), {num_updates});
     Tensor vector = reshape(x, {count});
-    return reshape(scatter(vector, flat, reshape(updates, {num_updates}), 0), shape);
+    return reshape(scatter_by(reduction, vector, flat, reshape(updates, {num_updates}), 0), shape);
   });
 }
 

@@ -16,6 +16,12 @@ using Words = std::vector<std::pair<std::string_view, E>>;
 static Words<DepthOrder> names_of(DepthOrder) {
   return {{"block_first", DepthOrder::kBlockFirst}, {"channel_first", DepthOrder::kChannelFirst}};
 }
+static Words<ScatterReduction> names_of(ScatterReduction) {
+  return {{"replace", ScatterReduction::kReplace},
+          {"add", ScatterReduction::kAdd},
+          {"min", ScatterReduction::kMin},
+          {"max", ScatterReduction::kMax}};
+}
 static Words<ResizeMode> names_of(ResizeMode) {
   return {{"nearest", ResizeMode::kNearest}, {"linear", ResizeMode::kLinear}};
 }

@@ -19,8 +19,16 @@ RandomComposite choose_log_softmax(RandomChoice& random, const TensorType& like)
 }
 
 RandomComposite choose_activation(RandomChoice& random, const TensorType& like) {
-  constexpr Tensor (*kActivations[])(Tensor) = {gelu, relu,      silu,
-                                                mish, gelu_tanh, [](Tensor x) { return elu(x, 0.5); }};
+  constexpr Tensor (*kActivations[])(Tensor) = {gelu,
+                                                relu,
+                                                silu,
+                                                mish,
+                                                gelu_tanh,
+                                                softsign,
+                                                [](Tensor x) { return elu(x, 0.5); },
+                                                [](Tensor x) { return celu(x, 0.5); },
+                                                [](Tensor x) { return selu(x); },
+                                                [](Tensor x) { return hard_sigmoid(x); }};
   return {{as_float(like)}, [activation = random.one_of(kActivations)](Tensors t) { return activation(t[0]); }};
 }
 
