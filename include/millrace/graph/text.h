@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "millrace/base/mapped_file.h"
 #include "millrace/graph/graph.h"
 
 /// A graph as text that reads back to the same graph, node for node:
@@ -29,7 +31,7 @@
 ///     attribute := name "=" setting
 ///     setting   := integer | number | "true" | "false" | dtype | size | string | word
 ///                | "[" [setting {"," setting}] "]"
-///     elements  := [element {"," element}] | "bytes" string | "file" "(" string ["," string] ")"
+///     elements  := [element {"," element}] | "bytes" string | "file" "(" string ["," (string | integer)] ")"
 ///     element   := number | "true" | "false"
 ///     number    := decimal | ["-"] "inf" | "nan" ["(" the bits, as 0x7fc00001 ")"]
 ///     output    := name "=" value
@@ -75,7 +77,8 @@
 ///         }
 ///       }
 /// * `bytes` are the row-major, little-endian elements, with two hexadecimal digits per byte. `file` is a NumPy file,
-///   or a safetensors file with the name of an entry.
+///   or a safetensors file with the name of an entry, or any file with the offset in bytes of elements that are stored
+///   as in `bytes`. Those need their type.
 /// * "kernel" names one of ParseOptions::kernels.
 /// * Inputs come before all other nodes, except that a line "input %x" places %x among the nodes.
 namespace millrace {
@@ -111,6 +114,9 @@ enum class LargeConstants {
 struct TextOptions {
   LargeConstants large = LargeConstants::kBytes;
   std::string file = {};  // kFile only: the safetensors file's name in the text
+  /// Files of constants, by their names in the text. A large constant that lies in one of them is written as its
+  /// offset.
+  std::vector<MappedFile> mapped = {};
 };
 
 std::string to_text(const Graph&, const TextOptions& = {});
@@ -144,7 +150,8 @@ Result<Graph> parse_graph(std::string_view text, const ParseOptions& = {});
 /// options.
 Result<Graph> read_graph(const std::string& path, ParseOptions = {});
 /// Writes the text, and any large constants to one file next to it: "g.mr" and "g.mr.safetensors". For a pipe or
-/// device, the constants go into the text.
-Status write_graph(const Graph&, const std::string& path);
+/// device, the constants go into the text. Large constants that lie in one of the mapped files stay there: the text
+/// names the file, relative to its own folder, and the offset.
+Status write_graph(const Graph&, const std::string& path, std::span<const MappedFile> mapped = {});
 
 }  // namespace millrace

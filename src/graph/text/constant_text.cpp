@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "base/text/number.h"
+#include "millrace/base/file.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/npy.h"
 
@@ -17,6 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxListed = 16, kMaxShortened = 8;
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_bool(std::byte byte) { return byte <= std::byte{1}; }
 
 std::string first_elements(DType dtype, std::span<const std::byte> data, std::size_t count) {
@@ -156,8 +159,11 @@ Result<ConstantFiles::Constant> ConstantFiles::read(TextReader& text) {
   if (!text.take("(")) return text.unexpected("expected '('; write the file's name in parentheses");
   MILLRACE_TRY_ASSIGN(const std::string file, text.read_string());
   std::string entry;
+  std::optional<std::uint64_t> offset;
   const bool has_entry = text.take(",");
-  if (has_entry) {
+  if (has_entry && !text.at_end() && is_digit(text.rest()[0])) {
+    MILLRACE_TRY_ASSIGN(offset, read_number<std::uint64_t>(text));
+  } else if (has_entry) {
     MILLRACE_TRY_ASSIGN(entry, text.read_string());
   }
   if (!text.take(")")) return text.unexpected("expected ')'; close the file's name");
@@ -166,7 +172,8 @@ Result<ConstantFiles::Constant> ConstantFiles::read(TextReader& text) {
                                          "text with read_graph, or set ParseOptions::directory",
                                          printable(string_text(file))));
   }
-  Result<Constant> constant = load((std::filesystem::path(directory_) / file).string(), has_entry ? &entry : nullptr);
+  const std::string path = (std::filesystem::path(directory_) / file).string();
+  Result<Constant> constant = offset ? load_from(path, *offset) : load(path, has_entry ? &entry : nullptr);
   if (constant.ok()) return constant;
   return Status(constant.status().code(), text.error(begin, constant.status().message()).message());
 }
@@ -184,6 +191,21 @@ Result<ConstantFiles::Constant> ConstantFiles::load(const std::string& file, con
   }
   MILLRACE_TRY_ASSIGN(const Safetensors::Entry found, opened->second.get(*entry));
   return Constant{found.type, found.shared_bytes()};
+}
+
+Result<ConstantFiles::Constant> ConstantFiles::load_from(const std::string& file, std::uint64_t offset) {
+  const std::string where = fmt::format("file '{}'", printable(file));
+  auto mapped = mapped_.find(file);
+  if (mapped == mapped_.end()) {
+    MILLRACE_TRY_ASSIGN(FileReader reader, FileReader::open(where, file));
+    MILLRACE_TRY_ASSIGN(SharedBytes bytes, reader.map(std::numeric_limits<std::size_t>::max()));
+    mapped = mapped_.emplace(file, std::move(bytes)).first;
+  }
+  const SharedBytes& bytes = mapped->second;
+  if (offset <= bytes.size()) return Constant{{}, bytes.part(offset, bytes.size() - offset), /*needs_type=*/true};
+  return out_of_range(
+      fmt::format("{}: found the offset {}, expected at most {}, the file's size; is the file complete?", where, offset,
+                  bytes.size()));
 }
 
 }  // namespace millrace

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,14 +44,17 @@ class ConstantFiles {
   struct Constant {
     TensorType type;
     SharedBytes bytes;
+    bool needs_type = false;  // `bytes` is the file from an offset on; the text still has to say how much of it
   };
-  /// Reads "(\"w.npy\")" or "(\"w.safetensors\", \"entry\")".
+  /// Reads "(\"w.npy\")", "(\"w.safetensors\", \"entry\")" or "(\"model.onnx\", 4096)".
   Result<Constant> read(TextReader&);
 
  private:
   Result<Constant> load(const std::string& file, const std::string* entry);
+  Result<Constant> load_from(const std::string& file, std::uint64_t offset);
   std::string directory_;
   std::map<std::string, Safetensors> opened_;
+  std::map<std::string, SharedBytes> mapped_;
 };
 
 }  // namespace millrace

@@ -115,6 +115,9 @@ class GraphPrinter {
   std::string elements_text(NodeId id, const TensorType& type, const SharedBytes& data) const {
     if (data.empty()) return {};
     if (!is_large(type) || data.size() == size_bytes(type.dtype)) return listed_text(type, data);
+    for (const MappedFile& file : options_.mapped) {
+      if (const auto offset = file.offset_of(data)) return fmt::format("file({}, {})", string_text(file.path), *offset);
+    }
     switch (options_.large) {
       case LargeConstants::kBytes:
         return bytes_text(data);

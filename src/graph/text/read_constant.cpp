@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/import/tensor_file.h"
 #include "graph/text/read_type.h"
 
 namespace millrace {
@@ -11,10 +12,38 @@ namespace {
 
 using Constant = ConstantFiles::Constant;
 
+/// Reads the type of elements in a file and takes as many of its bytes. `begin` is where the file's name stands.
+Result<Constant> read_type_and_take(const ConstantSource& source, const SharedBytes& bytes, std::size_t begin) {
+  TextReader& text = source.text;
+  if (!text.take(":")) return text.unexpected("expected ':' and a type; say what the elements are");
+  const std::size_t type_begin = text.position();
+  MILLRACE_TRY_ASSIGN(TensorType type, read_type(text, source.symbols));
+  MILLRACE_TRY(check_limits(text, type_begin, type));
+  if (!type.shape.is_static()) {
+    return text.error(type_begin,
+                      fmt::format("found {}, expected dims that are numbers, as the elements are in a file; "
+                                  "give numbers",
+                                  type.to_text()));
+  }
+  const auto size = static_cast<std::size_t>(size_bytes(type).constant());
+  if (size > bytes.size()) {
+    return text.error(begin, fmt::format("found {} bytes from the offset to the file's end, expected {} for {}; is the "
+                                         "file complete?",
+                                         bytes.size(), size, type.to_text()));
+  }
+  const SharedBytes elements = bytes.part(0, size);
+  if (type.dtype == DType::kBool && !are_bools({elements.begin(), elements.end()})) {
+    return text.error(begin, "found a bool that is neither 0 nor 1; is it the file that the text was written for?");
+  }
+  return Constant{std::move(type), elements};
+}
+
 Result<Constant> read_file_constant(const ConstantSource& source) {
   TextReader& text = source.text;
+  const std::size_t begin = text.position();
   MILLRACE_TRY_ASSIGN(Constant constant, source.files.read(text));
   if (!text.take(")")) return text.unexpected("expected ')'; close the constant");
+  if (constant.needs_type) return read_type_and_take(source, constant.bytes, begin);
   if (text.take(":")) MILLRACE_TRY(read_same_type(text, source.symbols, constant.type, "constant"));
   return constant;
 }

@@ -87,6 +87,55 @@ TEST_CASE("constants come from NumPy files and safetensors entries next to the t
   CHECK(round_trip_problem(*graph) == "");
 }
 
+TEST_CASE("large constants that lie in a mapped file stay there, and the text names their offsets") {
+  TemporaryDirectory directory;
+  const std::vector<float> values = counted(40);
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(values));
+  std::filesystem::create_directory(directory.path() + "/models");
+  const std::string path = directory.path() + "/g.mr", weights = directory.path() + "/models/w.onnx";
+  write(weights, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  const SharedBytes file(bytes);
+  GraphBuilder builder("weights");
+  builder.output("inside", builder.constant_shared({DType::kF32, {4, 5}}, file.part(12, 80)));
+  builder.output("outside", builder.constant<float>({17}, counted(17)));
+  const Graph graph = builder.finish().value();
+  const MappedFile mapped[] = {{weights, file}};
+  REQUIRE(write_graph(graph, path, mapped).message() == "");
+  std::ifstream stream(path);
+  const std::string text(std::istreambuf_iterator<char>(stream), {});
+  CHECK(text ==
+        "graph weights() {\n"
+        "  %0 = constant(file(\"models/w.onnx\", 12)) : f32[4x5]\n"
+        "  %1 = constant(file(\"g.mr.safetensors\", \"1\")) : f32[17]\n"
+        "  return inside = %0, outside = %1\n"
+        "}\n");
+  CHECK(graph_difference(read_graph(path).value(), graph) == "");
+}
+
+TEST_CASE("a mistake in the offset of a constant's elements is reported at its place") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/g.mr", at = directory.path() + "/w.bin";
+  write(at, std::string(20, '\2'));
+  const auto error = [&](const std::string& constant) {
+    write(path, "graph g() {\n  %a = constant(" + constant + "\n  return a = %a\n}\n");
+    const std::string message = read_graph(path).status().message();
+    return message.substr(0, message.find('\n')).substr(path.size());
+  };
+  CHECK(error("file(\"w.bin\", 4)) : f32[4]") == "");
+  CHECK(error("file(\"w.bin\", 21)) : f32[]") ==
+        ":2:21: file '" + at + "': found the offset 21, expected at most 20, the file's size; is the file complete?");
+  CHECK(error("file(\"w.bin\", 4)) : f32[5]") ==
+        ":2:21: found 16 bytes from the offset to the file's end, expected 20 for f32[5]; is the file complete?");
+  CHECK(error("file(\"w.bin\", 4))") == ":3:3: found 'return', expected ':' and a type; say what the elements are");
+  CHECK(error("file(\"w.bin\", 4)) : f32[n]") ==
+        ":2:34: found f32[n], expected dims that are numbers, as the elements are in a file; give numbers");
+  CHECK(error("file(\"w.bin\", 0)) : bool[4]") ==
+        ":2:21: found a bool that is neither 0 nor 1; is it the file that the text was written for?");
+  CHECK(error("file(\"none.bin\", 0)) : bool[4]") ==
+        ":2:21: file '" + directory.path() +
+            "/none.bin': the file cannot be opened: No such file or directory; check the path");
+}
+
 TEST_CASE("a mistake in a constant's file is reported at its place") {
   TemporaryDirectory directory;
   const std::vector<float> values = counted(6);
