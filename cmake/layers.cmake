@@ -8,6 +8,12 @@ function(millrace_layer folder)
   list(FILTER sources EXCLUDE REGEX "/src/jit/llvm/")
   if(folder STREQUAL graph)
     list(FILTER sources EXCLUDE REGEX "/src/graph/run/[^/]*\\.cpp$")
+    # Files of ONNX are decoded with protozero, which has only headers. Without it, importing one fails.
+    if(MILLRACE_ONNX AND MILLRACE_PROTOZERO_HEADER)
+      list(FILTER sources EXCLUDE REGEX "/src/graph/import/onnx/no_wire/")
+    else()
+      list(FILTER sources EXCLUDE REGEX "/src/graph/import/onnx/wire/")
+    endif()
   endif()
   if(NOT sources)
     return()  # headers only

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the tests that take too long for every commit; scripts/test.sh nightly calls it. Continues after a part that
 # fails, and prints the result and the time of each part at the end.
-# usage: scripts/nightly.sh [part...]   matrix, graphs, no_llvm, clang, asan, fuzz, tsan; default: all of them
+# usage: scripts/nightly.sh [part...]   matrix, graphs, onnx, no_llvm, clang, asan, fuzz, tsan; default: all of them
 # MILLRACE_FUZZ_SECONDS is the time for each fuzzer; default: 600.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -32,18 +32,39 @@ part_graphs() {
   ctest --test-dir build/release -C long -L long --output-on-failure --no-tests=error --parallel "$(nproc)"
 }
 
+# The tests of the newest onnx package, none of which may fail; made anew each time.
+part_onnx() {
+  build release test_onnx
+  rm -rf build/onnx_tests
+  python3 -m venv build/onnx_python
+  build/onnx_python/bin/pip install --quiet onnx
+  build/onnx_python/bin/python scripts/onnx_report.py --build build/release --tests build/onnx_tests
+}
+
 part_no_llvm() { scripts/test.sh no_llvm; }
 part_clang() { scripts/test.sh clang; }
 # With all slices of the tests that .ci/run tests one slice at a time.
 part_asan() { MILLRACE_SLICE=0/1 scripts/test.sh asan; }
 
+# Copies the models of libonnx-testdata into one folder, as a fuzzer takes them, and prints its name.
+collect_onnx_models() {
+  local folder=build/fuzz/onnx_models model
+  mkdir -p "$folder"
+  for model in /usr/include/onnx/backend/test/data/node/*/model.onnx; do
+    cp "$model" "$folder/$(basename "$(dirname "$model")").onnx"
+  done
+  echo "$folder"
+}
+
 part_fuzz() {
   build fuzz
   local format
-  for format in graph_text npy safetensors; do
+  for format in graph_text npy safetensors onnx; do
+    local corpus=tests/fuzz/corpus/$format
+    if [[ $format == onnx ]]; then corpus=$(collect_onnx_models); fi
     mkdir -p "build/fuzz/found/$format"
     "build/fuzz/tests/fuzz/fuzz_$format" -max_total_time="${MILLRACE_FUZZ_SECONDS:-600}" -print_final_stats=1 \
-      -artifact_prefix="build/fuzz/found/" "build/fuzz/found/$format" "tests/fuzz/corpus/$format"
+      -artifact_prefix="build/fuzz/found/" "build/fuzz/found/$format" "$corpus"
   done
 }
 
@@ -56,10 +77,10 @@ part_tsan() {
 }
 
 parts=("$@")
-((${#parts[@]})) || parts=(matrix graphs no_llvm clang asan fuzz tsan)
+((${#parts[@]})) || parts=(matrix graphs onnx no_llvm clang asan fuzz tsan)
 for part in "${parts[@]}"; do
   if ! declare -F "part_$part" >/dev/null; then
-    echo "nightly: found part '$part', expected matrix, graphs, no_llvm, clang, asan, fuzz or tsan" >&2
+    echo "nightly: found part '$part', expected matrix, graphs, onnx, no_llvm, clang, asan, fuzz or tsan" >&2
     exit 2
   fi
 done

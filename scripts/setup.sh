@@ -7,12 +7,12 @@ set -euo pipefail
 packages=(
   # to build
   g++ cmake ninja-build ccache git
-  libfmt-dev libxxhash-dev libxbyak-dev nlohmann-json3-dev libcli11-dev
+  libfmt-dev libxxhash-dev libxbyak-dev nlohmann-json3-dev libcli11-dev libprotozero-dev
   # the LLVM code generator; its CMake files look for the last three
   llvm-19-dev liblld-19-dev libzstd-dev zlib1g-dev libxml2-dev
   # to test: Eigen for the oracle, oneTBB as an executor, HIP's headers and its runtime (which tests also use without a
-  # GPU), sanitizers, formatting, and clang as the second compiler
-  doctest-dev libeigen3-dev libtbb-dev libamdhip64-dev clang-19 clang-format-19 libclang-rt-19-dev
+  # GPU), ONNX models, sanitizers, formatting, and clang as the second compiler
+  doctest-dev libeigen3-dev libtbb-dev libamdhip64-dev libonnx-testdata clang-19 clang-format-19 libclang-rt-19-dev
   # to benchmark
   libbenchmark-dev libopenblas-dev
   # the reference

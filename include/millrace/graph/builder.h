@@ -234,6 +234,9 @@ class GraphBuilder {
   const Status& status() const { return status_; }
   /// Records a mistake of a function that uses this builder. Returns an invalid tensor.
   Tensor fail(Status status);
+  /// Returns the first mistake so far and forgets it, so that building goes on without what failed. Tensors that are
+  /// invalid since then stay so.
+  Status take_mistake() { return std::exchange(status_, Status()); }
   /// Returns the graph, which verify() accepts, or the first mistake. The builder is empty after that.
   Result<Graph> finish();
 

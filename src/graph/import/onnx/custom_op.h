@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "graph/import/onnx/node_context.h"
+
+namespace millrace {
+
+/// Imports a node by the caller's function.
+Result<OnnxResults> import_custom_op(OnnxNodeContext&, const OnnxCustomOp&);
+
+}  // namespace millrace

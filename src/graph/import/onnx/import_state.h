@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/import/onnx/dims.h"
+#include "graph/import/onnx/external_data.h"
+#include "graph/import/onnx/messages.h"
+#include "graph/import/onnx/names.h"
+#include "graph/import/onnx/problems.h"
+#include "graph/import/onnx/value.h"
+#include "millrace/graph/builder.h"
+#include "millrace/graph/onnx.h"
+
+namespace millrace {
+
+/// Versions by domain; the default domain is "".
+using OnnxOpsets = std::map<std::string_view, std::int64_t>;
+/// The domain without its alias: "ai.onnx" is "".
+std::string_view plain_domain(std::string_view domain);
+
+/// The attributes of a call of a function, resolved by name. Nodes of its body refer to them.
+using OnnxCallAttributes = std::map<std::string_view, const AttributeProto*>;
+
+/// The values that the nodes of one graph, or of one call of a function, can read.
+struct OnnxScope {
+  const OnnxScope* outer = nullptr;  // of a body: the scope around its node
+  std::string path;                  // "graph", "graph.node[3] (If 'if').attribute 'then_branch'"
+  const OnnxOpsets* opsets = nullptr;
+  const OnnxCallAttributes* call = nullptr;  // null outside functions
+  std::map<std::string_view, OnnxValue> values = {};
+
+  /// The innermost value of this name; null if there is none.
+  const OnnxValue* find(std::string_view name) const;
+};
+
+/// "graph.node[17] (Resize 'r')".
+std::string node_path(const OnnxScope&, const NodeProto&, std::size_t index);
+
+/// What the functions that import one model share.
+struct OnnxImport {
+  OnnxImport(const ModelProto& model, const OnnxOptions& options, std::string model_path)
+      : model(model),
+        options(options),
+        external(std::move(model_path), options.data_folders),
+        read_names(millrace::read_names(model)) {}
+  OnnxImport(const OnnxImport&) = delete;
+  OnnxImport& operator=(const OnnxImport&) = delete;
+
+  const ModelProto& model;
+  const OnnxOptions& options;
+  GraphBuilder graph;
+  ExternalData external;
+  OnnxDims dims;
+  std::vector<OnnxProblem> problems;
+  std::vector<std::string> notes;
+  const std::set<std::string_view> read_names;  // what no node reads need not be known
+  /// Functions of the model by domain, name and overload.
+  std::map<std::array<std::string_view, 3>, const FunctionProto*> functions;
+  std::vector<const FunctionProto*> open_calls;  // from the outside in
+  std::size_t num_nodes = 0;                     // imported so far, those of functions once per call
+  // Limits on what a file may ask for: a few bytes can call functions many times, or describe many elements.
+  std::size_t max_nodes = 100'000 + model.file.size() / 8;
+  /// Elements that may still be computed while importing, or written in full for sparse tensors.
+  std::uint64_t element_room = (std::uint64_t{1} << 23) + model.file.size();
+  /// Integer inputs whose elements a shape needs: found while importing, and used by the next attempt.
+  std::set<std::string, std::less<>> sized_inputs;
+};
+
+/// Imports the nodes in order. Adds the values to the scope, and what goes wrong to the problems. Fails only if memory
+/// runs out or the model has too many nodes.
+Status import_nodes(OnnxImport&, OnnxScope&, std::span<const NodeProto>);
+
+/// Adds the constants of a graph to the scope.
+Status add_initializers(OnnxImport&, OnnxScope&, const GraphProto&);
+
+/// Imports a body inside the scope of its node, and returns its outputs. `path` is the node's, and `place` where in the
+/// node the body is: ".attribute 'then_branch'". Fails unless the body has
+/// `inputs.size()` inputs. If an output failed, its problem is already noted, and the error has no message.
+Result<std::vector<OnnxValue>> import_body(OnnxImport&, const OnnxScope& outer, const GraphProto& body,
+                                           const std::string& path, const std::string& place,
+                                           std::vector<OnnxValue> inputs);
+
+/// Imports the body of a function of the model in place of its node. `attributes` are those of the node.
+Result<std::vector<OnnxValue>> import_call(OnnxImport&, const FunctionProto&, OnnxCallAttributes attributes,
+                                           std::string path, std::vector<OnnxValue> operands);
+
+}  // namespace millrace

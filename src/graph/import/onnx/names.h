@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <set>
+#include <string_view>
+
+#include "graph/import/onnx/value.h"
+#include "millrace/graph/builder.h"
+
+namespace millrace {
+
+struct ModelProto;
+struct NodeProto;
+
+/// Opens the scopes in a node's name while it lives: "/encoder/layers.0/MatMul" is in encoder and layers.0.
+class OnnxNodeNames {
+ public:
+  OnnxNodeNames(GraphBuilder& graph, const NodeProto& node);
+  OnnxNodeNames(const OnnxNodeNames&) = delete;
+  OnnxNodeNames& operator=(const OnnxNodeNames&) = delete;
+  /// Closes them from the inside out.
+  ~OnnxNodeNames();
+
+ private:
+  struct Opened {
+    Opened(GraphBuilder& graph, std::string_view name) : scope(graph.scope(name)) {}
+    GraphBuilder::OpenScope scope;
+  };
+  std::deque<Opened> scopes_;
+};
+
+/// Gives the tensor the result's name, without the part that its scopes already say.
+void name_result(const NodeProto& node, std::string_view name, const OnnxValue& value);
+
+/// The names that some node of the model reads, in any body or function, and those of its outputs.
+std::set<std::string_view> read_names(const ModelProto&);
+
+}  // namespace millrace

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Imports arithmetic whose dtypes or number of operands differ from those of our ops.
+#include <algorithm>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "graph/import/onnx/ops/elementwise.h"
+#include "millrace/base/printable.h"
+
+namespace millrace {
+
+#define MILLRACE_ONNX_UNARY(name, since_version, function)
+#define MILLRACE_ONNX_OP(name, since_version, function) Result<OnnxResults> function(OnnxNodeContext&);
+#include "graph/import/onnx/ops/activation.inc"
+#undef MILLRACE_ONNX_UNARY
+#undef MILLRACE_ONNX_OP
+
+namespace {
+
+/// Combines all operands, from the first to the last.
+Result<Tensor> combine_all(OnnxNodeContext& node, BinaryFunction function) {
+  MILLRACE_TRY_ASSIGN(const std::vector<Tensor> operands, node.tensors());
+  if (operands.empty()) return invalid_argument(": has no operands");
+  Tensor result = operands[0];
+  for (std::size_t i = 1; i < operands.size(); ++i) result = function(result, operands[i]);
+  return result;
+}
+
+Result<OnnxResults> import_variadic(OnnxNodeContext& node, BinaryFunction function) {
+  if (std::optional<OnnxResults> sizes = import_sizes(node)) return *std::move(sizes);
+  MILLRACE_TRY_ASSIGN(const Tensor result, combine_all(node, function));
+  return result;
+}
+
+}  // namespace
+
+Result<OnnxResults> import_max(OnnxNodeContext& node) { return import_variadic(node, max); }
+Result<OnnxResults> import_min(OnnxNodeContext& node) { return import_variadic(node, min); }
+Result<OnnxResults> import_sum(OnnxNodeContext& node) { return import_variadic(node, add); }
+
+Result<OnnxResults> import_mean(OnnxNodeContext& node) {
+  MILLRACE_TRY_ASSIGN(const Tensor sum, combine_all(node, add));
+  return sum / static_cast<double>(node.num_operands());
+}
+
+/// The remainder has the sign of the divisor, or with fmod, of the dividend.
+Result<OnnxResults> import_mod(OnnxNodeContext& node) {
+  MILLRACE_TRY_ASSIGN(const bool is_fmod, node.flag_attribute("fmod", false));
+  if (!is_fmod) {
+    if (std::optional<OnnxResults> sizes = import_sizes(node)) return *std::move(sizes);
+  }
+  MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
+  MILLRACE_TRY_ASSIGN(const Tensor y, node.tensor(1));
+  MILLRACE_TRY_ASSIGN(const Tensor remainder, node.built(rem(x, y)));
+  if (is_fmod || is_unsigned(x.dtype())) return remainder;
+  if (is_float(x.dtype())) return node.attribute_error("fmod", "found 0, expected 1 for floats");
+  const Tensor is_negative = less(remainder, 0);
+  const Tensor differs = logical_xor(is_negative, less(y, 0));
+  const Tensor moves = logical_and(not_equal(remainder, 0), differs);
+  return where(moves, remainder + y, remainder);
+}
+
+namespace {
+
+/// The number of bits of an exponent that matter: the largest power that an integer holds is 2^63.
+constexpr int kExponentBits = 6;
+
+/// Whether bit `bit` of the number is set.
+Tensor has_bit(Tensor number, int bit) {
+  const Tensor mask = logical_and(number, std::int64_t{1} << bit);
+  return not_equal(mask, 0);
+}
+
+/// x^y for integers, by squaring. Exact, except that x^64 and higher powers, which no integer holds unless x is -1, 0
+/// or 1, count as x^62 or x^63. Negative exponents give 1 / x^-y, rounded towards zero.
+Tensor integer_power(Tensor x, Tensor y) {
+  Tensor exponent = cast(y, DType::kI64);
+  const Tensor far = logical_and(exponent, 1) + 62;
+  if (y.dtype() == DType::kU64) exponent = select(greater_equal(y, 64), far, exponent);
+  const Tensor is_above = greater(exponent, -64);
+  const Tensor is_near = logical_and(is_above, less(exponent, 64));
+  const Tensor capped = select(is_near, abs(exponent), far);
+  Tensor power = where(has_bit(capped, 0), x, Literal(1)), square = x;
+  for (int bit = 1; bit < kExponentBits; ++bit) {
+    square = square * square;
+    power = where(has_bit(capped, bit), power * square, power);
+  }
+  if (is_unsigned(y.dtype())) return power;
+  const Tensor inverse = where(equal(abs(x), 1), power, Literal(0));  // the power may have wrapped to 1
+  return where(less(exponent, 0), inverse, power);
+}
+
+/// Whether the numbers are the same in `dtype`, a float of 32 or 64 bits.
+bool fit(std::span<const double> numbers, DType dtype) {
+  if (dtype == DType::kF64) return true;
+  return dtype == DType::kF32 &&
+         std::ranges::all_of(numbers, [](double number) { return double{static_cast<float>(number)} == number; });
+}
+
+}  // namespace
+
+/// The result has the base's dtype. Powers of integers are exact, or are computed in f64 if the exponents are floats.
+Result<OnnxResults> import_pow(OnnxNodeContext& node) {
+  MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
+  MILLRACE_TRY_ASSIGN(const Tensor y, node.tensor(1));
+  MILLRACE_TRY_ASSIGN(const std::optional<OnnxConstant> known, node.known(1));
+  const std::vector<double> exponents = known ? numbers_of(*known) : std::vector<double>();
+  const bool is_square = exponents.size() == 1 && exponents[0] == 2 && y.shape().rank() <= x.shape().rank();
+  if (is_square) return x * x;
+  if (x.dtype() == y.dtype() && is_float(x.dtype())) return pow(x, y);
+  if (!is_float(x.dtype()) && !is_float(y.dtype())) return integer_power(x, y);
+  const bool is_exact =
+      (known && fit(exponents, x.dtype())) || (is_float(y.dtype()) && size_bytes(y.dtype()) < size_bytes(x.dtype()));
+  if (is_float(x.dtype()) && is_exact) return pow(x, cast(y, x.dtype()));
+  const Tensor base = cast(x, DType::kF64);
+  return cast(pow(base, cast(y, DType::kF64)), x.dtype());
+}
+
+/// Shifts left by multiplying with a power of two, which may wrap to the lowest number of a signed dtype. Shifts right
+/// by dividing, which rounds down a number of 0 or more; a negative number is complemented before and after.
+Result<OnnxResults> import_bit_shift(OnnxNodeContext& node) {
+  MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
+  MILLRACE_TRY_ASSIGN(const Tensor y, node.tensor(1));
+  MILLRACE_TRY_ASSIGN(const std::string_view direction, node.text_attribute("direction"));
+  if (direction != "LEFT" && direction != "RIGHT") {
+    return node.attribute_error("direction", fmt::format("found '{}', expected LEFT or RIGHT", printable(direction)));
+  }
+  if (!is_integer(x.dtype())) {
+    return node.operand_error(0, fmt::format("is {}, expected integers", x.type().to_text()));
+  }
+  const auto num_bits = static_cast<std::int64_t>(size_bytes(x.dtype())) * 8;
+  Tensor power = node.graph().fill(x.dtype(), y.shape(), 1);
+  for (int bit = 0; (1 << bit) < num_bits; ++bit) {
+    const Tensor factor = power * (std::int64_t{1} << (1 << bit));
+    power = where(has_bit(y, bit), factor, power);
+  }
+  // A count below 0, or of all bits or more, shifts everything out.
+  Tensor is_inside = less(y, num_bits);
+  if (is_signed(x.dtype())) is_inside = logical_and(greater_equal(y, 0), is_inside);
+  if (direction == "LEFT") return where(is_inside, x * power, Literal(0));
+  if (is_unsigned(x.dtype())) return where(is_inside, x / power, Literal(0));
+  const Tensor is_negative = less(x, 0);
+  const Tensor size = select(is_negative, logical_not(x), x);
+  const Tensor shifted = where(is_inside, size / power, Literal(0));
+  return where(is_negative, logical_not(shifted), shifted);
+}
+
+/// Reads known elements as another dtype. Elements that are computed at run time must keep their dtype.
+Result<OnnxResults> import_bit_cast(OnnxNodeContext& node) {
+  MILLRACE_TRY_ASSIGN(const DType to, node.dtype_attribute("to"));
+  MILLRACE_TRY_ASSIGN(const TensorType type, node.type(0));
+  if (to == type.dtype) return node.value(0);
+  if (size_bytes(to) != size_bytes(type.dtype) || to == DType::kBool || type.dtype == DType::kBool) {
+    return node.attribute_error(
+        "to", fmt::format("found {}, expected a dtype as wide as {}", to_text(to), to_text(type.dtype)));
+  }
+  MILLRACE_TRY_ASSIGN(std::optional<OnnxConstant> known, node.known(0));
+  if (!known)
+    return unimplemented(": the bits of elements that are computed at run time cannot be read in another dtype");
+  known->type.dtype = to;
+  return *std::move(known);
+}
+
+Result<OnnxResults> import_cast_like(OnnxNodeContext& node) {
+  MILLRACE_TRY_ASSIGN(const TensorType like, node.type(1));
+  node.ignore_attribute("saturate");    // of 8-bit floats
+  node.ignore_attribute("round_mode");  // of 8-bit floats
+  MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
+  return cast(x, like.dtype);
+}
+
+}  // namespace millrace

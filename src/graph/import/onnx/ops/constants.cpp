@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Imports ops that make elements: constants, fills and ranges.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "graph/import/onnx/ops/shape_helpers.h"
+#include "millrace/graph/composites.h"
+
+namespace millrace {
+
+#define MILLRACE_ONNX_OP(name, since_version, function) Result<OnnxResults> function(OnnxNodeContext&);
+#include "graph/import/onnx/ops/shape.inc"
+#undef MILLRACE_ONNX_OP
+
+namespace {
+
+template <class T>
+OnnxConstant list_of(const std::vector<T>& elements) {
+  return constant_of(Shape{static_cast<std::int64_t>(elements.size())}, std::span<const T>(elements));
+}
+
+}  // namespace
+
+Result<OnnxResults> import_constant(OnnxNodeContext& node) {
+  if (node.has_attribute("value_int")) {
+    MILLRACE_TRY_ASSIGN(const std::int64_t value, node.integer_attribute("value_int"));
+    return constant_of(Shape(), std::span(&value, 1));
+  }
+  if (node.has_attribute("value_float")) {
+    MILLRACE_TRY_ASSIGN(const double value, node.number_attribute("value_float"));
+    const auto rounded = static_cast<float>(value);
+    return constant_of(Shape(), std::span(&rounded, 1));
+  }
+  if (node.has_attribute("value_ints")) {
+    MILLRACE_TRY_ASSIGN(const std::optional<std::vector<std::int64_t>> values, node.integers_attribute("value_ints"));
+    return list_of(*values);
+  }
+  if (node.has_attribute("value_floats")) {
+    MILLRACE_TRY_ASSIGN(const std::optional<std::vector<double>> values, node.numbers_attribute("value_floats"));
+    return list_of(std::vector<float>(values->begin(), values->end()));
+  }
+  MILLRACE_TRY_ASSIGN(OnnxValue value, node.tensor_attribute("value"));
+  return value;
+}
+
+/// Without a value, the elements are f32 zeros.
+Result<OnnxResults> import_constant_of_shape(OnnxNodeContext& node) {
+  const float zero = 0;
+  OnnxConstant element = constant_of(Shape{1}, std::span(&zero, 1));
+  if (node.has_attribute("value")) {
+    MILLRACE_TRY_ASSIGN(const OnnxValue value, node.tensor_attribute("value"));
+    if (value.constant() == nullptr || !value.constant()->type.shape.num_elements().is(1)) {
+      return node.attribute_error("value", "is not a single number");
+    }
+    element = *value.constant();
+  }
+  MILLRACE_TRY_ASSIGN(Shape shape, shape_of_sizes(node, 0));
+  for (const SizeExpr& dim : shape.dims()) {
+    if (dim.upper_bound() < 0) return node.operand_error(0, fmt::format("has {}, expected 0 or more", dim.to_text()));
+  }
+  const SizeExpr count = shape.num_elements();
+  if (shape.is_static() && count.constant() >= 0 && count.constant() <= static_cast<std::int64_t>(kMaxSizes)) {
+    return filled_constant(element.type.dtype, shape, {element.bytes.begin(), element.bytes.end()});
+  }
+  const Tensor scalar = node.graph().constant_shared({element.type.dtype, {}}, element.bytes);
+  return broadcast_to(scalar, std::move(shape));
+}
+
+namespace {
+
+/// A range of floats whose length depends on symbols.
+Result<OnnxResults> symbolic_range(OnnxNodeContext& node, DType dtype) {
+  MILLRACE_TRY_ASSIGN(const OnnxSizes start, node.fractions(0));
+  MILLRACE_TRY_ASSIGN(const OnnxSizes limit, node.fractions(1));
+  MILLRACE_TRY_ASSIGN(const double delta, node.number(2));
+  const auto ends = with_common_divisor(start, limit);
+  const std::optional<SizeFraction> step = as_fraction(delta);
+  if (!ends || !step || step->numerator == 0 || start.values.size() != 1 || limit.values.size() != 1) {
+    return invalid_argument(": start, limit and delta are not fractions with a small common denominator");
+  }
+  const SizeExpr distance = (ends->second.values[0] - ends->first.values[0]) * step->denominator;
+  const std::int64_t by = step->numerator * ends->first.divisor;
+  const SizeExpr count = max(by > 0 ? ceil_div(distance, by) : ceil_div(0 - distance, -by), 0);
+  MILLRACE_TRY_ASSIGN(const Tensor first, node.tensor(0));
+  const Tensor steps = iota(node.graph(), dtype, {count}, 0) * delta;
+  return steps + reshape(first, {});
+}
+
+Result<OnnxResults> float_range(OnnxNodeContext& node, DType dtype) {
+  MILLRACE_TRY_ASSIGN(const std::optional<OnnxConstant> first, node.known(0));
+  MILLRACE_TRY_ASSIGN(const std::optional<OnnxConstant> last, node.known(1));
+  if (!first || !last) return symbolic_range(node, dtype);
+  MILLRACE_TRY_ASSIGN(const double start, node.number(0));
+  MILLRACE_TRY_ASSIGN(const double limit, node.number(1));
+  MILLRACE_TRY_ASSIGN(const double delta, node.number(2));
+  if (delta == 0) return node.operand_error(2, "is 0, expected another step");
+  const double count = std::max(std::ceil((limit - start) / delta), 0.0);
+  if (!(count < 0x1p48)) return invalid_argument(fmt::format(": asks for {} elements, expected less than 2^48", count));
+  return iota(node.graph(), dtype, {static_cast<std::int64_t>(count)}, 0) * delta + start;
+}
+
+}  // namespace
+
+/// start, start + delta, ... The number of elements must follow from sizes or constants.
+Result<OnnxResults> import_range(OnnxNodeContext& node) {
+  MILLRACE_TRY_ASSIGN(const TensorType type, node.type(0));
+  if (is_float(type.dtype)) return float_range(node, type.dtype);
+  MILLRACE_TRY_ASSIGN(const SizeExpr start, node.size(0));
+  MILLRACE_TRY_ASSIGN(const SizeExpr limit, node.size(1));
+  MILLRACE_TRY_ASSIGN(const std::int64_t delta, node.integer(2));
+  if (delta == 0 || delta == std::numeric_limits<std::int64_t>::min()) {
+    return node.operand_error(2, fmt::format("is {}, expected another step", delta));
+  }
+  const SizeExpr distance = delta > 0 ? limit - start : start - limit;
+  const SizeExpr count = max(ceil_div(distance, std::abs(delta)), 0);
+  if (count.is_constant() && count.constant() <= static_cast<std::int64_t>(kMaxSizes)) {
+    OnnxSizes sizes = OnnxSizes::vector({}, type.dtype);
+    for (std::int64_t i = 0; i < count.constant(); ++i) sizes.values.push_back(start + i * delta);
+    sizes.shape = {count.constant()};
+    return sizes;
+  }
+  const Tensor steps = iota(node.graph(), type.dtype, {count}, 0) * delta;
+  return steps + cast(size_of(node.graph(), start), type.dtype);
+}
+
+}  // namespace millrace

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/import/onnx/node_context.h"
+
+namespace millrace {
+
+/// The attributes that convolutions and pools share, one per spatial dim.
+struct OnnxWindow {
+  std::vector<std::int64_t> kernel, strides, dilations;
+  std::vector<std::int64_t> low, high;  // padding before and after
+};
+
+/// Reads kernel_shape, strides, dilations, pads and auto_pad for an operand x[n, c, ...]. Without a kernel_shape,
+/// `kernel` is taken. With auto_pad, the spatial dims must be numbers where the padding depends on them. If
+/// `!pads_same`, the caller pads for SAME_UPPER and SAME_LOWER, and the padding is 0.
+Result<OnnxWindow> read_window(OnnxNodeContext& node, const Shape& x, std::vector<std::int64_t> kernel = {},
+                               bool pads_same = true);
+
+}  // namespace millrace
