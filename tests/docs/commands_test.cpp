@@ -7,6 +7,7 @@
 
 #include "millrace/graph/npy.h"
 #include "tests/docs/markdown.h"
+#include "tests/docs/onnx_model.h"
 #include "tests/hip_standin/standin.h"
 #include "tests/tools/workplace.h"
 
@@ -55,6 +56,7 @@ TEST_CASE("each command of the documents is run") {
   here.write("bin/millrace", "#!/bin/sh\nexec '" MILLRACE_TOOL "' \"$@\"\n");
   std::filesystem::permissions(here.path("bin/millrace"), std::filesystem::perms::owner_all);
   const std::vector<float> x(80, 2.5f);
+  here.write("model.onnx", test::softmax_model());
   REQUIRE(write_npy(here.path("x.npy"), {DType::kF32, {8, 10}}, std::as_bytes(std::span(x))).ok());
 
   std::vector<int> uses(replacements().size());

@@ -10,7 +10,7 @@ namespace {
 using test::contains;
 using test::Workplace;
 
-constexpr const char* kCommands[] = {"run", "dump", "explain", "bench", "cache", "devices", "check", "ops"};
+constexpr const char* kCommands[] = {"run", "import", "dump", "explain", "bench", "cache", "devices", "check", "ops"};
 
 TEST_CASE("the help names every command that is for people, and each command's help has examples") {
   const Workplace here;

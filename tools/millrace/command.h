@@ -16,6 +16,7 @@ using Action = std::function<Status()>;
 
 // Each command has a function here that adds its arguments, a source file named after it, and a row in main.cpp.
 Action add_run(CLI::App&);
+Action add_import(CLI::App&);
 Action add_dump(CLI::App&);
 Action add_explain(CLI::App&);
 Action add_bench(CLI::App&);

@@ -10,6 +10,7 @@
 #include "millrace/base/file.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/lowered_graph.h"
+#include "millrace/graph/onnx.h"
 #include "millrace/graph/text.h"
 #include "millrace/hal/device.h"
 #include "millrace/jit/kernel_compiler.h"
@@ -44,7 +45,18 @@ bool is_standard_input(const std::string& file) { return file == "-"; }
 
 std::string shown_file(const std::string& file) { return is_standard_input(file) ? "standard input" : printable(file); }
 
+namespace {
+
+Result<Graph> import_model(const std::string& file) {
+  MILLRACE_TRY_ASSIGN(OnnxModel model, import_onnx(file));
+  for (const std::string& note : model.notes) write_notice(fmt::format("{}: {}\n", shown_file(file), note));
+  return std::move(model.graph);
+}
+
+}  // namespace
+
 Result<Graph> read_graph(const GraphArguments& arguments) {
+  if (arguments.file.ends_with(".onnx")) return import_model(arguments.file);
   if (!is_standard_input(arguments.file)) return millrace::read_graph(arguments.file);
   MILLRACE_TRY_ASSIGN(const std::vector<std::byte> bytes, read_standard_input("standard input"));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

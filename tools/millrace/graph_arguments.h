@@ -21,7 +21,8 @@ struct GraphArguments {
   ScheduleOrder order = ScheduleOrder::kMaxConcurrency;
 };
 
-inline constexpr const char* kFileHelp = "The graph, as text; - reads it from standard input.";
+inline constexpr const char* kFileHelp =
+    "The graph, as text, or an ONNX model (.onnx); - reads text from standard input.";
 void add_graph_file(CLI::App&, GraphArguments&);
 inline constexpr const char* kTargetHelp =
     "cpu (the host's best), cpu:avx2, cpu:threads=4 (or cores), hip (an AMD GPU), sim:gfx1100\n"
@@ -32,7 +33,8 @@ void add_target(CLI::App&, GraphArguments&, const char* flag);
 
 /// The file's name in messages.
 std::string shown_file(const std::string& file);
-/// If the text comes from standard input, files of constants are looked up in the working directory.
+/// If the text comes from standard input, files of constants are looked up in the working directory. A file whose name
+/// ends with ".onnx" is imported without options, and the importer's notes go to standard error.
 Result<Graph> read_graph(const GraphArguments&);
 /// Compiles for `device` or, if `device` is null, for the device in the arguments. Shows progress on standard error if
 /// standard error is a terminal and compiling takes long.

@@ -29,10 +29,15 @@ constexpr Command kCommands[] = {
     {"run", "Compile a graph and run it, with NumPy files in and out.", add_run,
      "  millrace run top.mr --input x=@x.npy --output values=@values.npy\n"
      "  millrace run top.mr --input x=randn --dim rows=8\n"
+     "  millrace run model.onnx --input image=@image.npy\n"
      "  echo 'graph g(%x: f32[4]) { %y = softmax(%x) return y = %y }' | millrace run - --input x=arange\n"
      "  millrace run top.mr --input x=arange,8x32000 --device cpu:avx2,threads=4 --repeat 100\n"
      "  millrace run top.mr --input x=@x.npy --trace trace.json\n"
      "  millrace run top.mr --input x=randn --dim rows=8 --device isa:gfx1100 --seed 1 --counts"},
+    {"import", "Write an ONNX model as a graph, whose weights stay in the model's files.", add_import,
+     "  millrace import model.onnx -o model.mr\n"
+     "  millrace import model.onnx -o model.mr --dim batch=1 --dim 'length=length in 1..512'\n"
+     "  millrace import model.onnx -o model.mr --set use_cache_branch=true --copy-weights"},
     {"dump", "Print a graph at a stage of its compilation, down to machine code.", add_dump,
      "  millrace dump top.mr --stage kernels\n"
      "  millrace dump top.mr --stage graph --format dot | dot -Tsvg -o top.svg\n"
