@@ -133,8 +133,8 @@ constexpr Misuse kComposites[] = {
        Tensor indices = g.input("i", DType::kI32, {3, 2});
        scatter_elements(f32(g, {2, 8}), indices, y(g, {3, 2}), 1);
      },
-     "scatter_elements: indices are i32[3x2] and updates f32[3x2], expected i32 or i64 and one shape, that of "
-     "operand 0, f32[2x8], except along axis 1; reshape or cast them"},
+     "scatter_elements: indices are i32[3x2] and updates f32[3x2], expected i32 or i64 and one shape, "
+     "within that of operand 0, f32[2x8], except along axis 1; reshape or cast them"},
     {"update_slice along no axis", [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {2, 8}), 2, 0); },
      "update_slice: axis is 2, expected -2 to 1 for operand 0, f32[4x8]; choose one of these"},
     {"update_slice by another shape", [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {2, 7}), 0, 0); },

@@ -177,8 +177,8 @@ TEST_CASE("a dim that a run makes empty cannot be padded by its outermost elemen
   Composed c;
   c.with("x", {0, 2}, {}, DType::kF32, {Dim("n"), 2});
   CHECK(c.failure([&](Composed& given) { return pad_edge(given["x"], {1, 0}, {0, 0}); }) ==
-        "run: pad_edge: dim 0 of f32[n, 2] is padded by 1 and 0, expected an extent of 1 or more with n = 0; pad it "
-        "with a number before");
+        "run: pad_edge: dim 0 of f32[n, 2] is padded by 1 and 0, expected an extent of 1 or more with n = 0; first "
+        "pad it with a number");
 }
 
 TEST_CASE("depth_to_space puts channels side by side, and space_to_depth undoes it") {
