@@ -126,7 +126,7 @@ TEST_CASE("tests with strings, sequences and training are refused by name, and r
   }
   CHECK(counts[Cause::kStrings] == 19);
   CHECK(counts[Cause::kSequences] == 24);
-  CHECK(counts[Cause::kTraining] == 15);
+  CHECK(counts[Cause::kTraining] == 13);
   CHECK(counts[Cause::kRandom] == 6);
 }
 
