@@ -40,12 +40,13 @@ std::string difference_of(const reference::Tensor& found, const reference::Tenso
   return count == 0 ? "" : fmt::format("{}; {} of {} elements differ", first, count, found.num_elements());
 }
 
-double share_of_largest(const reference::Tensor& found, const reference::Tensor& expected) {
+double share_of_largest(const reference::Tensor& found, const reference::Tensor& expected, double ignored) {
   const auto values = reference::read_all<double>(found), wanted = reference::read_all<double>(expected);
   double largest = 0, error = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (values[i] == wanted[i] || (std::isnan(values[i]) && std::isnan(wanted[i]))) continue;
     const double difference = std::fabs(values[i] - wanted[i]);
+    if (difference <= ignored) continue;
     error = std::isfinite(difference) ? std::max(error, difference) : std::numeric_limits<double>::infinity();
   }
   for (const double value : wanted) {

@@ -14,7 +14,8 @@ namespace millrace::test {
 std::string difference_of(const reference::Tensor& found, const reference::Tensor& expected);
 
 /// The largest difference between elements of two tensors of floats with one shape, as a share of the largest expected
-/// magnitude; infinite where one of them is not finite and the other is not equal.
-double share_of_largest(const reference::Tensor& found, const reference::Tensor& expected);
+/// magnitude; infinite if one of them is not finite and the other is not equal. Absolute differences up to `ignored` do
+/// not count.
+double share_of_largest(const reference::Tensor& found, const reference::Tensor& expected, double ignored = 0);
 
 }  // namespace millrace::test

@@ -48,6 +48,7 @@ struct Case {
   const char* name;       // without .onnx
   const char* reference;  // in ref/, without .json
   double max_error = kF32Error;
+  double ignored = 0;  // absolute differences that do not count
 };
 constexpr Case kCases[] = {
     {"mnist", "mnist.onnx"},
@@ -55,8 +56,8 @@ constexpr Case kCases[] = {
     {"SqueezeNet_fp16", "SqueezeNet_fp16.onnx", kF16Error},
     {"light_squeezenet", "light_squeezenet.onnx"},
     {"ultraface-RFB-320", "ultraface-RFB-320.onnx"},
-    // Its obj_ outputs are up to 0.0082 of their largest value from those recorded; the cause is not known yet.
-    {"yunet_n_dynamic", "yunet_n_dynamic", kF16Error},
+    // Its outputs obj_ are sigmoids of at most 1.8e-4. Those recorded are off by up to one ulp of 1.
+    {"yunet_n_dynamic", "yunet_n_dynamic", kF32Error, 0x1p-23},
     {"gtcrn", "gtcrn"},
     {"gtcrn_simple", "gtcrn_simple"},
     {"micro_kws_m_fp32", "micro_kws_m_fp32"},
@@ -79,7 +80,7 @@ TEST_CASE("each real model gives the outputs that are recorded, f32 within 1e-4 
         CAPTURE(name);
         REQUIRE(outputs.contains(name));
         REQUIRE(outputs.at(name).type.to_text() == expected.type.to_text());
-        CHECK(share_of_largest(outputs.at(name), expected) <= model_case.max_error);
+        CHECK(share_of_largest(outputs.at(name), expected, model_case.ignored) <= model_case.max_error);
       }
     }
   }
