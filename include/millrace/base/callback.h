@@ -7,9 +7,9 @@
 
 namespace millrace {
 
-/// Holds a function that is passed as an option, like std::function<void(Args...)>. It avoids the header <functional>,
-/// which also includes containers and would account for a fifth of the cost of including millrace.h. Copies share the
-/// function. A default-constructed Callback is empty; calling it is undefined.
+/// Holds a function that is passed as an option, like std::function<void(Args...)>. It avoids the standard header
+/// `functional`, which also includes containers and would account for a fifth of the cost of including millrace.h.
+/// Copies share the function. A default-constructed Callback is empty; calling it is undefined.
 template <class... Args>
 class Callback {
  public:
