@@ -68,7 +68,7 @@ enum class JoinObstacle : std::uint8_t {
   kTwoRoots,             // `node` and `other` are dots, reductions or the like; a kernel has at most one
   kNoEpilogue,           // `node`, in the producer's region, has a kernel without an epilogue
   kViewAlone,            // the reader loads whole rows; `node`, a view, collects them from far apart
-  kShapeDiffers,         // `node`, in the producer's region, has another shape than the reader
+  kShapeDiffers,         // `node`, in the producer's region, has a different shape from the reader
   kWouldFormCycle,       // `node`, in a third region, reads one region and the other needs it
   kReadByRoot,           // `node`, one region's dot or reduction, reads the other region at other points
   kRootInOperand,        // `node`, in the producer's region, is not elementwise, as the reader requires

@@ -101,22 +101,22 @@ std::string_view to_text(ReductionKind);
 
 /// Checks these invariants, and those of bodies only if the rest holds. Fails with kInvalidArgument and one line per
 /// failure.
-/// * Parallel dims precede reduction dims. Reduction dims are not groups, and exist only if there is a reduction.
+/// * Parallel dims precede reduction dims. Reduction dims are not group dims, and exist only if there is a reduction.
 ///   kArgMin and kArgMax have exactly one reduction dim.
 /// * Reductions accumulate in an integer, f32 or f64.
 /// * Tensors have one stride per dim.
 /// * Accesses name an existing tensor, with one index per tensor dim and one coefficient per domain dim. If the domain
 ///   and the extent are constant, an index without `fill` stays inside, unless it is dynamic.
 /// * A load's dynamic dim exists, and its fill has the tensor's body_dtype.
-/// * Store i writes result i, without dynamic dim or fill. It uses no reduction dim, and every parallel dim whose
-///   extent is not 1.
+/// * Store i writes result i, without dynamic dim or fill. It uses every parallel dim whose extent is not 1, and no
+///   reduction dim.
 /// * Only maps with one result are in place. The operand has the result's type and layout, and is read only at the
 ///   point at which the result is stored.
 /// * `term` yields one value per reduction, with its dtype; `epilogue` one per store, with the result's body_dtype.
-/// * Body instructions are not kMachine ops. Their operands are defined earlier, and number and dtypes follow the op's
-///   rule. f16 and bf16 occur only as operand or result of kConvert.
-/// * Indices of accesses, dims, extents and reductions exist. Loads give the tensor's body_dtype; indices, extents and
-///   the results of kArgMin and kArgMax are i64.
+/// * Body instructions are not kMachine ops. Operands are defined before their use, and follow the op's rule in number
+///   and dtypes. f16 and bf16 occur only as operand or result of kConvert.
+/// * Every access, dim, extent and reduction that an instruction names exists. Loads give the tensor's body_dtype.
+///   Index and extent instructions and the results of kArgMin and kArgMax give i64.
 /// * `epilogue` uses no reduction dim, by index or load; only `epilogue` uses kReduced.
 Status verify(const LoopKernel&);
 /// The whole kernel as text, which parse_loop_kernel reads. Equal kernels have equal text. Without the names, this text

@@ -76,7 +76,7 @@ Tensor cosh(Tensor x) {
 Tensor asinh(Tensor x) {
   return build_composite({x}, [&](Composite& composite) {
     return apply(composite, x, [](Tensor v) {
-      // log(x + sqrt(x^2 + 1)), with 1 taken out of the argument.
+      // log(x + sqrt(x^2 + 1)), as a log1p: 1 is subtracted from the argument.
       Tensor size = abs(v);
       Tensor square = size * size;
       Tensor root = sqrt(square + 1.0);
@@ -91,7 +91,7 @@ Tensor asinh(Tensor x) {
 Tensor acosh(Tensor x) {
   return build_composite({x}, [&](Composite& composite) {
     return apply(composite, x, [](Tensor v) {
-      // log(x + sqrt(x^2 - 1)), with 1 taken out of the argument. Below 1, the first root is NaN.
+      // log(x + sqrt(x^2 - 1)), as a log1p: 1 is subtracted from the argument. Below 1, the first root is NaN.
       Tensor above = v - 1.0;
       Tensor root = sqrt(above);
       Tensor near = log1p(above + root * sqrt(above + 2.0));
@@ -104,7 +104,7 @@ Tensor acosh(Tensor x) {
 Tensor atanh(Tensor x) {
   return build_composite({x}, [&](Composite& composite) {
     return apply(composite, x, [](Tensor v) {
-      // log((1 + x) / (1 - x)) / 2, with 1 taken out of the argument.
+      // log((1 + x) / (1 - x)) / 2, as a log1p: 1 is subtracted from the argument.
       Tensor size = abs(v);
       Tensor twice = size * 2.0;
       Tensor result = log1p(twice / (1.0 - size)) * 0.5;

@@ -151,7 +151,7 @@ class UpdatePlacer {
     }
     return missing.empty();
   }
-  /// The regions that store the value or, if no region does, the values in its memory.
+  /// The regions that store `stored`. If none does, those that store the values that share its memory.
   std::vector<RegionId> writers_of(Value stored) const {
     std::vector<RegionId> found;
     const auto add = [&](Value value) {

@@ -72,8 +72,8 @@ class HeaderReader final : public Json::json_sax_t {
     member_.clear();
   }
 
-  /// Receives a value of a kind that is wrong or ignored here. Resets the member, because the last of duplicate members
-  /// counts.
+  /// Receives a value of a kind that is wrong or ignored here. Resets the member, because the last one of repeated
+  /// members counts.
   bool other() {
     if (entry_ == nullptr) return true;
     if (depth_ == 2 && member_ == "dtype") entry_->dtype.reset();

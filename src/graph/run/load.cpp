@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-/// The size of the host's copy while constants move from one device to another.
+/// The size of the staging buffer on the host through which constants move from one device to another.
 constexpr std::size_t kCopyBytes = std::size_t{64} << 20;
 
 /// Precondition: both buffers have the same size.

@@ -76,7 +76,7 @@ class TypeCheck {
     if (result().lanes != 1) fail("result is {}, expected a scalar; splat it", result().to_text());
     const std::uint64_t width = dtype == DType::kBool ? 1 : 8 * size_bytes(dtype);
     if (width < 64 && instruction_.immediate >> width != 0) {
-      fail("immediate is 0x{:x}, expected {} bits of {}", instruction_.immediate, width, to_text(dtype));
+      fail("immediate 0x{:x} does not fit in the {} bits of {}", instruction_.immediate, width, to_text(dtype));
     }
   }
 

@@ -52,7 +52,7 @@ constexpr ImmediateForm immediate_form(KernelOp op) {
   }
 }
 
-/// An operation without results, types and blocks.
+/// An operation, except for its results, types and blocks.
 struct Operation {
   KernelOp op = KernelOp::kConstant;
   std::vector<std::uint32_t> operands;  // numbers of values

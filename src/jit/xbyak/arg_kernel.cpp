@@ -30,7 +30,7 @@ Result<PlannedKernel> plan_row_operation(const ArgDescriptor& arg, const TargetS
   const DType dtype = arg.input.type.dtype;
   const std::optional<std::size_t> columns = columns_dim(arg);
   if (columns && (arg.input_indices || arg.indices.layout.strides[*columns] != arg.parts)) {
-    return unimplemented("results of interleaved rows that are apart, expected adjacent ones");
+    return unimplemented("the indices of interleaved rows are not contiguous, expected contiguous ones");
   }
   const RowPair rows(without_columns(arg.input, columns), without_columns(arg.indices, columns),
                      arg.input.type.shape.rank() - 1, arg.parts);

@@ -31,8 +31,8 @@ TEST_CASE("the bits of a constant fit its dtype") {
   draft.op(KernelOp::kConstant, {}, kBool, 2);
   draft.op(KernelOp::kConstant, {}, {DType::kI16, 1}, 0x10000);
   CHECK(draft.complaint() ==
-        "%0 = constant: immediate is 0x2, expected 1 bits of bool\n"
-        "%1 = constant: immediate is 0x10000, expected 16 bits of i16");
+        "%0 = constant: immediate 0x2 does not fit in the 1 bits of bool\n"
+        "%1 = constant: immediate 0x10000 does not fit in the 16 bits of i16");
 }
 
 TEST_CASE("symbols agree, and every block belongs to one instruction") {

@@ -14,7 +14,7 @@ Result<OnnxValue> read_tensor(const TensorProto&, const std::string& path, const
                               ExternalData& external);
 /// The tensor's shape, with that dtype.
 Result<TensorType> read_type(const TensorProto&, DType, const std::string& path);
-/// The tensor's bytes, read as elements of that dtype. Their number is not checked.
+/// The tensor's bytes, read as elements of that dtype. The number of elements is not checked.
 Result<SharedBytes> read_bytes(const TensorProto&, DType, const std::string& path, const SharedBytes& file,
                                ExternalData& external);
 /// A sparse tensor written in full. Its number of elements is subtracted from `element_room`, because a few bytes of a

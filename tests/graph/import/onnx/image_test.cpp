@@ -128,7 +128,7 @@ TEST_CASE("Resize is refused where its meaning is not known") {
         ".attribute 'antialias': found 1 with the mode nearest, expected linear or cubic");
   CHECK(resize({}, {1, 2, 3}) == ".input[2]: has 3 numbers, expected one for each of 2 axes");
   CHECK(resize({}, {1, -2}) == ".input[2]: found -2, expected scales from 2^-20 to 2^20");
-  CHECK(resize({}, {}) == ": found none of scales and sizes, expected one");
+  CHECK(resize({}, {}) == ": found neither scales nor sizes, expected scales or sizes");
   CHECK(resize({onnx_ints("axes", {1, -1})}, {1, 2}) ==
         ".attribute 'axes': found -1, expected different axes of a tensor of rank 2");
   CHECK(refusal({{"Resize", {"x", "", "", "s"}, {"y"}, {onnx_text("keep_aspect_ratio_policy", "not_larger")}},

@@ -94,7 +94,7 @@ Result<OnnxResults> float_range(OnnxNodeContext& node, DType dtype) {
   MILLRACE_TRY_ASSIGN(const double start, node.number(0));
   MILLRACE_TRY_ASSIGN(const double limit, node.number(1));
   MILLRACE_TRY_ASSIGN(const double delta, node.number(2));
-  if (delta == 0) return node.operand_error(2, "is 0, expected another step");
+  if (delta == 0) return node.operand_error(2, "is 0, expected a step other than 0");
   const double count = std::max(std::ceil((limit - start) / delta), 0.0);
   if (!(count < 0x1p48)) return invalid_argument(fmt::format(": asks for {} elements, expected less than 2^48", count));
   return iota(node.graph(), dtype, {static_cast<std::int64_t>(count)}, 0) * delta + start;
@@ -110,7 +110,7 @@ Result<OnnxResults> import_range(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const SizeExpr limit, node.size(1));
   MILLRACE_TRY_ASSIGN(const std::int64_t delta, node.integer(2));
   if (delta == 0 || delta == std::numeric_limits<std::int64_t>::min()) {
-    return node.operand_error(2, fmt::format("is {}, expected another step", delta));
+    return node.operand_error(2, fmt::format("is {}, expected a step other than 0 and -2^63", delta));
   }
   const SizeExpr distance = delta > 0 ? limit - start : start - limit;
   const SizeExpr count = max(ceil_div(distance, std::abs(delta)), 0);

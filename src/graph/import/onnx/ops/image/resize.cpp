@@ -20,7 +20,7 @@ namespace {
 
 using Axes = std::vector<OnnxResizedAxis>;
 
-/// A number above 0 as a fraction: one with a small denominator if there is one, otherwise exactly what the f32 is.
+/// Converts a positive f32 to a fraction: a simple one that rounds to this f32 if it exists, otherwise the exact value.
 std::optional<SizeFraction> exact_fraction(double number) {
   if (!(number >= 0x1p-20 && number <= 0x1p20) || double{static_cast<float>(number)} != number) return {};
   if (const std::optional<SizeFraction> simple = as_fraction(number)) return simple;
@@ -266,7 +266,8 @@ Result<OnnxResults> import_resize(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const bool has_scales, has_elements(node, 2));
   MILLRACE_TRY_ASSIGN(const bool has_sizes, has_elements(node, 3));
   if (has_scales == has_sizes && !axes.empty()) {
-    return invalid_argument(fmt::format(": found {} of scales and sizes, expected one", has_sizes ? "both" : "none"));
+    return invalid_argument(fmt::format(": found {}, expected scales or sizes",
+                                        has_sizes ? "both scales and sizes" : "neither scales nor sizes"));
   }
   if (has_scales) {
     MILLRACE_TRY(read_scales(node, 2, axes));
