@@ -26,7 +26,7 @@ part_matrix() {
 }
 
 # Thousands of random graphs on the host, on simulated GPUs and as executed machine code of each GPU, and 100,000 random
-# sorts.
+# sorts; and an application that builds Millrace as a part of itself.
 part_graphs() {
   build release random_graphs random_sorts
   ctest --test-dir build/release -C long -L long --output-on-failure --no-tests=error --parallel "$(nproc)"
