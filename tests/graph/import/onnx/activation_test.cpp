@@ -90,7 +90,18 @@ TEST_CASE("Mod has the sign of the divisor, or of the dividend") {
   CHECK(apply({"Mod", {"x", "y"}, {"z"}}, kOnnxInt32, x, y) == Ints{1, 2, -2, -1, 0});
   CHECK(apply({"Mod", {"x", "y"}, {"z"}, {onnx_int("fmod", 1)}}, kOnnxInt32, x, y) == Ints{1, -1, 1, -1, 0});
   const OneNode model{{"Mod", {"x", "x"}, {"z"}}, {onnx_value("x", kOnnxFloat, {2})}};
-  CHECK(refusal(model) == ".attribute 'fmod': found 0, expected 1 for floats");
+  CHECK(refusal(model) == ".attribute 'fmod': found 0, expected 1 for floats before version 28");
+}
+
+TEST_CASE("from version 28 on, Mod of floats has the sign of the divisor, even if it is 0") {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const Floats x = {-4.25F, 7.5F, 5, 0, -0.0F, -3, 3, 1, -1, 0}, y = {2, -3.5F, 8, -2, 2, 3, -3, -kInf, -kInf, -kInf};
+  const Floats z = apply({"Mod", {"x", "y"}, {"z"}}, kOnnxFloat, x, y, 28);
+  CHECK(z == Floats{1.75F, -3, 5, -0.0F, 0, 0, -0.0F, -kInf, -1, -0.0F});
+  for (std::size_t i = 0; i < z.size(); ++i) CHECK(std::signbit(z[i]) == std::signbit(y[i]));
+  const Floats none = apply({"Mod", {"x", "y"}, {"z"}}, kOnnxFloat, Floats{kInf, 1}, Floats{2, 0}, 28);
+  CHECK(std::isnan(none[0]));
+  CHECK(std::isnan(none[1]));
 }
 
 TEST_CASE("PRelu takes integers, too") {

@@ -44,21 +44,35 @@ Result<OnnxResults> import_mean(OnnxNodeContext& node) {
   return sum / static_cast<double>(node.num_operands());
 }
 
-/// The remainder has the sign of the divisor, or with fmod, of the dividend.
+namespace {
+
+/// The remainder with the sign of the divisor, as Python's %. A remainder of 0 has that sign too.
+Tensor floor_remainder(Tensor x, Tensor y) {
+  const Tensor remainder = rem(x, y);
+  if (!remainder.is_valid() || is_unsigned(x.dtype())) return remainder;
+  const Tensor is_below = less(y, 0);
+  const Tensor moves = logical_and(not_equal(remainder, 0), logical_xor(less(remainder, 0), is_below));
+  const Tensor moved = where(moves, remainder + y, remainder);
+  if (!is_float(x.dtype())) return moved;
+  const Tensor zero = x.builder()->fill(x.dtype(), {}, 0);
+  return where(equal(remainder, 0), where(is_below, neg(zero), zero), moved);
+}
+
+}  // namespace
+
+/// The remainder has the sign of the divisor, or with fmod, of the dividend. Before version 28, floats need fmod.
 Result<OnnxResults> import_mod(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const bool is_fmod, node.flag_attribute("fmod", false));
   if (!is_fmod) {
     if (std::optional<OnnxResults> sizes = import_sizes(node)) return *std::move(sizes);
   }
-  MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
-  MILLRACE_TRY_ASSIGN(const Tensor y, node.tensor(1));
-  MILLRACE_TRY_ASSIGN(const Tensor remainder, node.built(rem(x, y)));
-  if (is_fmod || is_unsigned(x.dtype())) return remainder;
-  if (is_float(x.dtype())) return node.attribute_error("fmod", "found 0, expected 1 for floats");
-  const Tensor is_negative = less(remainder, 0);
-  const Tensor differs = logical_xor(is_negative, less(y, 0));
-  const Tensor moves = logical_and(not_equal(remainder, 0), differs);
-  return where(moves, remainder + y, remainder);
+  MILLRACE_TRY_ASSIGN(Tensor x, node.tensor(0));
+  MILLRACE_TRY_ASSIGN(Tensor y, node.tensor(1));
+  if (!is_fmod && is_float(x.dtype()) && node.version() < 28) {
+    return node.attribute_error("fmod", "found 0, expected 1 for floats before version 28");
+  }
+  MILLRACE_TRY(node.match_dims({&x, &y}));
+  return is_fmod ? rem(x, y) : floor_remainder(x, y);
 }
 
 namespace {
