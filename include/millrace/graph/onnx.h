@@ -70,7 +70,7 @@ struct OnnxModel {
   std::vector<MappedFile> files;
 };
 
-/// Reads an ONNX model. Default domain, opsets 7 to 28; older nodes where their meaning is the same. The file and its
+/// Reads an ONNX model. Default domain, opsets 1 to 28. The file and its
 /// external data are mapped: weights are paged in when they are read, and the files may be replaced or removed, but not
 /// truncated or changed, while the graph lives. If nodes cannot be imported, the error lists all of them. Without
 /// protozero (see docs/), fails with kUnimplemented. Source: onnx.proto and the operator documents of onnx 1.23.

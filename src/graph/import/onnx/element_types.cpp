@@ -8,7 +8,7 @@ namespace millrace {
 namespace {
 
 struct ElementType {
-  const char* name;
+  std::string_view name;
   std::optional<DType> dtype = {};
 };
 
@@ -56,6 +56,13 @@ std::optional<DType> dtype_of_onnx(std::int64_t data_type) {
   return type == nullptr ? std::nullopt : type->dtype;
 }
 
+std::optional<DType> dtype_of_onnx_name(std::string_view name) {
+  for (const ElementType& type : kElementTypes) {
+    if (type.name == name) return type.dtype;
+  }
+  return {};
+}
+
 std::int64_t onnx_type_of(DType dtype) {
   std::int64_t data_type = 0;
   while (kElementTypes[data_type].dtype != dtype) ++data_type;  // the table has every dtype
@@ -64,7 +71,7 @@ std::int64_t onnx_type_of(DType dtype) {
 
 std::string onnx_type_name(std::int64_t data_type) {
   const ElementType* type = find(data_type);
-  return type == nullptr ? fmt::format("type {}", data_type) : type->name;
+  return type == nullptr ? fmt::format("type {}", data_type) : std::string(type->name);
 }
 
 }  // namespace millrace

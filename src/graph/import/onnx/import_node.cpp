@@ -134,6 +134,7 @@ class NodeImporter {
     const std::shared_ptr<const std::string> unknown = find_unknown(operands);
     OnnxNodeContext context(import_, scope_, node_, index_, *version_, operands);
     if (way.custom != nullptr) return import_custom_op(context, *way.custom);
+    if (*version_ < 6) context.ignore_attribute("consumed_inputs");  // a hint about memory
     const GraphBuilder::OpenFunction function(import_.graph, way.op->name);
     MILLRACE_TRY_ASSIGN(OnnxResults results, way.op->import(context));
     MILLRACE_TRY(context.check_all_read());

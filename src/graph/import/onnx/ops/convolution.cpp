@@ -19,6 +19,20 @@ Result<OnnxResults> import_matmul(OnnxNodeContext& node) {
   return matmul(x, y);
 }
 
+namespace {
+
+/// Before version 7, c has the dims of the product unless the attribute `broadcast` is 1.
+Status check_old_sum(OnnxNodeContext& node, const Tensor& product, const Tensor& c) {
+  if (node.version() >= 7) return {};
+  MILLRACE_TRY_ASSIGN(const bool broadcasts, node.flag_attribute("broadcast", false));
+  if (broadcasts || c.shape() == product.shape()) return {};
+  return node.operand_error(2, fmt::format("is {}, expected the dims of the product, {}, without the attribute "
+                                           "'broadcast'",
+                                           c.type().to_text(), product.type().to_text()));
+}
+
+}  // namespace
+
 /// alpha * x * y + beta * c, each matrix transposed on request. Factors of integers are whole numbers.
 Result<OnnxResults> import_gemm(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(Tensor x, node.tensor(0));
@@ -44,8 +58,10 @@ Result<OnnxResults> import_gemm(OnnxNodeContext& node) {
     return unimplemented(
         fmt::format(": scales {} by {} and {}, expected whole numbers", to_text(x.dtype()), alpha, beta));
   }
-  const Tensor product = scaled(matmul(x, y), alpha);
-  return c.builder() == nullptr ? product : product + scaled(c, beta);
+  MILLRACE_TRY_ASSIGN(const Tensor product, node.built(scaled(matmul(x, y), alpha)));
+  if (c.builder() == nullptr) return product;
+  MILLRACE_TRY(check_old_sum(node, product, c));
+  return product + scaled(c, beta);
 }
 
 Result<OnnxResults> import_conv(OnnxNodeContext& node) {

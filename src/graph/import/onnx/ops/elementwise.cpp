@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "graph/import/onnx/element_types.h"
+#include "graph/import/onnx/ops/old_broadcast.h"
 #include "graph/import/onnx/ops/size_ops.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 
@@ -57,9 +60,13 @@ Result<OnnxResults> import_unary_by(OnnxNodeContext& node, UnaryFunction functio
 }
 
 Result<OnnxResults> import_binary_by(OnnxNodeContext& node, BinaryFunction function) {
-  if (std::optional<OnnxResults> sizes = import_sizes(node)) return *std::move(sizes);
+  MILLRACE_TRY_ASSIGN(const TensorType right, node.type(1));
+  MILLRACE_TRY_ASSIGN(const Shape shape, broadcast_shape(node));
+  if (shape == right.shape) {
+    if (std::optional<OnnxResults> sizes = import_sizes(node)) return *std::move(sizes);
+  }
   MILLRACE_TRY_ASSIGN(Tensor x, node.tensor(0));
-  MILLRACE_TRY_ASSIGN(Tensor y, node.tensor(1));
+  MILLRACE_TRY_ASSIGN(Tensor y, right_operand(node));
   MILLRACE_TRY(node.match_dims({&x, &y}));
   OnnxValue result(function(x, y));
   const auto operands = has_size_op(node.op()) ? read_sizes(node) : std::nullopt;
@@ -73,9 +80,22 @@ Result<OnnxResults> import_identity(OnnxNodeContext& node) {
   return node.value(0);
 }
 
+namespace {
+
+/// The attribute `to`: the number of a type or, before version 6, its name.
+Result<DType> read_cast_type(OnnxNodeContext& node) {
+  if (node.version() >= 6) return node.dtype_attribute("to");
+  MILLRACE_TRY_ASSIGN(const std::string_view name, node.text_attribute("to"));
+  const std::optional<DType> dtype = dtype_of_onnx_name(name);
+  if (dtype) return *dtype;
+  return node.attribute_error("to", fmt::format("elements of {} are not supported here", printable(name)));
+}
+
+}  // namespace
+
 /// ONNX does not define the cast of a float that is outside the range of an integer dtype. Ours saturates.
 Result<OnnxResults> import_cast(OnnxNodeContext& node) {
-  MILLRACE_TRY_ASSIGN(const DType to, node.dtype_attribute("to"));
+  MILLRACE_TRY_ASSIGN(const DType to, read_cast_type(node));
   node.ignore_attribute("saturate");    // of 8-bit floats
   node.ignore_attribute("round_mode");  // of 8-bit floats
   if (std::optional<OnnxSizes> sizes = node.value(0).as_sizes()) {

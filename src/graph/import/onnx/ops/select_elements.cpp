@@ -36,11 +36,12 @@ std::optional<OnnxSizes> join_sizes(OnnxNodeContext& node, DType dtype) {
 
 }  // namespace
 
-/// Lists of sizes stay sizes.
+/// Lists of sizes stay sizes. Before version 4, the axis is 1 by default.
 Result<OnnxResults> import_concat(OnnxNodeContext& node) {
   if (node.num_operands() == 0) return invalid_argument(": has no operands");
   MILLRACE_TRY_ASSIGN(const TensorType first, node.type(0));
-  MILLRACE_TRY_ASSIGN(const std::int64_t axis, node.axis_attribute("axis", first.shape.rank()));
+  const std::optional<std::int64_t> otherwise = node.version() < 4 ? std::optional<std::int64_t>(1) : std::nullopt;
+  MILLRACE_TRY_ASSIGN(const std::int64_t axis, node.axis_attribute("axis", first.shape.rank(), otherwise));
   if (first.shape.rank() == 1) {
     std::optional<OnnxSizes> joined = join_sizes(node, first.dtype);
     if (joined) return *std::move(joined);

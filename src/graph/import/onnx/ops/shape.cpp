@@ -53,19 +53,32 @@ void resolve_rest(Shape& shape, const Shape& from) {
 
 }  // namespace
 
+namespace {
+
+/// The shape that Reshape asks for: an operand, or before version 5, an attribute.
+Result<Shape> read_new_shape(OnnxNodeContext& node) {
+  if (node.version() >= 5) return shape_of_sizes(node, 1);
+  MILLRACE_TRY_ASSIGN(const std::optional<std::vector<std::int64_t>> dims, node.integers_attribute("shape"));
+  if (!dims) return node.attribute_error("shape", "is missing");
+  if (dims->size() <= kMaxRank) return Shape(std::vector<SizeExpr>(dims->begin(), dims->end()));
+  return node.attribute_error("shape", fmt::format("asks for rank {}, expected at most {}", dims->size(), kMaxRank));
+}
+
+}  // namespace
+
 /// A 0 copies the operand's dim, unless allowzero (version 14); -1 is what is left.
 Result<OnnxResults> import_reshape(OnnxNodeContext& node) {
   bool allows_zero = false;
   if (node.version() >= 14) {
     MILLRACE_TRY_ASSIGN(allows_zero, node.flag_attribute("allowzero", false));
   }
-  MILLRACE_TRY_ASSIGN(Shape shape, shape_of_sizes(node, 1));
+  MILLRACE_TRY_ASSIGN(Shape shape, read_new_shape(node));
   MILLRACE_TRY_ASSIGN(const TensorType type, node.type(0));
   for (std::size_t d = 0; d < shape.rank(); ++d) {
     if (!shape[d].is(0) || allows_zero) continue;
     if (d >= type.shape.rank()) {
-      return node.operand_error(1,
-                                fmt::format("dim {} is 0, but there is no dim {} to copy in {}", d, d, type.to_text()));
+      const std::string reason = fmt::format("dim {} is 0, but there is no dim {} to copy in {}", d, d, type.to_text());
+      return node.version() >= 5 ? node.operand_error(1, reason) : node.attribute_error("shape", reason);
     }
     shape[d] = type.shape[d];
   }

@@ -29,8 +29,9 @@ Result<OnnxResults> import_elu(OnnxNodeContext& node) {
 
 Result<OnnxResults> import_selu(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
-  MILLRACE_TRY_ASSIGN(const double alpha, node.number_attribute("alpha", 1.67326319217681884765625));
-  MILLRACE_TRY_ASSIGN(const double gamma, node.number_attribute("gamma", 1.05070102214813232421875));
+  const bool is_old = node.version() < 6;
+  MILLRACE_TRY_ASSIGN(const double alpha, node.number_attribute("alpha", is_old ? 1.6732 : 1.67326319217681884765625));
+  MILLRACE_TRY_ASSIGN(const double gamma, node.number_attribute("gamma", is_old ? 1.0507 : 1.05070102214813232421875));
   return selu(x, alpha, gamma);
 }
 
@@ -55,10 +56,28 @@ Result<OnnxResults> import_leaky_relu(OnnxNodeContext& node) {
   return leaky_relu(x, alpha);
 }
 
-/// The slope broadcasts to x.
+namespace {
+
+/// The slope of PRelu, which broadcasts to x. Before version 7, it has one element, or one per channel.
+Result<Tensor> read_slope(OnnxNodeContext& node, const TensorType& x) {
+  MILLRACE_TRY_ASSIGN(const Tensor slope, node.tensor(1));
+  if (node.version() >= 7) return slope;
+  const Shape& shape = slope.shape();
+  if (shape.num_elements().is(1)) return node.built(reshape(slope, {}));
+  if (shape.rank() != 1 || x.shape.rank() < 2 || shape[0] != x.shape[1]) {
+    return node.operand_error(
+        1, fmt::format("is {}, expected one element, or one per channel of {}", slope.type().to_text(), x.to_text()));
+  }
+  std::vector<SizeExpr> dims(x.shape.rank() - 1, SizeExpr(1));
+  dims[0] = shape[0];
+  return node.built(reshape(slope, Shape(std::move(dims))));
+}
+
+}  // namespace
+
 Result<OnnxResults> import_prelu(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
-  MILLRACE_TRY_ASSIGN(const Tensor slope, node.tensor(1));
+  MILLRACE_TRY_ASSIGN(const Tensor slope, read_slope(node, x.type()));
   if (is_float(x.dtype())) return leaky_relu(x, slope);
   const Tensor is_negative = less(x, 0);
   return where(is_negative, x * slope, x);

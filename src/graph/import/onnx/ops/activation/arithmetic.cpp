@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "graph/import/onnx/ops/elementwise.h"
+#include "graph/import/onnx/ops/old_broadcast.h"
 #include "millrace/base/printable.h"
 
 namespace millrace {
@@ -117,7 +118,7 @@ bool fit(std::span<const double> numbers, DType dtype) {
 /// The result has the base's dtype. Powers of integers are exact, or are computed in f64 if the exponents are floats.
 Result<OnnxResults> import_pow(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
-  MILLRACE_TRY_ASSIGN(const Tensor y, node.tensor(1));
+  MILLRACE_TRY_ASSIGN(const Tensor y, right_operand(node));
   MILLRACE_TRY_ASSIGN(const std::optional<OnnxConstant> known, node.known(1));
   const std::vector<double> exponents = known ? numbers_of(*known) : std::vector<double>();
   const bool is_square = exponents.size() == 1 && exponents[0] == 2 && y.shape().rank() <= x.shape().rank();

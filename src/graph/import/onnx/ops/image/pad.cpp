@@ -47,8 +47,9 @@ Result<Padding> read_padding(OnnxNodeContext& node, const Shape& shape) {
     if (sizes.divisor != 1) return node.operand_error(1, "is not a list of integers");
     counts = std::move(sizes.values);
   } else {
-    MILLRACE_TRY_ASSIGN(const std::optional<std::vector<std::int64_t>> pads, node.integers_attribute("pads"));
-    if (!pads) return node.attribute_error("pads", "is missing");
+    const std::string_view name = node.version() < 2 ? "paddings" : "pads";
+    MILLRACE_TRY_ASSIGN(const std::optional<std::vector<std::int64_t>> pads, node.integers_attribute(name));
+    if (!pads) return node.attribute_error(name, "is missing");
     counts.assign(pads->begin(), pads->end());
   }
   MILLRACE_TRY_ASSIGN(const std::vector<std::int64_t> axes, padded_axes(node, 3, shape.rank()));

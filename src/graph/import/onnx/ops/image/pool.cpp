@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Imports pools over windows. Those that the ops on images do not cover are reductions of windows, axis by axis.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -109,7 +110,9 @@ DType wide(DType dtype) { return dtype == DType::kF64 ? dtype : DType::kF32; }
 
 Result<OnnxResults> import_average_pool(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(Pool pool, read_pool(node));
-  MILLRACE_TRY_ASSIGN(pool.count_include_pad, node.flag_attribute("count_include_pad", false));
+  if (node.version() >= 7) {
+    MILLRACE_TRY_ASSIGN(pool.count_include_pad, node.flag_attribute("count_include_pad", false));
+  }
   if (is_plain(pool)) return plain_pool(pool, avg_pool2d);
   const DType dtype = pool.x.dtype();
   if (!is_float(dtype)) return node.operand_error(0, fmt::format("is {}, expected floats", pool.x.type().to_text()));
@@ -210,10 +213,15 @@ namespace {
 
 /// The attribute p, a float before version 2.
 Result<double> read_power(OnnxNodeContext& node) {
-  if (node.version() < 2) return node.number_attribute("p", 2);
-  MILLRACE_TRY_ASSIGN(const std::int64_t p, node.integer_attribute("p", 2));
-  if (p < 1) return node.attribute_error("p", fmt::format("found {}, expected 1 or more", p));
-  return static_cast<double>(p);
+  double p = 2;
+  if (node.version() < 2) {
+    MILLRACE_TRY_ASSIGN(p, node.number_attribute("p", p));
+  } else {
+    MILLRACE_TRY_ASSIGN(const std::int64_t whole, node.integer_attribute("p", 2));
+    p = static_cast<double>(whole);
+  }
+  if (!(p >= 1) || std::isinf(p)) return node.attribute_error("p", fmt::format("found {}, expected 1 or more", p));
+  return p;
 }
 
 Tensor raise(Tensor x, double p) {

@@ -126,6 +126,8 @@ Result<Choice> read_choice(OnnxNodeContext& node, std::string_view name, std::st
 
 constexpr std::pair<std::string_view, OnnxResizeMode> kModes[] = {
     {"nearest", OnnxResizeMode::kNearest}, {"linear", OnnxResizeMode::kLinear}, {"cubic", OnnxResizeMode::kCubic}};
+constexpr std::pair<std::string_view, OnnxResizeMode> kOldestModes[] = {{"nearest", OnnxResizeMode::kNearest},
+                                                                        {"bilinear", OnnxResizeMode::kLinear}};
 constexpr std::pair<std::string_view, OnnxNearest> kNearestModes[] = {
     {"round_prefer_floor", OnnxNearest::kRoundPreferFloor},
     {"round_prefer_ceil", OnnxNearest::kRoundPreferCeil},
@@ -213,18 +215,29 @@ Result<OnnxResults> resize_axes(OnnxNodeContext& node, Tensor x, const Axes& axe
   return is_nearest ? x : cast(x, dtype);
 }
 
+/// The scales of the height and the width of images, which have an attribute each before version 7.
+Status read_oldest_scales(OnnxNodeContext& node, Axes& axes) {
+  if (axes.size() != 4) return node.operand_error(0, fmt::format("has rank {}, expected 4", axes.size()));
+  MILLRACE_TRY_ASSIGN(const double height, node.number_attribute("height_scale"));
+  MILLRACE_TRY_ASSIGN(const double width, node.number_attribute("width_scale"));
+  return scale_axes(std::vector{1.0, 1.0, height, width}, ".attribute 'height_scale' or 'width_scale'", axes);
+}
+
 /// Upsample, and Resize of version 10. Positions are asymmetric. The mode nearest takes the point below or, along an
 /// axis that becomes smaller, the point above.
 Result<OnnxResults> import_old_resize(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   OnnxResizeStyle style{.coordinates = OnnxCoordinates::kAsymmetric, .nearest = OnnxNearest::kFloor};
-  MILLRACE_TRY_ASSIGN(style.mode, read_choice<OnnxResizeMode>(node, "mode", "nearest", std::span(kModes).first(2)));
+  const auto modes = node.version() < 7 ? std::span(kOldestModes) : std::span(kModes).first(2);
+  MILLRACE_TRY_ASSIGN(style.mode, read_choice<OnnxResizeMode>(node, "mode", "nearest", modes));
   Axes axes;
   for (std::size_t d = 0; d < x.shape().rank(); ++d) {
     axes.push_back({.axis = static_cast<std::int64_t>(d), .from = x.shape()[d], .to = 0});
   }
   if (node.version() >= 9) {
     MILLRACE_TRY(read_scales(node, 1, axes));
+  } else if (node.version() < 7) {
+    MILLRACE_TRY(read_oldest_scales(node, axes));
   } else {
     MILLRACE_TRY_ASSIGN(const std::optional<std::vector<double>> scales, node.numbers_attribute("scales"));
     if (!scales) return node.attribute_error("scales", "is missing");

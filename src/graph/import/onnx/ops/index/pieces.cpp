@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Imports ops that cut, repeat and mask tensors.
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "graph/composites/index.h"
@@ -17,6 +19,9 @@ namespace {
 Result<std::optional<std::vector<SizeExpr>>> read_parts(OnnxNodeContext& node) {
   using Parts = std::optional<std::vector<SizeExpr>>;
   if (node.version() < 13) {
+    if (node.version() < 2 && node.has(1)) {
+      return node.operand_error(1, "has the sizes of the parts as floats; give them as the attribute 'split'");
+    }
     MILLRACE_TRY_ASSIGN(const std::optional<std::vector<std::int64_t>> list, node.integers_attribute("split"));
     return list ? Parts(std::in_place, list->begin(), list->end()) : Parts();
   }
@@ -77,8 +82,29 @@ Result<OnnxResults> import_split(OnnxNodeContext& node) {
   return split(x, *std::move(parts), axis);
 }
 
+namespace {
+
+/// Before version 6: the number of copies and the axis, each one number of any dtype.
+Result<OnnxResults> import_old_tile(OnnxNodeContext& node, Tensor x) {
+  MILLRACE_TRY_ASSIGN(const double copies, node.number(1));
+  MILLRACE_TRY_ASSIGN(const double axis, node.number(2));
+  const std::size_t rank = x.shape().rank();
+  if (!(copies >= 0 && copies < 0x1p48 && copies == std::floor(copies))) {
+    return node.operand_error(1, fmt::format("is {}, expected a number of copies", copies));
+  }
+  if (!(axis >= 0 && axis < static_cast<double>(rank) && axis == std::floor(axis))) {
+    return node.operand_error(2, fmt::format("is {}, expected an axis of a tensor of rank {}", axis, rank));
+  }
+  std::vector<SizeExpr> repeats(rank, SizeExpr(1));
+  repeats[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(copies);
+  return tile(x, std::move(repeats));
+}
+
+}  // namespace
+
 Result<OnnxResults> import_tile(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
+  if (node.version() < 6) return import_old_tile(node, x);
   MILLRACE_TRY_ASSIGN(OnnxSizes repeats, node.sizes(1));
   if (repeats.divisor != 1) return node.operand_error(1, "is not a list of integers");
   return tile(x, std::move(repeats.values));

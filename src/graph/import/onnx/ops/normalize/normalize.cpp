@@ -60,10 +60,23 @@ Result<std::vector<Tensor>> build_statistics(OnnxNodeContext& node, Tensor x, st
 
 }  // namespace
 
+namespace {
+
+/// Before version 7, nodes train unless the attribute is_test is 1.
+Status refuse_old_training(OnnxNodeContext& node) {
+  if (node.version() >= 7) return {};
+  MILLRACE_TRY_ASSIGN(const bool is_test, node.flag_attribute("is_test", false));
+  if (is_test) return {};
+  return node.attribute_error("is_test", "found 0, expected 1: training is not supported");
+}
+
+}  // namespace
+
 /// Refuses training, which updates running statistics, and statistics per element (a spatial attribute of 0).
 Result<OnnxResults> import_batch_normalization(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const double epsilon, node.number_attribute("epsilon", 1e-5));
   node.ignore_attribute("momentum");
+  MILLRACE_TRY(refuse_old_training(node));
   if (node.version() < 9) {
     MILLRACE_TRY_ASSIGN(const bool is_spatial, node.flag_attribute("spatial", true));
     if (!is_spatial) return node.attribute_error("spatial", "found 0, expected 1: statistics per channel");
@@ -181,7 +194,9 @@ Result<OnnxResults> import_mean_variance_normalization(OnnxNodeContext& node) {
 Result<OnnxResults> import_dropout(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const TensorType type, node.type(0));
   if (node.version() < 12) {
-    node.ignore_attribute("ratio");
+    MILLRACE_TRY_ASSIGN(const double ratio, node.number_attribute("ratio", 0.5));
+    if (ratio != 0) MILLRACE_TRY(refuse_old_training(node));
+    if (node.version() < 7) node.ignore_attribute("is_test");  // without a ratio, training drops nothing
     return node.value(0);
   }
   node.ignore_attribute("seed");

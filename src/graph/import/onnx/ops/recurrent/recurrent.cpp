@@ -92,6 +92,7 @@ class LayerReader {
       return node_.attribute_error(
           "direction", fmt::format("found '{}', expected forward, reverse or bidirectional", printable(direction)));
     }
+    if (node_.version() < 7) node_.ignore_attribute("output_sequence");  // a result that is not named is not computed
     if (node_.version() >= 14) {
       MILLRACE_TRY_ASSIGN(is_batch_first_, node_.flag_attribute("layout", false));
     }
