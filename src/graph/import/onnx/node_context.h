@@ -99,7 +99,8 @@ class OnnxNodeContext {
   Result<Tensor> materialize(const OnnxValue& value);
 
   /// Makes dims equal where broadcasting needs it; a dim that is the number 1 stays. If two dims are different
-  /// expressions, each run checks that they are equal.
+  /// expressions, each run checks that they are equal. If the tensor with the one dim also has the other dim, elsewhere
+  /// in its shape, the two are independent: each run then repeats the other tensor where its dim is 1.
   Status match_dims(std::initializer_list<Tensor*> tensors);
   /// Makes one dim of the tensor that size, in the same way.
   Status match_dim(Tensor& tensor, std::size_t axis, const SizeExpr& size);
@@ -128,6 +129,12 @@ class OnnxNodeContext {
   Status missing_attribute(std::string_view name) const;
   Status not_known(std::size_t operand);
   void mark_sized_input(std::size_t operand);
+  /// Makes one dim of the tensor that size: a run repeats its elements if there is one of them, and otherwise fails
+  /// unless there are `size`.
+  Status spread_dim(Tensor& tensor, std::size_t axis, const SizeExpr& size);
+  /// Does so for each dim of `part`, counted from the last, that differs from the one of `whole` and equals another dim
+  /// of `whole`.
+  Status spread_dims(Tensor& part, const Tensor& whole);
 
   OnnxImport& import_;
   const OnnxScope& scope_;

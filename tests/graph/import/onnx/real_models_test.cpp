@@ -64,6 +64,7 @@ constexpr Case kCases[] = {
     {"silero_vad_16k_op15", "silero_vad_16k_op15.onnx"},
     {"silero_vad_op18_ifless", "silero_vad_op18_ifless.onnx"},
     {"vespa_random_encoder", "vespa_random_encoder"},
+    {"vespa_random_decoder", "vespa_random_decoder"},
 };
 
 TEST_CASE("each real model gives the outputs that are recorded, f32 within 1e-4 of the largest value, f16 1e-2") {
@@ -84,6 +85,37 @@ TEST_CASE("each real model gives the outputs that are recorded, f32 within 1e-4 
       }
     }
   }
+}
+
+/// Inputs of the decoder, by formulas.
+NamedTensors decoder_inputs(std::int64_t batch, std::int64_t target, std::int64_t source) {
+  reference::Tensor ids(DType::kI64, {batch, target});
+  for (std::int64_t i = 0; i < batch * target; ++i) {
+    const std::int64_t id = (i * 37 + 11) % 10000;
+    std::memcpy(ids.bytes.data() + static_cast<std::size_t>(i) * sizeof(id), &id, sizeof(id));
+  }
+  std::vector<float> mask(static_cast<std::size_t>(batch * source)), states(mask.size() * 8);
+  for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % 3 == 1 ? -1.0f : 0.5f;
+  for (std::size_t i = 0; i < states.size(); ++i) states[i] = static_cast<float>(std::sin(static_cast<double>(i)));
+  return {{"input_ids", ids},
+          {"encoder_attention_mask", f32_tensor({batch, source}, mask)},
+          {"encoder_hidden_states", f32_tensor({batch, source, 8}, states)}};
+}
+
+TEST_CASE("the decoder serves other sizes: its mask is added along the target tokens, so the batch is 1 or as many") {
+  const std::string path = model_path("vespa_random_decoder.onnx");
+  if (path.empty()) return;
+  RealModel model = load_model(path);
+  CHECK(model.model.notes == std::vector<std::string>{"graph.node[191] (Add '/transformer_decoder/layers.0/"
+                                                      "multihead_attn/Add_7'): batch must be 1 or target_tokens"});
+  const auto check = [&](std::int64_t batch, std::int64_t target, std::int64_t source, double largest,
+                         const std::vector<std::pair<std::size_t, double>>& expected) {
+    const reference::Tensor logits = run_model(model, decoder_inputs(batch, target, source)).at("logits");
+    for (const auto& [place, value] : expected) CHECK(std::fabs(f32_at(logits, place) - value) <= kF32Error * largest);
+  };
+  // The numbers are those of ONNX Runtime 1.32.
+  check(1, 4, 6, 2.3433359, {{37389, -0.42216381}, {34778, 1.11164117}, {26945, -0.58237058}, {19112, -0.15447292}});
+  check(3, 3, 2, 2.2813065, {{47389, 0.91846800}, {4778, 1.03477895}, {61723, 0.27640238}, {19112, -0.10304110}});
 }
 
 TEST_CASE("the int8 model with Q and DQ pairs is within one step of the recorded output") {

@@ -6,6 +6,8 @@
 
 #include "millrace/graph/onnx.h"
 #include "tests/graph/import/onnx/model_writer.h"
+#include "tests/graph/import/onnx/one_node.h"
+#include "tests/support/graphs/run_graph.h"
 
 namespace millrace {
 namespace {
@@ -113,6 +115,28 @@ TEST_CASE("ONNX: dims of two symbols that must be equal are checked by each run"
           .value();
   CHECK(imported.graph.type(imported.graph.outputs[0].value).shape.to_text() == "[n]");
   CHECK(imported.notes == std::vector<std::string>{"graph.node[0] (Add 'sum'): m and n must be equal"});
+}
+
+TEST_CASE("ONNX: a dim of one tensor that is another dim of the other tensor may be 1, which each run decides") {
+  const OnnxModel imported =
+      import_onnx("m",
+                  onnx_model({.nodes = {{"Add", {"x", "y"}, {"z"}, {}, "sum"}},
+                              .inputs = {onnx_value("x", kOnnxFloat, {"n", "m"}), onnx_value("y", kOnnxFloat, {"n"})},
+                              .outputs = {onnx_value("z", kOnnxFloat, {"n", "m"})}})
+                      .file())
+          .value();
+  CHECK(imported.notes == std::vector<std::string>{"graph.node[0] (Add 'sum'): n must be 1 or m"});
+  const Program program = compile(imported.graph, test::suite_options()).value();
+  const auto add = [&](std::int64_t n, std::int64_t m) {
+    std::vector<float> x(static_cast<std::size_t>(n * m), 1), y(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(10 * (i + 1));
+    return test::run_guarded(program, std::vector{test::tensor_of({n, m}, x), test::tensor_of({n}, y)});
+  };
+  CHECK(reference::read_all<double>(add(1, 3).value()[0]) == std::vector<double>{11, 11, 11});
+  CHECK(reference::read_all<double>(add(2, 2).value()[0]) == std::vector<double>{11, 21, 11, 21});
+  CHECK(add(2, 3).status().message() == "run: Add: an index that it computes is out of range with m = 3, n = 2");
+  CHECK(add(3, 2).status().message() ==
+        "output types: Add needs max(m, n) <= m, found 3 and 2 with m = 2, n = 3; bind other sizes");
 }
 
 TEST_CASE("ONNX: integers that follow from constants leave no node") {
