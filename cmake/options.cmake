@@ -14,6 +14,8 @@ mark_as_advanced(MILLRACE_PROTOZERO_HEADER)
 if(MILLRACE_ONNX AND NOT MILLRACE_PROTOZERO_HEADER)
   message(STATUS "ONNX: protozero is not installed; models cannot be imported")
 endif()
+find_file(MILLRACE_STB_HEADER stb/stb_image.h)  # one example reads pictures
+mark_as_advanced(MILLRACE_STB_HEADER)
 set(MILLRACE_SANITIZE "" CACHE STRING "comma-separated sanitizers, such as address,undefined")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE)

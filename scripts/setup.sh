@@ -8,6 +8,8 @@ packages=(
   # to build
   g++ cmake ninja-build ccache git
   libfmt-dev libxxhash-dev libxbyak-dev nlohmann-json3-dev libcli11-dev libprotozero-dev
+  # an example's pictures
+  libstb-dev
   # the LLVM code generator; its CMake files look for the last three
   llvm-19-dev liblld-19-dev libzstd-dev zlib1g-dev libxml2-dev
   # to test: Eigen for the oracle, oneTBB as an executor, HIP's headers and its runtime (which tests also use without a
