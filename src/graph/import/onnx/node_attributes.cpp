@@ -112,6 +112,15 @@ Result<OnnxValue> OnnxNodeContext::tensor_attribute(std::string_view name) {
   return read_tensor(*found->t, fmt::format(".attribute '{}'", name), import_.model.file, import_.external);
 }
 
+Result<OnnxValue> OnnxNodeContext::sparse_attribute(std::string_view name) {
+  MILLRACE_TRY_ASSIGN(const AttributeProto* found,
+                      typed_attribute(name, AttributeType::kSparseTensor, true,
+                                      [](const auto& a) { return a.sparse_tensor != nullptr; }));
+  if (found->sparse_tensor == nullptr) return missing_attribute(name);
+  return read_sparse_tensor(*found->sparse_tensor, fmt::format(".attribute '{}'", name), import_.model.file,
+                            import_.external, import_.element_room);
+}
+
 Result<const GraphProto*> OnnxNodeContext::graph_attribute(std::string_view name) {
   MILLRACE_TRY_ASSIGN(const AttributeProto* found,
                       typed_attribute(name, AttributeType::kGraph, true, [](const auto& a) { return a.g != nullptr; }));

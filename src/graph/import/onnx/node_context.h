@@ -77,6 +77,8 @@ class OnnxNodeContext {
   Result<std::optional<std::vector<double>>> numbers_attribute(std::string_view name);
   Result<std::optional<std::vector<std::string_view>>> texts_attribute(std::string_view name);
   Result<OnnxValue> tensor_attribute(std::string_view name);
+  /// A sparse tensor, written in full.
+  Result<OnnxValue> sparse_attribute(std::string_view name);
   Result<const GraphProto*> graph_attribute(std::string_view name);
   Result<DType> dtype_attribute(std::string_view name, std::optional<DType> otherwise = {});
   /// An axis of a tensor of that rank, counted from the first.

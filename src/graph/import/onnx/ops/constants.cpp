@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Imports ops that make elements: constants, fills and ranges.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -40,6 +41,13 @@ Result<OnnxResults> import_constant(OnnxNodeContext& node) {
     MILLRACE_TRY_ASSIGN(const std::optional<std::vector<double>> values, node.numbers_attribute("value_floats"));
     return list_of(std::vector<float>(values->begin(), values->end()));
   }
+  if (node.has_attribute("sparse_value")) {
+    MILLRACE_TRY_ASSIGN(OnnxValue value, node.sparse_attribute("sparse_value"));
+    return value;
+  }
+  for (const std::string_view name : {"value_string", "value_strings"}) {
+    if (node.has_attribute(name)) return node.attribute_error(name, "elements of STRING are not supported here");
+  }
   MILLRACE_TRY_ASSIGN(OnnxValue value, node.tensor_attribute("value"));
   return value;
 }
@@ -69,35 +77,70 @@ Result<OnnxResults> import_constant_of_shape(OnnxNodeContext& node) {
 
 namespace {
 
-/// A range of floats whose length depends on symbols.
-Result<OnnxResults> symbolic_range(OnnxNodeContext& node, DType dtype) {
+/// The numbers of a range of floats must be smaller, so that none of their multiples by the maximum divisor overflows.
+constexpr double kMaxRangeNumber = 0x1p31;
+
+/// Whether all numbers of the fractions that are known are small.
+bool are_small(const OnnxSizes& fractions) {
+  return std::ranges::all_of(fractions.values, [&](const SizeExpr& value) {
+    const double limit = kMaxRangeNumber * static_cast<double>(fractions.divisor);
+    return !value.is_constant() || std::fabs(static_cast<double>(value.constant())) < limit;
+  });
+}
+
+/// A range of floats whose length depends on symbols. Elements are computed in `precision`.
+Result<OnnxResults> symbolic_range(OnnxNodeContext& node, DType dtype, DType precision) {
   MILLRACE_TRY_ASSIGN(const OnnxSizes start, node.fractions(0));
   MILLRACE_TRY_ASSIGN(const OnnxSizes limit, node.fractions(1));
   MILLRACE_TRY_ASSIGN(const double delta, node.number(2));
   const auto ends = with_common_divisor(start, limit);
   const std::optional<SizeFraction> step = as_fraction(delta);
-  if (!ends || !step || step->numerator == 0 || start.values.size() != 1 || limit.values.size() != 1) {
-    return invalid_argument(": start, limit and delta are not fractions with a small common denominator");
+  const bool are_known = ends && step && step->numerator != 0 && start.values.size() == 1 && limit.values.size() == 1;
+  if (!are_known || !are_small(start) || !are_small(limit) || std::fabs(delta) >= kMaxRangeNumber) {
+    return invalid_argument(": start, limit and delta are not fractions below 2^31 with a small common denominator");
   }
   const SizeExpr distance = (ends->second.values[0] - ends->first.values[0]) * step->denominator;
   const std::int64_t by = step->numerator * ends->first.divisor;
   const SizeExpr count = max(by > 0 ? ceil_div(distance, by) : ceil_div(0 - distance, -by), 0);
   MILLRACE_TRY_ASSIGN(const Tensor first, node.tensor(0));
-  const Tensor steps = iota(node.graph(), dtype, {count}, 0) * delta;
-  return steps + reshape(first, {});
+  const Tensor steps = iota(node.graph(), precision, {count}, 0) * delta;
+  return cast(steps + cast(reshape(first, {}), precision), dtype);
+}
+
+/// The dtype in which a range of 16-bit floats is computed: f32, or from version 27 on, what stash_type names.
+Result<DType> range_precision(OnnxNodeContext& node, DType dtype) {
+  DType stash = DType::kF32;
+  if (node.version() >= 27) {
+    MILLRACE_TRY_ASSIGN(stash, node.dtype_attribute("stash_type", stash));
+  }
+  if (size_bytes(dtype) > 2) return dtype;
+  if (stash == DType::kF32 || stash == DType::kF64) return stash;
+  return node.attribute_error("stash_type", fmt::format("found {}, expected f32 or f64", to_text(stash)));
 }
 
 Result<OnnxResults> float_range(OnnxNodeContext& node, DType dtype) {
+  MILLRACE_TRY_ASSIGN(const DType precision, range_precision(node, dtype));
   MILLRACE_TRY_ASSIGN(const std::optional<OnnxConstant> first, node.known(0));
   MILLRACE_TRY_ASSIGN(const std::optional<OnnxConstant> last, node.known(1));
-  if (!first || !last) return symbolic_range(node, dtype);
+  if (!first || !last) return symbolic_range(node, dtype, precision);
   MILLRACE_TRY_ASSIGN(const double start, node.number(0));
   MILLRACE_TRY_ASSIGN(const double limit, node.number(1));
   MILLRACE_TRY_ASSIGN(const double delta, node.number(2));
   if (delta == 0) return node.operand_error(2, "is 0, expected a step other than 0");
   const double count = std::max(std::ceil((limit - start) / delta), 0.0);
   if (!(count < 0x1p48)) return invalid_argument(fmt::format(": asks for {} elements, expected less than 2^48", count));
-  return iota(node.graph(), dtype, {static_cast<std::int64_t>(count)}, 0) * delta + start;
+  const Tensor steps = iota(node.graph(), precision, {static_cast<std::int64_t>(count)}, 0) * delta;
+  return cast(steps + start, dtype);
+}
+
+/// A range of integers that have fewer than 32 bits, which are never sizes. The steps wrap less in i64.
+Result<OnnxResults> narrow_range(OnnxNodeContext& node, DType dtype) {
+  MILLRACE_TRY_ASSIGN(const std::int64_t start, node.integer(0));
+  MILLRACE_TRY_ASSIGN(const std::int64_t limit, node.integer(1));
+  MILLRACE_TRY_ASSIGN(const std::int64_t delta, node.integer(2));
+  if (delta == 0) return node.operand_error(2, "is 0, expected another step");
+  const SizeExpr count = max(ceil_div(delta > 0 ? limit - start : start - limit, std::abs(delta)), 0);
+  return cast(iota(node.graph(), DType::kI64, {count}, 0) * delta + start, dtype);
 }
 
 }  // namespace
@@ -106,6 +149,8 @@ Result<OnnxResults> float_range(OnnxNodeContext& node, DType dtype) {
 Result<OnnxResults> import_range(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const TensorType type, node.type(0));
   if (is_float(type.dtype)) return float_range(node, type.dtype);
+  if (node.version() >= 27) node.ignore_attribute("stash_type");  // of 16-bit floats
+  if (type.dtype == DType::kI16) return narrow_range(node, type.dtype);
   MILLRACE_TRY_ASSIGN(const SizeExpr start, node.size(0));
   MILLRACE_TRY_ASSIGN(const SizeExpr limit, node.size(1));
   MILLRACE_TRY_ASSIGN(const std::int64_t delta, node.integer(2));

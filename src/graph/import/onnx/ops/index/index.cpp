@@ -66,15 +66,16 @@ Result<OnnxResults> import_compress(OnnxNodeContext& node) {
 
 namespace {
 
-/// The places of elements that are not 0, one row per dim.
+/// The places of elements that are not 0, one row per dim. A scalar has no rows; its one element may still be counted.
 OnnxConstant find_nonzero(const OnnxConstant& x) {
   const std::vector<double> numbers = numbers_of(x);
   const std::size_t rank = x.type.shape.rank();
-  std::vector<std::vector<std::int64_t>> rows(std::max<std::size_t>(rank, 1));
+  std::vector<std::vector<std::int64_t>> rows(rank);
+  std::int64_t count = 0;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] == 0) continue;
+    ++count;
     auto rest = static_cast<std::int64_t>(i);
-    if (rank == 0) rows[0].push_back(0);
     for (std::size_t d = rank; d-- > 0;) {
       rows[d].push_back(rest % x.type.shape[d].constant());
       rest /= x.type.shape[d].constant();
@@ -82,8 +83,7 @@ OnnxConstant find_nonzero(const OnnxConstant& x) {
   }
   std::vector<std::int64_t> all;
   for (const std::vector<std::int64_t>& row : rows) all.insert(all.end(), row.begin(), row.end());
-  const auto num_rows = static_cast<std::int64_t>(rows.size()), count = static_cast<std::int64_t>(rows[0].size());
-  return constant_of(Shape{num_rows, count}, std::span<const std::int64_t>(all));
+  return constant_of(Shape{static_cast<std::int64_t>(rank), count}, std::span<const std::int64_t>(all));
 }
 
 Status decided_by_elements() {
