@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ops on windows, blocks and bands of frequencies refuse.
+#include <limits>
+
 #include <doctest/doctest.h>
 
 #include "tests/graph/import/onnx/one_node.h"
@@ -74,6 +76,78 @@ TEST_CASE("convolutions are refused where windows have no known size") {
   CHECK(refusal({{"MatMulInteger", {"x", "w"}, {"y"}},
                  {onnx_value("x", kOnnxInt8, {}), onnx_value("w", kOnnxInt8, {4, 5})}}) ==
         ": found a scalar, expected matrices or vectors");
+}
+
+TEST_CASE("numbers of windows whose products could overflow are refused") {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
+  const auto pool = [](const char* name, const Integers& numbers) {
+    std::vector<MessageWriter> attributes = {onnx_ints(name, numbers)};
+    if (std::string_view(name) != "kernel_shape") attributes.push_back(onnx_ints("kernel_shape", {1}));
+    return refusal({{"MaxPool", {"x"}, {"y"}, attributes}, {image({1, 1, "w"})}});
+  };
+  CHECK(pool("kernel_shape", {kLimit}) == ".attribute 'kernel_shape': found 2147483648, expected less than 2^31");
+  CHECK(pool("strides", {kLimit}) == ".attribute 'strides': found 2147483648, expected less than 2^31");
+  CHECK(pool("dilations", {kLimit}) == ".attribute 'dilations': found 2147483648, expected less than 2^31");
+  CHECK(pool("pads", {0, kLimit}) == ".attribute 'pads': found 2147483648, expected numbers between -2^31 and 2^31");
+  CHECK(pool("pads", {std::numeric_limits<std::int64_t>::min(), 0}) ==
+        ".attribute 'pads': found -9223372036854775808, expected numbers between -2^31 and 2^31");
+  CHECK(pool("kernel_shape", {0}) == ".attribute 'kernel_shape': found 0, expected 1 or more");
+  CHECK(pool("strides", {0}) == ".attribute 'strides': found 0, expected 1 or more");
+  CHECK(pool("dilations", {-1}) == ".attribute 'dilations': found -1, expected 1 or more");
+  // The largest numbers that are accepted.
+  CHECK(types_of({{"MaxPool",
+                   {"x"},
+                   {"y"},
+                   {onnx_ints("kernel_shape", {kLimit - 1}), onnx_ints("dilations", {kLimit - 1}),
+                    onnx_ints("strides", {kLimit - 1}), onnx_ints("pads", {kLimit - 2, kLimit - 1})}},
+                  {image({1, 1, "w"})}}) == "f32[1, 1, floor_div(w + 2147483645, 2147483647) - 2147483644]");
+
+  const auto transposed = [](const char* name, const Integers& numbers) {
+    return refusal({{"ConvTranspose", {"x", "w"}, {"y"}, {onnx_ints(name, numbers)}},
+                    {image({1, 1, 4})},
+                    {onnx_tensor("w", {1, 1, 2}, Floats{1, 2})}});
+  };
+  CHECK(transposed("strides", {kLimit}) == ".attribute 'strides': found 2147483648, expected less than 2^31");
+  CHECK(transposed("dilations", {kLimit}) == ".attribute 'dilations': found 2147483648, expected less than 2^31");
+  CHECK(transposed("pads", {kLimit, 0}) ==
+        ".attribute 'pads': found 2147483648, expected numbers between -2^31 and 2^31");
+  CHECK(transposed("output_padding", {kLimit}) ==
+        ".attribute 'output_padding': expected 1 numbers from 0 to less than 2^31");
+  CHECK(transposed("output_padding", {-1}) ==
+        ".attribute 'output_padding': expected 1 numbers from 0 to less than 2^31");
+  CHECK(transposed("output_shape", {-1}) == ".attribute 'output_shape': expected numbers from 0 to 2^48");
+  CHECK(transposed("output_shape", {std::numeric_limits<std::int64_t>::max()}) ==
+        ".attribute 'output_shape': expected numbers from 0 to 2^48");
+  CHECK(types_of({{"ConvTranspose", {"x", "w"}, {"y"}, {onnx_ints("strides", {kLimit - 1})}},
+                  {image({1, 1, 4})},
+                  {onnx_tensor("w", {1, 1, 2}, Floats{1, 2})}}) == "f32[1x1x6442450943]");
+
+  const auto fold = [](const char* name, std::int64_t number) {
+    const Integers list(std::string_view(name) == "pads" ? 4 : 2, number);
+    return refusal({{"Col2Im", {"x", "s", "b"}, {"y"}, {onnx_ints(name, list)}},
+                    {image({1, 4, 9})},
+                    {onnx_tensor("s", {2}, Integers{4, 4}), onnx_tensor("b", {2}, Integers{2, 2})}});
+  };
+  CHECK(fold("strides", kLimit) == ".attribute 'strides': found 2147483648, expected less than 2^31");
+  CHECK(fold("dilations", kLimit) == ".attribute 'dilations': found 2147483648, expected less than 2^31");
+  CHECK(fold("pads", kLimit) == ".attribute 'pads': found 2147483648, expected less than 2^31");
+}
+
+TEST_CASE("RoiAlign is refused where a roi would have too many points") {
+  const auto align = [](const char* name, std::int64_t number) {
+    std::vector<MessageWriter> attributes = {onnx_int(name, number)};
+    if (std::string_view(name) != "sampling_ratio") attributes.push_back(onnx_int("sampling_ratio", 2));
+    return refusal({{"RoiAlign", {"x", "r", "b"}, {"y"}, attributes},
+                    {image({1, 1, 4, 4}), onnx_value("r", kOnnxFloat, {1, 4}), onnx_value("b", kOnnxInt64, {1})}});
+  };
+  CHECK(align("output_height", std::int64_t{1} << 62) ==
+        ": output_height, output_width and sampling_ratio are 4611686018427387904, 1 and 2, expected 1 to 32768");
+  CHECK(align("output_width", 32769) ==
+        ": output_height, output_width and sampling_ratio are 1, 32769 and 2, expected 1 to 32768");
+  CHECK(align("output_width", 0) ==
+        ": output_height, output_width and sampling_ratio are 1, 0 and 2, expected 1 to 32768");
+  CHECK(align("sampling_ratio", std::numeric_limits<std::int64_t>::max()) ==
+        ": output_height, output_width and sampling_ratio are 1, 1 and 9223372036854775807, expected 1 to 32768");
 }
 
 TEST_CASE("mel bands are refused outside the frequencies") {

@@ -18,7 +18,7 @@ Result<std::vector<std::int64_t>> read_list(OnnxNodeContext& node, std::string_v
     return node.attribute_error(name, fmt::format("has {} numbers, expected {}", list->size(), count));
   }
   for (const std::int64_t number : *list) {
-    if (number >= std::int64_t{1} << 31) {
+    if (number >= kWindowLimit) {
       return node.attribute_error(name, fmt::format("found {}, expected less than 2^31", number));
     }
     if (number < minimum) {
@@ -64,6 +64,10 @@ Result<OnnxWindow> read_window(OnnxNodeContext& node, const Shape& x, std::vecto
   } else {
     window.kernel = std::move(kernel);
   }
+  for (const std::int64_t extent : window.kernel) {
+    if (extent >= kWindowLimit)
+      return unimplemented(fmt::format(": has windows of {}, expected less than 2^31", extent));
+  }
   MILLRACE_TRY_ASSIGN(window.strides, read_list(node, "strides", count, 1));
   MILLRACE_TRY_ASSIGN(window.dilations, read_list(node, "dilations", count, 1));
   window.low.assign(count, 0);
@@ -75,6 +79,10 @@ Result<OnnxWindow> read_window(OnnxNodeContext& node, const Shape& x, std::vecto
   } else if (auto_pad == "NOTSET" && pads) {
     if (pads->size() != 2 * count) {
       return node.attribute_error("pads", fmt::format("has {} numbers, expected {}", pads->size(), 2 * count));
+    }
+    for (const std::int64_t number : *pads) {
+      if (number > -kWindowLimit && number < kWindowLimit) continue;
+      return node.attribute_error("pads", fmt::format("found {}, expected numbers between -2^31 and 2^31", number));
     }
     const auto middle = pads->begin() + static_cast<std::ptrdiff_t>(count);
     window.low.assign(pads->begin(), middle);

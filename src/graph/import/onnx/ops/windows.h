@@ -8,6 +8,9 @@
 
 namespace millrace {
 
+/// Kernels, strides, dilations and padding are smaller, so that no product of two of them overflows.
+inline constexpr std::int64_t kWindowLimit = std::int64_t{1} << 31;
+
 /// The attributes that convolutions and pools share, one per spatial dim.
 struct OnnxWindow {
   std::vector<std::int64_t> kernel, strides, dilations;

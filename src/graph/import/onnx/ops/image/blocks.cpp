@@ -58,6 +58,9 @@ Result<OnnxWindow> read_blocks(OnnxNodeContext& node, std::vector<std::int64_t> 
       if (number < minimum) {
         return node.attribute_error(name, fmt::format("found {}, expected {} or more", number, minimum));
       }
+      if (number >= kWindowLimit) {
+        return node.attribute_error(name, fmt::format("found {}, expected less than 2^31", number));
+      }
     }
     return *found;
   };
@@ -96,6 +99,7 @@ Result<OnnxResults> import_col2im(OnnxNodeContext& node) {
   std::int64_t points = 1;
   for (const std::int64_t extent : kernel) {
     if (extent < 1) return node.operand_error(2, fmt::format("found {}, expected 1 or more", extent));
+    if (extent >= kWindowLimit) return node.operand_error(2, fmt::format("found {}, expected less than 2^31", extent));
     points = saturating::multiply(points, extent);
   }
   constexpr std::size_t kMaxDims = (kMaxRank - 2) / 2;

@@ -31,6 +31,10 @@ Result<std::vector<Cut>> cuts_to_extents(OnnxNodeContext& node, const Shape& x, 
   if (wanted && wanted->size() != count && wanted->size() != count + 2) {
     return node.attribute_error("output_shape", fmt::format("has {} numbers, expected {}", wanted->size(), count));
   }
+  const auto is_wrong = [](std::int64_t number) { return number < 0 || number > std::int64_t{1} << 48; };
+  if (wanted && std::ranges::any_of(*wanted, is_wrong)) {
+    return node.attribute_error("output_shape", "expected numbers from 0 to 2^48");
+  }
   std::vector<Cut> cuts;
   for (std::size_t d = 0; d < count; ++d) {
     const std::int64_t reach = (window.kernel[d] - 1) * window.dilations[d] + 1;
@@ -49,8 +53,9 @@ Result<std::vector<Cut>> read_cuts(OnnxNodeContext& node, const Shape& x, const 
   const std::size_t count = window.kernel.size();
   MILLRACE_TRY_ASSIGN(std::optional<std::vector<std::int64_t>> added, node.integers_attribute("output_padding"));
   if (!added) added.emplace(count, 0);
-  if (added->size() != count || std::ranges::any_of(*added, [](std::int64_t number) { return number < 0; })) {
-    return node.attribute_error("output_padding", fmt::format("expected {} numbers of 0 or more", count));
+  const auto is_wrong = [](std::int64_t number) { return number < 0 || number >= kWindowLimit; };
+  if (added->size() != count || std::ranges::any_of(*added, is_wrong)) {
+    return node.attribute_error("output_padding", fmt::format("expected {} numbers from 0 to less than 2^31", count));
   }
   MILLRACE_TRY_ASSIGN(const std::string_view auto_pad, node.text_attribute("auto_pad", "NOTSET"));
   if (node.has_attribute("output_shape") || auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {

@@ -45,14 +45,16 @@ Result<RoiAttributes> read_roi_attributes(OnnxNodeContext& node) {
     }
     read.is_half_pixel = coordinates == "half_pixel";
   }
+  constexpr std::int64_t kMaxPoints = std::int64_t{1} << 15;  // per axis; the product of two of them does not overflow
   if (read.num_samples < 1) {
     return node.attribute_error("sampling_ratio",
                                 "found less than 1, expected 1 or more; otherwise the elements of rois decide how "
                                 "many points are read");
   }
-  if (read.height < 1 || read.width < 1) {
+  if (std::min(read.height, read.width) < 1 || std::max({read.height, read.width, read.num_samples}) > kMaxPoints) {
     return invalid_argument(
-        fmt::format(": output_height and output_width are {} and {}, expected 1 or more", read.height, read.width));
+        fmt::format(": output_height, output_width and sampling_ratio are {}, {} and {}, expected 1 to {}", read.height,
+                    read.width, read.num_samples, kMaxPoints));
   }
   return read;
 }
@@ -153,10 +155,11 @@ Result<DeformConv> read_deform_conv(OnnxNodeContext& node) {
                                      read.offset.type().to_text()));
   }
   MILLRACE_TRY_ASSIGN(read.window, read_window(node, x, {weights[2].constant(), weights[3].constant()}));
-  const bool fits =
-      x[1] == weights[1] * read.groups && weights[0].known_multiple() % read.groups == 0 &&
-      x[1].known_multiple() % read.offset_groups == 0 && offset[1].is(2 * read.offset_groups * read.num_points()) &&
-      offset[2] == axis_window(read.window, x, 0).count() && offset[3] == axis_window(read.window, x, 1).count();
+  const bool fits = x[1] == weights[1] * read.groups && weights[0].known_multiple() % read.groups == 0 &&
+                    x[1].known_multiple() % read.offset_groups == 0 &&
+                    offset[1] == SizeExpr(2) * read.offset_groups * read.num_points() &&
+                    offset[2] == axis_window(read.window, x, 0).count() &&
+                    offset[3] == axis_window(read.window, x, 1).count();
   if (!fits) {
     return invalid_argument(fmt::format(": {}, {} and {} do not fit each other and the groups", read.x.type().to_text(),
                                         read.weights.type().to_text(), read.offset.type().to_text()));
