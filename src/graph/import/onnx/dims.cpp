@@ -25,6 +25,15 @@ std::string plain_symbol(std::string_view text) {
 
 }  // namespace
 
+void OnnxDims::give(const std::map<std::string, SizeExpr>& dims) {
+  given_ = dims;
+  for (const auto& [dim_param, size] : dims) {
+    std::map<std::string, Dim> symbols;
+    if (!size.collect_symbols(symbols).ok()) continue;  // an input with that dim is refused
+    for (const auto& [name, dim] : symbols) used_names_.insert(name);
+  }
+}
+
 void OnnxDims::add_plain(std::string_view dim_param) {
   if (!Dim(std::string(dim_param)).check().ok()) return;
   plain_.emplace(dim_param);

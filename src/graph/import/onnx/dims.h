@@ -16,8 +16,8 @@ namespace millrace {
 /// The sizes that the dims of a model's inputs stand for.
 class OnnxDims {
  public:
-  /// Adds what the caller gives, by dim_param.
-  void give(const std::map<std::string, SizeExpr>& dims) { given_ = dims; }
+  /// Adds what the caller gives, by dim_param. Symbols that are made later have other names than those in `dims`.
+  void give(const std::map<std::string, SizeExpr>& dims);
   /// Adds a dim_param that is the whole dim of some input. If it is a symbol's name, that input binds the symbol.
   void add_plain(std::string_view dim_param);
   /// The size of a dim of input `input`. A dim_param is, in this order: what the caller gives; a symbol of that name; a

@@ -86,10 +86,17 @@ class ModelImporter {
     return Status(dropped.status().code(), where_ + ": " + dropped.status().message());
   }
 
+  /// Whether the input is one of the graph's: its shape then binds symbols. Inputs that are initialized, given by the
+  /// caller or replaced by dims are not.
+  bool is_kept(const ValueInfoProto& input) const {
+    return !scope_.values.contains(input.name) && !import_.options.values.contains(std::string(input.name)) &&
+           !import_.sized_inputs.contains(input.name);
+  }
+
   void note_plain_dims() {
     import_.dims.give(import_.options.dims);
     for (const ValueInfoProto& input : graph_.input) {
-      if (!input.type || !input.type->tensor_type || !input.type->tensor_type->shape) continue;
+      if (!is_kept(input) || !input.type || !input.type->tensor_type || !input.type->tensor_type->shape) continue;
       for (const DimensionProto& dim : input.type->tensor_type->shape->dim) {
         if (dim.dim_param && !import_.options.dims.contains(std::string(*dim.dim_param))) {
           import_.dims.add_plain(*dim.dim_param);

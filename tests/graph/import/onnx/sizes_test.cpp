@@ -139,6 +139,34 @@ TEST_CASE("ONNX: a dim of one tensor that is another dim of the other tensor may
         "output types: Add needs max(m, n) <= m, found 3 and 2 with m = 2, n = 3; bind other sizes");
 }
 
+TEST_CASE("ONNX: an input that the graph lacks binds no symbol") {
+  const MessageWriter model =
+      onnx_model({.nodes = {{"Reshape", {"x", "shape"}, {"y"}}},
+                  .inputs = {onnx_value("x", kOnnxFloat, {"n + 1"}), onnx_value("shape", kOnnxInt64, {"n"})},
+                  .outputs = {onnx_value("y", kOnnxFloat, {"", ""})}});
+  OnnxOptions options;
+  const Integers shape = {1, -1};
+  options.values["shape"] = {{DType::kI64, {2}}, SharedBytes(std::as_bytes(std::span(shape)))};
+  const OnnxModel imported = import_onnx("m", model.file(), options).value();
+  CHECK(imported.notes == std::vector<std::string>{"dim 'n + 1' is the symbol n___1"});
+  CHECK(imported.graph.type(imported.graph.outputs[0].value).to_text() == "f32[1, n___1]");
+  const Program program = compile(imported.graph, test::suite_options()).value();
+  const auto x = test::tensor_of({3}, std::vector<float>{1, 2, 3});
+  CHECK(test::run_guarded(program, std::vector{x}).value()[0].bytes == x.bytes);
+}
+
+TEST_CASE("ONNX: a dim without a name gets another one than the caller's symbols") {
+  const MessageWriter model = onnx_model({.nodes = {{"Identity", {"x"}, {"y"}}},
+                                          .inputs = {onnx_value("x", kOnnxFloat, {"", "n", "x 0"})},
+                                          .outputs = {onnx_value("y", kOnnxFloat, {"", "", ""})}});
+  const auto type = [&](const OnnxOptions& options) {
+    const Graph graph = import_onnx("m", model.file(), options).value().graph;
+    return graph.type(graph.outputs[0].value).to_text();
+  };
+  CHECK(type({}) == "f32[x_0, n, x_0_1]");
+  CHECK(type({.dims = {{"n", SizeExpr(Dim("x_0").at_least(1))}}}) == "f32[x_0_1, x_0, x_0_2]");
+}
+
 TEST_CASE("ONNX: integers that follow from constants leave no node") {
   // The indices that an exporter writes for x[1:3] = ...
   const OnnxModel imported =
