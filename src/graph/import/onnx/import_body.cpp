@@ -46,6 +46,13 @@ Result<std::vector<OnnxValue>> find_outputs(const OnnxScope& scope, const std::s
 
 }  // namespace
 
+Status OnnxOpenBody::check() const {
+  constexpr std::size_t kMaxBodies = 64;
+  if (import_.num_bodies <= kMaxBodies) return {};
+  return unimplemented(fmt::format(": bodies and functions are inside each other {} levels deep, expected at most {}",
+                                   import_.num_bodies, kMaxBodies));
+}
+
 Status add_initializers(OnnxImport& import, OnnxScope& scope, const GraphProto& graph) {
   for (std::size_t i = 0; i < graph.initializer.size(); ++i) {
     const TensorProto& tensor = graph.initializer[i];
@@ -67,6 +74,8 @@ Status add_initializers(OnnxImport& import, OnnxScope& scope, const GraphProto& 
 Result<std::vector<OnnxValue>> import_body(OnnxImport& import, const OnnxScope& outer, const GraphProto& body,
                                            const std::string& path, const std::string& place,
                                            std::vector<OnnxValue> inputs) {
+  const OnnxOpenBody open(import);
+  MILLRACE_TRY(open.check());
   OnnxScope scope{&outer, path + place, outer.opsets, outer.call};
   if (body.input.size() != inputs.size()) {
     return invalid_argument(fmt::format("{}: has {} inputs, expected {}", place, body.input.size(), inputs.size()));
@@ -84,13 +93,11 @@ Result<std::vector<OnnxValue>> import_body(OnnxImport& import, const OnnxScope& 
 Result<std::vector<OnnxValue>> import_call(OnnxImport& import, const FunctionProto& function,
                                            OnnxCallAttributes attributes, std::string path,
                                            std::vector<OnnxValue> operands) {
-  constexpr std::size_t kMaxCalls = 64;
   if (std::ranges::find(import.open_calls, &function) != import.open_calls.end()) {
     return invalid_argument(fmt::format(": the function '{}' calls itself", printable(function.name)));
   }
-  if (import.open_calls.size() == kMaxCalls) {
-    return unimplemented(fmt::format(": functions call functions {} levels deep", kMaxCalls + 1));
-  }
+  const OnnxOpenBody open(import);
+  MILLRACE_TRY(open.check());
   if (operands.size() > function.input.size()) {
     return invalid_argument(fmt::format(": found {} operands, but the function '{}' has {}", operands.size(),
                                         printable(function.name), function.input.size()));

@@ -64,6 +64,7 @@ struct OnnxImport {
   /// Functions of the model by domain, name and overload.
   std::map<std::array<std::string_view, 3>, const FunctionProto*> functions;
   std::vector<const FunctionProto*> open_calls;  // from the outside in
+  std::size_t num_bodies = 0;                    // that are open: bodies inside bodies, and calls inside both
   std::size_t num_nodes = 0;                     // imported so far, those of functions once per call
   // Limits on what a file may ask for: a few bytes can call functions many times, or describe many elements.
   std::size_t max_nodes = 100'000 + model.file.size() / 8;
@@ -71,6 +72,22 @@ struct OnnxImport {
   std::uint64_t element_room = (std::uint64_t{1} << 23) + model.file.size();
   /// Integer inputs whose elements a shape needs: found while importing, and used by the next attempt.
   std::set<std::string, std::less<>> sized_inputs;
+};
+
+/// Counts a body or a call as open while it lives.
+class OnnxOpenBody {
+ public:
+  explicit OnnxOpenBody(OnnxImport& import) : import_(import) { ++import_.num_bodies; }
+  OnnxOpenBody(const OnnxOpenBody&) = delete;
+  OnnxOpenBody& operator=(const OnnxOpenBody&) = delete;
+  ~OnnxOpenBody() { --import_.num_bodies; }
+
+  /// Fails if the importer would call itself too deeply: an attribute of a function can be a graph that refers to that
+  /// attribute again.
+  Status check() const;
+
+ private:
+  OnnxImport& import_;
 };
 
 /// Imports the nodes in order. Adds the values to the scope, and what goes wrong to the problems. Fails only if memory

@@ -16,7 +16,7 @@ struct GraphProto;
 
 struct ValueInfoProto {
   std::string_view name;
-  std::optional<TypeProto> type;
+  std::unique_ptr<TypeProto> type;
   static constexpr const char* kName = "ValueInfoProto";
   template <class V>
   void visit(V&& v) {

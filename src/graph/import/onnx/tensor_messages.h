@@ -76,7 +76,7 @@ struct TensorProto {
 };
 
 struct SparseTensorProto {
-  std::optional<TensorProto> values, indices;
+  std::unique_ptr<TensorProto> values, indices;
   std::vector<std::int64_t> dims;
   static constexpr const char* kName = "SparseTensorProto";
   template <class V>

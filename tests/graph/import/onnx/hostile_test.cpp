@@ -129,6 +129,61 @@ TEST_CASE("ONNX: messages that are nested too deeply are refused") {
   CHECK(error_of(nested(numbers)).ends_with(": nested 65 levels deep, expected at most 64"));
 }
 
+TEST_CASE("ONNX: bodies and functions that are inside each other too deeply are refused") {
+  // The graph that the call gives refers to itself, by the name that the function gives it.
+  const std::vector<MessageWriter> branches = {onnx_reference("then_branch", "g", 5),
+                                               onnx_reference("else_branch", "g", 5)};
+  const MessageWriter yes =
+      MessageWriter().text(1, "value").message(5, onnx_tensor("", kOnnxBool, {}, "\1")).integer(20, 4);
+  const MessageWriter self =
+      encode(TestGraph{.nodes = {{"Constant", {}, {"yes"}, {yes}}, {"If", {"yes"}, {"r"}, branches}},
+                       .inputs = {},
+                       .outputs = {onnx_value("r", kOnnxFloat, {8})}});
+  MessageWriter function = function_of("F0", {{"Constant", {}, {"sure"}, {yes}}, {"If", {"sure"}, {"b"}, branches}});
+  const MessageWriter model =
+      MessageWriter()
+          .integer(1, 8)
+          .message(8, MessageWriter().text(1, "f").integer(2, 1))
+          .message(8, MessageWriter().text(1, "").integer(2, 18))
+          .message(25, function.text(6, "g"))
+          .message(7, encode(TestGraph{.nodes = {{"F0", {"x"}, {"y"}, {onnx_graph("g", self)}, "call", "f"}},
+                                       .inputs = {onnx_value("x", kOnnxFloat, {8})},
+                                       .outputs = {onnx_value("y", kOnnxFloat, {8})}}));
+  const std::string own = error_of(model);
+  CHECK(
+      own.starts_with("onnx 'm': 1 part cannot be imported:\n"
+                      "  graph.node[0] (F0 'call').function 'F0'.node[1] (If '').attribute 'then_branch'.node[1] (If "
+                      "'').attribute 'then_branch'"));
+  CHECK(own.ends_with(
+      ".node[1] (If ''): bodies and functions are inside each other 65 levels deep, expected at most 64 [ai.onnx 18]"));
+  // Each function calls the next one.
+  std::vector<MessageWriter> functions;
+  for (int i = 0; i < 1000; ++i) {
+    functions.push_back(function_of(fmt::format("F{}", i), {{fmt::format("F{}", i + 1), {"a"}, {"b"}, {}, "", "f"}}));
+  }
+  const std::string error = error_of(function_model(functions));
+  CHECK(error.ends_with(
+      ".node[0] (F64 ''): bodies and functions are inside each other 65 levels deep, expected at most 64 [f 1]"));
+}
+
+TEST_CASE("ONNX: a file of empty messages is refused before they fill the memory") {
+  const auto with = [](std::string_view field, std::size_t count) {
+    std::string attributes;
+    for (std::size_t i = 0; i < count; ++i) attributes += field;
+    return error_of(MessageWriter().message(7, MessageWriter().message(1, MessageWriter().raw(attributes))));
+  };
+  using namespace std::string_view_literals;
+  constexpr std::size_t kCount = 100'000;
+  CHECK(
+      with("\x2a\x00"sv, kCount) ==
+      "onnx 'm': graph.node[0]: field 'attribute': the messages take more than 32 times the 200008 bytes of the file; "
+      "is it an ONNX model?");
+  // Attributes with a name of one byte, a number and its type are the smallest that a model has.
+  CHECK(with("\x2a\x08\x0a\x01p\x18\x00\xa0\x01\x02"sv, kCount) ==
+        "onnx 'm': 1 part cannot be imported:\n"
+        "  graph.node[0] ( ''): the op is not supported [ai.onnx 1]");
+}
+
 TEST_CASE("ONNX: lengths and numbers that the file does not have are refused") {
   const std::uint64_t huge = std::uint64_t{1} << 63;
   CHECK(

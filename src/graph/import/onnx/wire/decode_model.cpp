@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes the messages of an ONNX file: each field by its number, in the type that onnx.proto gives it.
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstring>
@@ -15,6 +17,15 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxFileBytes = (std::size_t{1} << 31) - 1;  // the limit of protocol buffers
+/// Bytes that the messages and lists of a file may take per byte of the file: an attribute of a node takes about 20.
+constexpr std::uint64_t kMaxGrowth = 32, kMinRoom = 64 * 1024;
+
+/// How many bytes the decoded messages may still take.
+struct Room {
+  std::uint64_t file_bytes = 0, left = 0;
+
+  explicit Room(const SharedBytes& file) : file_bytes(file.size()), left(file_bytes * kMaxGrowth + kMinRoom) {}
+};
 
 /// Where a message is in the file: a list on the stack, from the inside out.
 struct Place {
@@ -22,6 +33,7 @@ struct Place {
   const char* field = "";
   std::optional<std::size_t> index = {};  // of a repeated field
   int depth = 0;
+  Room* room = nullptr;
 };
 
 std::string to_text(const Place& place) {
@@ -37,12 +49,26 @@ concept IsMessage = requires { T::kName; };
 template <IsMessage Message>
 Status decode_message(const Place& place, std::string_view bytes, Message& message);
 
+/// How often each field occurs in a message, by its number. Numbers that no message has do not count.
+using FieldCounts = std::array<std::uint32_t, 64>;
+
+/// Stops at a field that is wrong, which decoding the message will find.
+FieldCounts count_fields(std::string_view message) {
+  FieldCounts counts{};
+  while (!message.empty()) {
+    const Result<WireField> field = take_field(message);
+    if (!field.ok()) break;
+    if (field->number < counts.size()) ++counts[field->number];
+  }
+  return counts;
+}
+
 /// Reads one field into the member with its number. Called with each member of a message by visit().
 class FieldDecoder {
  public:
   /// `seen` has one bit per field number: whether the message has had that field.
-  FieldDecoder(const Place& place, const WireField& field, std::uint64_t& seen)
-      : place_(place), field_(field), seen_(seen) {}
+  FieldDecoder(const Place& place, const WireField& field, const FieldCounts& counts, std::uint64_t& seen)
+      : place_(place), field_(field), counts_(counts), seen_(seen) {}
 
   template <class Member>
   void operator()(std::uint32_t number, const char* name, Member&& member) {
@@ -63,6 +89,23 @@ class FieldDecoder {
     if (field_.type == type) return {};
     return data_loss(fmt::format("{}: field '{}' is {}, expected {}", to_text(place_), name_,
                                  millrace::to_text(field_.type), millrace::to_text(type)));
+  }
+  /// Makes room for the elements of a repeated field at its first one, so that the list never grows.
+  template <class T>
+  Status take_room(std::vector<T>& list) const {
+    if (is_first_) list.reserve(counts_[field_.number]);
+    return take_room(sizeof(T));
+  }
+  Status take_room(std::uint64_t bytes) const {
+    Room& room = *place_.room;
+    if (bytes > room.left) {
+      return data_loss(
+          fmt::format("{}: field '{}': the messages take more than {} times the {} bytes of the file; is "
+                      "it an ONNX model?",
+                      to_text(place_), name_, kMaxGrowth, room.file_bytes));
+    }
+    room.left -= bytes;
+    return {};
   }
   Status expect_first() const {
     if (is_first_) return {};
@@ -116,16 +159,19 @@ class FieldDecoder {
   }
   template <class T>
   Status read(std::unique_ptr<T>& value) {
+    MILLRACE_TRY(take_room(sizeof(T)));
     value = std::make_unique<T>();
     return read(*value);
   }
   Status read(std::vector<std::string_view>& texts) {
     MILLRACE_TRY(expect(WireType::kBytes));
+    MILLRACE_TRY(take_room(texts));
     texts.push_back(field_.bytes);
     return {};
   }
   template <IsMessage Message>
   Status read(std::vector<Message>& messages) {
+    MILLRACE_TRY(take_room(messages));
     const std::size_t index = messages.size();
     return read_message(messages.emplace_back(), index);
   }
@@ -135,6 +181,7 @@ class FieldDecoder {
   Status read(std::vector<T>& numbers) {
     if (field_.type != WireType::kBytes) {
       MILLRACE_TRY(expect(wire_type<T>()));
+      MILLRACE_TRY(take_room(numbers));
       numbers.push_back(from_bits<T>(field_.bits));
       return {};
     }
@@ -144,11 +191,16 @@ class FieldDecoder {
         return data_loss(fmt::format("{}: field '{}' has {} bytes, expected a multiple of {}", to_text(place_), name_,
                                      list.size(), sizeof(T)));
       }
+      MILLRACE_TRY(take_room(list.size()));
       const std::size_t first = numbers.size();
       numbers.resize(first + list.size() / sizeof(T));
       if (!list.empty()) std::memcpy(numbers.data() + first, list.data(), list.size());
       return {};
     } else {
+      // The last byte of each varint has no highest bit.
+      const auto count = std::ranges::count_if(list, [](char byte) { return (byte & '\x80') == 0; });
+      MILLRACE_TRY(take_room(static_cast<std::uint64_t>(count) * sizeof(T)));
+      if (is_first_) numbers.reserve(static_cast<std::size_t>(count));
       while (!list.empty()) {
         Result<std::uint64_t> number = take_varint(list);
         if (!number.ok()) {
@@ -168,7 +220,7 @@ class FieldDecoder {
   template <IsMessage Message>
   Status read_message(Message& message, std::optional<std::size_t> index) {
     MILLRACE_TRY(expect(WireType::kBytes));
-    const Place inner{&place_, name_, index, place_.depth + 1};
+    const Place inner{&place_, name_, index, place_.depth + 1, place_.room};
     if (inner.depth > kMaxDepth) {
       return data_loss(
           fmt::format("{}: nested {} levels deep, expected at most {}", to_text(inner), inner.depth, kMaxDepth));
@@ -178,6 +230,7 @@ class FieldDecoder {
 
   const Place& place_;
   const WireField& field_;
+  const FieldCounts& counts_;
   std::uint64_t& seen_;
   bool is_known_ = false, is_first_ = false;
   const char* name_ = "";
@@ -186,6 +239,7 @@ class FieldDecoder {
 
 template <IsMessage Message>
 Status decode_message(const Place& place, std::string_view bytes, Message& message) {
+  const FieldCounts counts = count_fields(bytes);
   std::uint64_t seen = 0;
   while (!bytes.empty()) {
     const Result<WireField> field = take_field(bytes);
@@ -193,7 +247,7 @@ Status decode_message(const Place& place, std::string_view bytes, Message& messa
       return data_loss(fmt::format("{}: {}: {}; is it a complete ONNX file?", to_text(place), Message::kName,
                                    field.status().message()));
     }
-    FieldDecoder decoder(place, *field, seen);
+    FieldDecoder decoder(place, *field, counts, seen);
     message.visit(decoder);
     MILLRACE_TRY(decoder.status());
     if (!decoder.is_known()) {
@@ -217,14 +271,16 @@ Result<std::shared_ptr<const ModelProto>> decode_model(const std::string& where,
                                  file.size()));
   }
   const auto model = std::make_shared<ModelProto>();
-  MILLRACE_TRY(decode_message(Place{nullptr, where.c_str()}, text_of(file), *model));
+  Room room(file);
+  MILLRACE_TRY(decode_message(Place{.field = where.c_str(), .room = &room}, text_of(file), *model));
   model->file = std::move(file);
   return std::shared_ptr<const ModelProto>(model);
 }
 
 Result<TensorProto> decode_tensor(const std::string& where, const SharedBytes& file) {
   TensorProto tensor;
-  MILLRACE_TRY(decode_message(Place{nullptr, where.c_str()}, text_of(file), tensor));
+  Room room(file);
+  MILLRACE_TRY(decode_message(Place{.field = where.c_str(), .room = &room}, text_of(file), tensor));
   return tensor;
 }
 
