@@ -6,7 +6,8 @@
     onnx/bin/python scripts/onnx_report.py --build build/release --tests /tmp/onnx_tests > docs/onnx_report.md
 
 The package makes its tests in about ten minutes; they stay in the folder of --tests. Tests whose inputs or outputs are
-sequences, optionals or maps are written without data: the importer has to refuse them. Exits with 1 if a test fails.
+sequences, optionals or maps are written without data: the importer has to refuse them. Exits with 1 if a test fails, or
+has no result because the program ended early.
 """
 import argparse
 import collections
@@ -14,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 
 
 def write_tests(folder):
@@ -41,15 +43,33 @@ def write_tests(folder):
             write_tensors(data, "output", outputs, case.model.graph.output)
 
 
+# What the program prints after the test's name, and the column of the table.
+KINDS = {"passed": "passed", "passed, given": "with values given", "inexact record": "within an ulp",
+         "random": "random", "refused": "refused", "FAILED": "failed"}
+
+
 def run_tests(build, folder):
-    """Name, op, result ("passed", "given", "refused" or "failed") and reason of each test."""
+    """Name, op, column and reason of each test."""
     environment = dict(os.environ, MILLRACE_ONNX_TESTS=folder)
     command = [os.path.join(build, "tests/test_onnx"), "--no-skip", "-tc=table: ONNX tests"]
     output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False).stdout
-    lines = re.findall(r"^node/(\S+) \((\w*)\): (passed|refused|FAILED)(?:, given|:)? ?(.*)$", output, re.MULTILINE)
-    for name, op, result, rest in lines:
-        kind = "given" if result == "passed" and rest else result.lower()
-        yield name, op, kind, rest
+    line = rf"^node/(\S+) \((\w*)\): ({'|'.join(sorted(KINDS, key=len, reverse=True))}):? ?(.*)$"
+    for name, op, kind, rest in re.findall(line, output, re.MULTILINE):
+        yield name, op, KINDS[kind], rest
+
+
+def is_plain(folder, name):
+    """Whether the test has only tensors of dtypes that Millrace has, and ops of the default domain."""
+    import onnx
+    from onnx import TensorProto
+
+    dtypes = {TensorProto.DataType.Value(dtype) for dtype in (
+        "FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16", "BOOL", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16",
+        "UINT32", "UINT64")}
+    graph = onnx.load(os.path.join(folder, "node", name, "model.onnx")).graph
+    values = list(graph.input) + list(graph.output)
+    return all(value.type.tensor_type.elem_type in dtypes for value in values) and all(
+        node.domain in ("", "ai.onnx") for node in graph.node)
 
 
 def without_names(reason):
@@ -69,22 +89,31 @@ def main():
 
     rows = collections.defaultdict(collections.Counter)
     reasons = collections.defaultdict(collections.Counter)
-    for _, op, kind, reason in run_tests(arguments.build, arguments.tests):
+    plain = collections.Counter()
+    for name, op, kind, reason in run_tests(arguments.build, arguments.tests):
         rows[op][kind] += 1
+        plain[kind] += is_plain(arguments.tests, name)
         if kind in ("refused", "failed"):
             reasons[op][f"{kind}: {without_names(reason)}"] += 1
     total = sum(rows.values(), collections.Counter())
-    if not total:
-        sys.exit("onnx_report: no test ran; is test_onnx built?")
+    num_tests = len(os.listdir(os.path.join(arguments.tests, "node")))
     print(f"# The tests of onnx {onnx.__version__}\n")
-    print(f"{sum(total.values())} tests: {total['passed'] + total['given']} passed, {total['given']} of them with the "
-          f"values of inputs that shapes need; {total['refused']} refused, {total['failed']} failed. `several` are "
-          "models with more than one node.\n")
-    print("| op | passed | with values given | refused | failed | why |\n|---|---|---|---|---|---|")
+    write = lambda text: print(textwrap.fill(text, 120) + "\n")
+    write(f"{num_tests} tests: {total['passed'] + total['with values given']} passed, {total['with values given']} of "
+          f"them with the values of inputs that shapes need; {total['within an ulp']} agree within an ulp of the largest "
+          f"element, where the expected elements are not exact; {total['random']} draw random numbers of the right type; "
+          f"{total['refused']} are refused, {total['failed']} failed.")
+    write(f"{sum(plain.values())} of them have only tensors of dtypes that Millrace has, and ops of the default domain: "
+          f"{sum(plain.values()) - plain['refused'] - plain['failed'] - plain['random']} passed, {plain['random']} "
+          f"random, {plain['refused']} refused, {plain['failed']} failed. `several` are models with more than one node.")
+    columns = list(KINDS.values())
+    print(f"| op | {' | '.join(columns)} | why |\n|{'---|' * (len(columns) + 2)}")
     for op in sorted(rows):
-        row = rows[op]
+        counts = " | ".join(str(rows[op][column]) for column in columns)
         why = "; ".join(f"{reason} ({count})" for reason, count in reasons[op].most_common(3)).replace("|", "\\|")
-        print(f"| {op} | {row['passed']} | {row['given']} | {row['refused']} | {row['failed']} | {why} |")
+        print(f"| {op} | {counts} | {why} |")
+    if sum(total.values()) != num_tests:
+        sys.exit(f"onnx_report: {sum(total.values())} of {num_tests} tests have a result; is test_onnx built?")
     sys.exit(1 if total["failed"] else 0)
 
 

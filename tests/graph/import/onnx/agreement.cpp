@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "tests/reference/evaluate.h"
+
 namespace millrace::test {
 namespace {
 
@@ -53,6 +55,11 @@ double share_of_largest(const reference::Tensor& found, const reference::Tensor&
     if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
   }
   return error == 0 ? 0 : error / largest;
+}
+
+bool is_within_ulp(const reference::Tensor& found, const reference::Tensor& expected) {
+  if (found.type != expected.type || !is_float(found.type.dtype)) return false;
+  return share_of_largest(found, expected) <= static_cast<double>(reference::ulp_at(found.type.dtype, 1));
 }
 
 }  // namespace millrace::test

@@ -18,4 +18,8 @@ std::string difference_of(const reference::Tensor& found, const reference::Tenso
 /// not count.
 double share_of_largest(const reference::Tensor& found, const reference::Tensor& expected, double ignored = 0);
 
+/// Whether dtype and shape are equal, and each element is within an ulp of the largest expected magnitude. For records
+/// of sums whose terms are far larger than the sum.
+bool is_within_ulp(const reference::Tensor& found, const reference::Tensor& expected);
+
 }  // namespace millrace::test

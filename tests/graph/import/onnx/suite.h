@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/graph/compile.h"
@@ -21,10 +22,17 @@ struct SuiteTest {
 /// The tests in some of the suite's folders, such as "node", in alphabetical order.
 std::vector<SuiteTest> suite_tests(const std::vector<std::string>& folders);
 
+/// Why a test is not expected to pass.
+enum class Cause { kNone, kStrings, kSequences, kTraining, kRandom };
+/// The cause in excluded_tests.inc; kNone for the other tests.
+Cause cause_of(std::string_view test);
+
 enum class SuiteResult {
-  kPassed,   // the outputs of every data set agree with the expected ones
-  kRefused,  // the importer says why not
-  kFailed,   // wrong outputs, or an error after the import
+  kPassed,         // the outputs of every data set agree with the expected ones
+  kInexactRecord,  // they agree only within an ulp of the largest element, and the test is in inexact_records.inc
+  kOtherNumbers,   // dtype and shape agree; the elements are drawn, and the test is excluded for that
+  kRefused,        // the importer says why not
+  kFailed,         // wrong outputs, or an error after the import
 };
 
 struct SuiteOutcome {
