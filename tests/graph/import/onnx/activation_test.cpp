@@ -53,6 +53,52 @@ TEST_CASE("Pow of integers is exact") {
         Integers{std::int64_t{1} << 62, -27, -1, 0, 1, -1, 4052555153018976267, 7, 1, 1, 0});
 }
 
+/// x^y for a y of 0 or more, modulo 2^64.
+std::uint64_t power_of(std::int64_t x, std::int64_t y) {
+  std::uint64_t power = 1;
+  for (std::int64_t i = 0; i < y; ++i) power *= static_cast<std::uint64_t>(x);
+  return power;
+}
+
+TEST_CASE("Pow of integers wraps") {
+  const Integers x = {3, 3, -3, 7, 10, -7, 2, 2, -2, 1000003, 15};
+  const Integers y = {39, 41, 41, 63, 20, 62, 62, 63, 63, 5, 21};
+  Integers wide;
+  Ints narrow, small;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    wide.push_back(static_cast<std::int64_t>(power_of(x[i], y[i])));
+    narrow.push_back(static_cast<std::int32_t>(power_of(x[i], y[i])));
+    small.push_back(static_cast<std::int32_t>(x[i]));
+  }
+  CHECK(apply({"Pow", {"x", "y"}, {"z"}}, kOnnxInt64, x, y) == wide);
+  CHECK(apply({"Pow", {"x", "y"}, {"z"}}, kOnnxInt32, small, y) == narrow);
+  // 46341^2 is 2147488281. The exponent 2 is known.
+  const OneNode square{
+      {"Pow", {"x", "two"}, {"z"}}, {onnx_value("x", kOnnxInt32, {3})}, {onnx_tensor("two", {}, Integers{2})}};
+  CHECK(reference::read_all<std::int32_t>(run_node(square, {tensor_of({3}, Ints{65536, 46341, -46341})})[0]) ==
+        Ints{0, -2147479015, -2147479015});
+}
+
+TEST_CASE("Gemm of integers has whole factors, and is exact") {
+  const auto product = [](std::int64_t type, float alpha, float beta, std::int64_t x, std::int64_t y, std::int64_t c) {
+    const auto number = [&](std::int64_t value) {
+      return type == kOnnxInt64 ? tensor_of({1, 1}, Integers{value})
+                                : tensor_of({1, 1}, Ints{static_cast<std::int32_t>(value)});
+    };
+    const OneNode model{{"Gemm", {"x", "y", "c"}, {"z"}, {onnx_float("alpha", alpha), onnx_float("beta", beta)}},
+                        {onnx_value("x", type, {1, 1}), onnx_value("y", type, {1, 1}), onnx_value("c", type, {1, 1})}};
+    if (const std::string refused = refusal(model); refused != "imported") return refused;
+    return std::to_string(reference::read_all<std::int64_t>(run_node(model, {number(x), number(y), number(c)})[0])[0]);
+  };
+  CHECK(product(kOnnxInt32, 2, -3, 100003, 1001, 7) == std::to_string(2 * 100003 * 1001 - 21));
+  constexpr std::int64_t kBig = (std::int64_t{1} << 55) + 1;  // no double holds it
+  CHECK(product(kOnnxInt64, 3, 2, kBig, 5, kBig) == std::to_string(17 * kBig));
+  CHECK(product(kOnnxInt32, 0, 0, 3, 5, 7) == "0");
+  CHECK(product(kOnnxInt32, 0.5F, 1, 1, 1, 1) == ": scales i32 by 0.5 and 1, expected whole numbers");
+  CHECK(product(kOnnxInt64, 1, 0x1p60F, 1, 1, 1) ==
+        ": scales i64 by 1 and 1.152921504606847e+18, expected whole numbers");
+}
+
 TEST_CASE("Pow has the dtype of the base, and rounds once") {
   // (1 + 2^-23)^(2^24 + 1): as an f32, the exponent would be 2^24.
   const Floats x = {1 + 0x1p-23F, -2};

@@ -74,6 +74,17 @@ TEST_CASE("ONNX: calls that do not fit their function are refused") {
         first + ".function 'Scale'.output[0]: 'b' is not the result of any node [f 1]");
 }
 
+TEST_CASE("ONNX: an attribute that refers to one of a function is refused outside functions") {
+  const MessageWriter model =
+      onnx_model({.nodes = {{"Concat", {"x", "x"}, {"y"}, {onnx_reference("axis", "along", 2)}}},
+                  .inputs = {onnx_value("x", kOnnxFloat, {2, 3})},
+                  .outputs = {onnx_value("y", kOnnxFloat, {"", ""})}});
+  CHECK(type_of(model) ==
+        "onnx 'm': 1 part cannot be imported:\n"
+        "  graph.node[0] (Concat '').attribute 'axis': refers to the attribute 'along' of a function, outside any "
+        "function [ai.onnx 18]");
+}
+
 TEST_CASE("ONNX: a long list of errors joins the nodes of one op and one reason") {
   std::vector<TestNode> nodes;
   for (int i = 0; i < 20; ++i) nodes.push_back({"Foo", {"x"}, {"f" + std::to_string(i)}, {}, std::to_string(i)});

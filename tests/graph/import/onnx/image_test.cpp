@@ -182,7 +182,7 @@ TEST_CASE("transposed convolutions and pools are refused where windows do not fi
   CHECK(transposed({onnx_int("group", 3)}, {1, 2, 4}) ==
         ".input[1] ('w'): is f32[2x1x2], expected the channels of f32[1x2x4] in dim 0, in 3 equal groups");
   CHECK(transposed({onnx_ints("output_padding", {-1})}, {1, 2, 4}) ==
-        ".attribute 'output_padding': expected 1 numbers of 0 or more");
+        ".attribute 'output_padding': expected 1 numbers from 0 to less than 2^31");
   CHECK(transposed({onnx_ints("output_shape", {9, 9})}, {1, 2, 4}) ==
         ".attribute 'output_shape': has 2 numbers, expected 1");
   const auto pool = [](const std::string& op, std::vector<MessageWriter> attributes) {
@@ -223,7 +223,7 @@ TEST_CASE("samples of images are refused where their points are not defined") {
   CHECK(roi({onnx_int("sampling_ratio", 2), onnx_text("coordinate_transformation_mode", "pixel")}, 4) ==
         ".attribute 'coordinate_transformation_mode': found 'pixel', expected half_pixel or output_half_pixel");
   CHECK(roi({onnx_int("sampling_ratio", 2), onnx_int("output_height", 0)}, 4) ==
-        ": output_height and output_width are 0 and 1, expected 1 or more");
+        ": output_height, output_width and sampling_ratio are 0, 1 and 2, expected 1 to 32768");
   CHECK(roi({onnx_int("sampling_ratio", 2)}, 5) ==
         ": found f32[1x2x4x4], f32[5x5] and i64[5], expected images, rois x 4, and an i64 index per roi");
   CHECK(refusal({{"DepthToSpace", {"x"}, {"y"}, {onnx_int("blocksize", 2), onnx_text("mode", "RCD")}},

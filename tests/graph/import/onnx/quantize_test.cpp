@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "tests/graph/import/onnx/one_node.h"
 
@@ -12,7 +13,7 @@ namespace {
 using Floats = std::vector<float>;
 using Bytes = std::vector<std::int8_t>;
 
-constexpr std::int64_t kOnnxUint8 = 2, kOnnxInt8 = 3, kOnnxInt4 = 22;
+constexpr std::int64_t kOnnxUint8 = 2, kOnnxInt8 = 3, kOnnxUint16 = 4, kOnnxInt32 = 6, kOnnxHalf = 10, kOnnxInt4 = 22;
 
 MessageWriter bytes(std::string_view name, std::int64_t type, const std::vector<std::int64_t>& dims,
                     const std::string& raw) {
@@ -54,6 +55,73 @@ TEST_CASE("MatMulInteger subtracts zero points per row and per column, for any n
       }
     }
     CHECK(reference::read_all<std::int64_t>(results[0]) == expected);
+  }
+}
+
+/// The doubles rounded to f16.
+std::vector<double> as_f16(const std::vector<double>& numbers) {
+  return reference::read_all<double>(reference::make_tensor(DType::kF16, {std::ssize(numbers)}, numbers));
+}
+
+TEST_CASE("with a scale of f16, the quotient is rounded to f16 before it becomes an integer") {
+  constexpr double kScale = 1638 * 0x1p-14;  // 0.1 in f16
+  std::vector<double> x, quotients;
+  for (int i = -2048; i < 2048; i += 3) x.push_back(i * 0x1p-3);
+  for (const double number : x) quotients.push_back(number / kScale);
+  const auto steps = [](const std::vector<double>& of) {
+    std::vector<std::int64_t> rounded;
+    for (const double quotient : of) rounded.push_back(static_cast<std::int64_t>(std::nearbyint(quotient)) + 4000);
+    return rounded;
+  };
+  const std::vector<std::int64_t> expected = steps(as_f16(quotients));
+  CHECK(expected != steps(quotients));
+  const auto scale = [](std::uint16_t bits) {
+    return onnx_tensor("s", kOnnxHalf, {}, {reinterpret_cast<const char*>(&bits), sizeof(bits)});
+  };
+  const OneNode model{{"QuantizeLinear", {"x", "s", "z"}, {"y"}},
+                      {onnx_value("x", kOnnxHalf, {std::ssize(x)})},
+                      {scale(0x2E66), bytes("z", kOnnxUint16, {}, "\xA0\x0F")},
+                      21};
+  const reference::Tensor given = reference::make_tensor(DType::kF16, {std::ssize(x)}, x);
+  CHECK(reference::read_all<std::int64_t>(run_node(model, {given})[0]) == expected);
+
+  // (q - 100) * 0.1 in f16, rounded once.
+  const OneNode back{{"DequantizeLinear", {"q", "s", "z"}, {"y"}},
+                     {onnx_value("q", kOnnxUint8, {256})},
+                     {scale(0x2E66), bytes("z", kOnnxUint8, {}, "\x64")},
+                     21};
+  std::vector<std::uint8_t> q;
+  std::vector<double> numbers;
+  for (int i = 0; i < 256; ++i) {
+    q.push_back(static_cast<std::uint8_t>(i));
+    numbers.push_back((i - 100) * kScale);
+  }
+  const reference::Tensor found = run_node(back, {tensor_of({256}, q)})[0];
+  CHECK(found.type.to_text() == "f16[256]");
+  CHECK(reference::read_all<double>(found) == as_f16(numbers));
+}
+
+TEST_CASE("scales that are integers are refused, and inputs of 4-bit integers and 8-bit floats by name") {
+  const auto one = [](const char* op, std::int64_t x, std::int64_t scale) {
+    return refusal({{op, {"x", "s"}, {"y"}}, {onnx_value("x", x, {4}), onnx_value("s", scale, {})}, {}, 21});
+  };
+  CHECK(one("QuantizeLinear", kOnnxFloat, kOnnxInt32) == ".input[1] ('s'): is i32[], expected floats");
+  CHECK(one("DequantizeLinear", kOnnxInt8, kOnnxInt32) ==
+        ": found i8[4] and scales i32[], expected integers and floats");
+  const std::string first = "onnx 'm': 1 part cannot be imported:\n  graph.input[0] 'x': elements of ";
+  for (const auto& [type, name] :
+       {std::pair(21, "UINT4"), std::pair(22, "INT4"), std::pair(17, "FLOAT8E4M3FN"), std::pair(18, "FLOAT8E4M3FNUZ"),
+        std::pair(19, "FLOAT8E5M2"), std::pair(20, "FLOAT8E5M2FNUZ"), std::pair(23, "FLOAT4E2M1")}) {
+    CHECK(one("DequantizeLinear", type, kOnnxFloat) == first + name + " are not supported here");
+    const MessageWriter zero = onnx_tensor("z", type, {}, std::string(1, '\0'));
+    CHECK(refusal({{"QuantizeLinear", {"x", "s", "z"}, {"y"}},
+                   {onnx_value("x", kOnnxFloat, {4}), onnx_value("s", kOnnxFloat, {})},
+                   {zero},
+                   21}) == fmt::format(".input[2] ('z'): elements of {} are not supported here", name));
+    CHECK(refusal({{"QuantizeLinear", {"x", "s"}, {"y"}, {onnx_int("output_dtype", type)}},
+                   {onnx_value("x", kOnnxFloat, {4}), onnx_value("s", kOnnxFloat, {})},
+                   {},
+                   21}) == fmt::format(".attribute 'output_dtype': elements of {} are not supported here", name));
   }
 }
 
