@@ -109,7 +109,9 @@ Result<std::vector<OnnxValue>> import_call(OnnxImport& import, const FunctionPro
     return invalid_argument(fmt::format(".attribute '{}': the function '{}' has no such attribute", printable(name),
                                         printable(function.name)));
   }
-  for (const AttributeProto& otherwise : function.attribute_proto) attributes.emplace(otherwise.name, &otherwise);
+  for (const AttributeProto& otherwise : function.attribute_proto) {
+    attributes.emplace(otherwise.name, OnnxCallAttribute{&otherwise});
+  }
   OnnxOpsets opsets;
   for (const OperatorSetIdProto& set : function.opset_import) opsets.emplace(plain_domain(set.domain), set.version);
   const std::string place = fmt::format(".function '{}'", printable(function.name));

@@ -168,7 +168,7 @@ class NodeImporter {
     for (const OnnxValue* operand : operands) values.push_back(*operand);
     OnnxCallAttributes attributes;
     for (const AttributeProto& attribute : node_.attribute) {
-      const AttributeProto* resolved = &attribute;
+      OnnxCallAttribute resolved{&attribute, &scope_};
       if (!attribute.ref_attr_name.empty()) {
         if (scope_.call == nullptr) continue;
         const auto found = scope_.call->find(attribute.ref_attr_name);

@@ -25,8 +25,16 @@ using OnnxOpsets = std::map<std::string_view, std::int64_t>;
 /// The domain without its alias: "ai.onnx" is "".
 std::string_view plain_domain(std::string_view domain);
 
-/// The attributes of a call of a function, resolved by name. Nodes of its body refer to them.
-using OnnxCallAttributes = std::map<std::string_view, const AttributeProto*>;
+struct OnnxScope;
+
+/// An attribute of a call of a function. The nodes of a graph in it read the values of the call's scope; without one,
+/// it is a default of the function.
+struct OnnxCallAttribute {
+  const AttributeProto* attribute = nullptr;
+  const OnnxScope* scope = nullptr;
+};
+/// The attributes of a call, resolved by name. Nodes of the function refer to them.
+using OnnxCallAttributes = std::map<std::string_view, OnnxCallAttribute>;
 
 /// The values that the nodes of one graph, or of one call of a function, can read.
 struct OnnxScope {
@@ -82,8 +90,7 @@ class OnnxOpenBody {
   OnnxOpenBody& operator=(const OnnxOpenBody&) = delete;
   ~OnnxOpenBody() { --import_.num_bodies; }
 
-  /// Fails if the importer would call itself too deeply: an attribute of a function can be a graph that refers to that
-  /// attribute again.
+  /// Fails if the importer would call itself too deeply.
   Status check() const;
 
  private:

@@ -37,9 +37,18 @@ const AttributeProto* OnnxNodeContext::find_attribute(std::string_view name) {
     if (attribute.ref_attr_name.empty()) return &attribute;
     if (scope_.call == nullptr) return nullptr;
     const auto found = scope_.call->find(attribute.ref_attr_name);
-    return found == scope_.call->end() ? nullptr : found->second;
+    return found == scope_.call->end() ? nullptr : found->second.attribute;
   }
   return nullptr;
+}
+
+const OnnxScope& OnnxNodeContext::scope_of(std::string_view attribute) const {
+  for (const AttributeProto& given : node_.attribute) {
+    if (given.name != attribute || given.ref_attr_name.empty() || scope_.call == nullptr) continue;
+    const auto found = scope_.call->find(given.ref_attr_name);
+    if (found != scope_.call->end() && found->second.scope != nullptr) return *found->second.scope;
+  }
+  return scope_;
 }
 
 bool OnnxNodeContext::has_attribute(std::string_view name) { return find_attribute(name) != nullptr; }

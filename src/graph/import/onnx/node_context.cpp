@@ -88,8 +88,8 @@ Result<Tensor> OnnxNodeContext::built(Tensor tensor) {
 
 Result<std::vector<OnnxValue>> OnnxNodeContext::import_body(std::string_view attribute, const GraphProto& body,
                                                             std::vector<OnnxValue> inputs) {
-  return millrace::import_body(import_, scope_, body, path(), fmt::format(".attribute '{}'", printable(attribute)),
-                               std::move(inputs));
+  return millrace::import_body(import_, scope_of(attribute), body, path(),
+                               fmt::format(".attribute '{}'", printable(attribute)), std::move(inputs));
 }
 
 void OnnxNodeContext::note(std::string_view text) { import_.notes.push_back(fmt::format("{} {}", path(), text)); }

@@ -124,6 +124,8 @@ class OnnxNodeContext {
  private:
   std::string path() const { return node_path(scope_, node_, index_); }
   const AttributeProto* find_attribute(std::string_view name);
+  /// The scope whose values a graph in the attribute reads: the node's, or that of the call that gives the attribute.
+  const OnnxScope& scope_of(std::string_view attribute) const;
   /// The attribute of that type; null if the node has none. `holds` tells whether it has the field of the type.
   template <class Holds>
   Result<const AttributeProto*> typed_attribute(std::string_view name, AttributeType type, bool is_required,

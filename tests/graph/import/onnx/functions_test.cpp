@@ -74,6 +74,20 @@ TEST_CASE("ONNX: calls that do not fit their function are refused") {
         first + ".function 'Scale'.output[0]: 'b' is not the result of any node [f 1]");
 }
 
+TEST_CASE("ONNX: a graph that a call gives reads the values of the call's scope") {
+  // The function has another value with the name x.
+  const MessageWriter yes =
+      MessageWriter().text(1, "value").message(5, onnx_tensor("", kOnnxBool, {}, "\1")).integer(20, 4);
+  const MessageWriter graph = millrace::encode(
+      TestGraph{.nodes = {{"Neg", {"x"}, {"r"}}}, .inputs = {}, .outputs = {onnx_value("r", kOnnxFloat, {"", ""})}});
+  const TestFunction choose = {
+      .nodes = {{"Concat", {"a", "a"}, {"x"}, {onnx_int("axis", 0)}},
+                {"Constant", {}, {"yes"}, {yes}},
+                {"If", {"yes"}, {"b"}, {onnx_reference("then_branch", "g", 5), onnx_reference("else_branch", "g", 5)}}},
+      .attributes = {"g"}};
+  CHECK(type_of(model_of({choose}, {"Scale", {"x"}, {"y"}, {onnx_graph("g", graph)}, "", "f"})) == "f32[2x3]");
+}
+
 TEST_CASE("ONNX: an attribute that refers to one of a function is refused outside functions") {
   const MessageWriter model =
       onnx_model({.nodes = {{"Concat", {"x", "x"}, {"y"}, {onnx_reference("axis", "along", 2)}}},
