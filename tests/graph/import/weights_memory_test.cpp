@@ -12,30 +12,13 @@
 #include "millrace/millrace.h"
 #include "tests/jit/cache/temporary_directory.h"
 #include "tests/support/graphs/run_graph.h"
+#include "tests/support/process_memory.h"
 
 namespace millrace {
 namespace {
 
 constexpr std::int64_t kSide = 1024, kNumWeights = 16;
 constexpr std::int64_t kWeightBytes = kNumWeights * kSide * kSide * 4;
-
-/// A field of /proc/self/status, in bytes.
-std::int64_t status_bytes(const std::string& field) {
-  std::ifstream file("/proc/self/status");
-  std::string word;
-  while (file >> word) {
-    std::int64_t kilobytes = 0;
-    if (word == field + ":" && file >> kilobytes) return kilobytes * 1024;
-  }
-  FAIL(fmt::format("/proc/self/status has no {}", field));
-  return 0;
-}
-
-/// Resets the peak memory of the process, which VmHWM shows. Returns false if the system does not allow it.
-bool forget_peak() {
-  std::ofstream file("/proc/self/clear_refs");
-  return static_cast<bool>(file << 5 << std::flush);
-}
 
 std::string name_of(std::int64_t weight) { return fmt::format("w{}", weight); }
 
@@ -117,15 +100,15 @@ TEST_CASE("weights of a file take twice their size while a program is compiled, 
   write_weights(path);
   compile_something(8);
   malloc_trim(0);
-  if (!forget_peak()) {
+  if (!test::forget_peak()) {
     MESSAGE("left out: this system does not let /proc/self/clear_refs be written");
     return;
   }
-  const std::int64_t before = status_bytes("VmRSS");
+  const std::int64_t before = test::status_bytes("VmRSS");
   const Program program = compile_weights(path);
   constexpr std::int64_t kOther = std::int64_t{8} << 20;  // code, text and memory that malloc keeps
-  CHECK(status_bytes("VmHWM") - before < 2 * kWeightBytes + kOther);
-  CHECK(status_bytes("VmRSS") - before < kWeightBytes + kOther);
+  CHECK(test::status_bytes("VmHWM") - before < 2 * kWeightBytes + kOther);
+  CHECK(test::status_bytes("VmRSS") - before < kWeightBytes + kOther);
 
   const std::vector<float> x(kSide * kSide, 0.5f);
   std::vector<float> y(x.size());
