@@ -20,7 +20,12 @@ constexpr std::int64_t kMaxElements = 64 * 1024;
 
 /// The nodes from which the tensor is computed, its own included. Empty if they are too many, too large, or depend on
 /// more than constants.
-std::set<NodeId> find_origins(const GraphBuilder& builder, NodeId end, std::uint64_t& element_room) {
+std::set<NodeId> find_origins(const GraphBuilder& builder, NodeId end, OnnxFolding& folding) {
+  // What reads the node cannot be folded either. Without that, each node of a chain would be walked by all after it.
+  const auto give_up = [&] {
+    folding.mark_unfoldable(end);
+    return std::set<NodeId>();
+  };
   std::set<NodeId> found;
   std::uint64_t num_elements = 0;
   bool has_iota = false, has_gather = false;
@@ -29,24 +34,27 @@ std::set<NodeId> find_origins(const GraphBuilder& builder, NodeId end, std::uint
     const NodeId id = open.back();
     open.pop_back();
     if (!found.insert(id).second) continue;
-    if (builder.is_in_body(id) || found.size() > kMaxNodes) return {};
+    if (folding.is_unfoldable(id) || builder.is_in_body(id) || found.size() > kMaxNodes) return give_up();
     const Node& node = builder.graph().nodes[id];
     const auto* op = std::get_if<OpNode>(&node.what);
     const bool is_known = std::holds_alternative<ConstantNode>(node.what) || (op != nullptr && op->op == Op::iota);
-    if (!is_known && (op == nullptr || node.operands.empty())) return {};
+    if (!is_known && (op == nullptr || node.operands.empty())) return give_up();
     has_iota = has_iota || (op != nullptr && op->op == Op::iota);
     has_gather = has_gather || (op != nullptr && op->op == Op::gather);
     for (const TensorType& type : node.results) {
       const SizeExpr elements = type.shape.num_elements();
-      if (!elements.is_constant() || elements.constant() > kMaxElements) return {};
+      if (!elements.is_constant() || elements.constant() > kMaxElements) return give_up();
       num_elements += static_cast<std::uint64_t>(elements.constant()) + 1;
     }
-    for (const Value& operand : node.operands) open.push_back(operand.node);
+    for (const Value& operand : node.operands) {
+      if (folding.is_unfoldable(operand.node)) return give_up();
+      open.push_back(operand.node);
+    }
   }
   // Kernels compute ranges as fast as they would load them. As indices they say what a flip returns.
   if (has_iota && !has_gather) return {};
-  if (num_elements > element_room) return {};
-  element_room -= num_elements;
+  if (num_elements > folding.element_room) return give_up();
+  folding.element_room -= num_elements;
   return found;
 }
 
@@ -177,9 +185,9 @@ bool fold_rest(Graph& graph) {
 
 }  // namespace
 
-Result<std::optional<OnnxConstant>> fold_tensor(const Tensor& tensor, std::uint64_t& element_room) {
+Result<std::optional<OnnxConstant>> fold_tensor(const Tensor& tensor, OnnxFolding& folding) {
   using Folded = std::optional<OnnxConstant>;
-  const std::set<NodeId> origins = find_origins(*tensor.builder(), tensor.value().node, element_room);
+  const std::set<NodeId> origins = find_origins(*tensor.builder(), tensor.value().node, folding);
   Graph graph;
   std::map<NodeId, NodeId> moved;
   for (const NodeId id : origins) {
@@ -198,6 +206,7 @@ Result<std::optional<OnnxConstant>> fold_tensor(const Tensor& tensor, std::uint6
       return Folded(OnnxConstant{graph.type(result), constant->data});
     }
   } while (fold_rest(graph));
+  folding.mark_unfoldable(tensor.value().node);
   return Folded();
 }
 

@@ -66,7 +66,7 @@ Status add_initializers(OnnxImport& import, OnnxScope& scope, const GraphProto& 
     const std::string path = fmt::format("{}.sparse_initializer[{}] '{}'", scope.path, i, printable(name));
     MILLRACE_TRY(
         add_constant(import, scope, name, path,
-                     read_sparse_tensor(tensor, path, import.model.file, import.external, import.element_room)));
+                     read_sparse_tensor(tensor, path, import.model.file, import.external, import.folding.element_room)));
   }
   return {};
 }

@@ -151,7 +151,7 @@ class NodeImporter {
     if (tensor == nullptr || !tensor->is_valid()) return {};
     const DType dtype = tensor->dtype();
     if (dtype != DType::kI64 && dtype != DType::kI32 && dtype != DType::kBool) return {};
-    MILLRACE_TRY_ASSIGN(std::optional<OnnxConstant> constant, fold_tensor(*tensor, import_.element_room));
+    MILLRACE_TRY_ASSIGN(std::optional<OnnxConstant> constant, fold_tensor(*tensor, import_.folding));
     if (constant) value = OnnxValue(*std::move(constant));
     return {};
   }

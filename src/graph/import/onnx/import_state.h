@@ -11,6 +11,7 @@
 
 #include "graph/import/onnx/dims.h"
 #include "graph/import/onnx/external_data.h"
+#include "graph/import/onnx/fold_tensor.h"
 #include "graph/import/onnx/messages.h"
 #include "graph/import/onnx/names.h"
 #include "graph/import/onnx/problems.h"
@@ -76,8 +77,7 @@ struct OnnxImport {
   std::size_t num_nodes = 0;                     // imported so far, those of functions once per call
   // Limits on what a file may ask for: a few bytes can call functions many times, or describe many elements.
   std::size_t max_nodes = 100'000 + model.file.size() / 8;
-  /// Elements that may still be computed while importing, or written in full for sparse tensors.
-  std::uint64_t element_room = (std::uint64_t{1} << 23) + model.file.size();
+  OnnxFolding folding{(std::uint64_t{1} << 23) + model.file.size()};
   /// Integer inputs whose elements a shape needs: found while importing, and used by the next attempt.
   std::set<std::string, std::less<>> sized_inputs;
 };

@@ -49,7 +49,7 @@ Result<OnnxSizes> OnnxNodeContext::sizes(std::size_t operand) {
 Result<OnnxSizes> OnnxNodeContext::fractions(std::size_t operand) {
   if (std::optional<OnnxSizes> known = value(operand).as_fractions()) return *std::move(known);
   if (const Tensor* tensor = value(operand).tensor()) {
-    MILLRACE_TRY_ASSIGN(const std::optional<OnnxConstant> folded, fold_tensor(*tensor, import_.element_room));
+    MILLRACE_TRY_ASSIGN(const std::optional<OnnxConstant> folded, fold_tensor(*tensor, import_.folding));
     std::optional<OnnxSizes> known = folded ? OnnxValue(*folded).as_fractions() : std::nullopt;
     if (known) return *std::move(known);
   }
@@ -69,7 +69,7 @@ Result<SizeExpr> OnnxNodeContext::size(std::size_t operand) {
 }
 
 Result<std::optional<OnnxConstant>> OnnxNodeContext::known(const OnnxValue& value) {
-  if (value.tensor() != nullptr) return fold_tensor(*value.tensor(), import_.element_room);
+  if (value.tensor() != nullptr) return fold_tensor(*value.tensor(), import_.folding);
   return value.as_constant();
 }
 
