@@ -53,20 +53,26 @@ Status OnnxOpenBody::check() const {
                                    import_.num_bodies, kMaxBodies));
 }
 
+Result<OnnxValue> OnnxImport::read(const TensorProto& tensor, const std::string& path) {
+  const auto known = tensors.find(&tensor);
+  if (known != tensors.end()) return known->second;
+  MILLRACE_TRY_ASSIGN(OnnxValue value, read_tensor(tensor, path, model.file, external));
+  return tensors.emplace(&tensor, std::move(value)).first->second;
+}
+
 Status add_initializers(OnnxImport& import, OnnxScope& scope, const GraphProto& graph) {
   for (std::size_t i = 0; i < graph.initializer.size(); ++i) {
     const TensorProto& tensor = graph.initializer[i];
     const std::string path = fmt::format("{}.initializer[{}] '{}'", scope.path, i, printable(tensor.name));
-    MILLRACE_TRY(
-        add_constant(import, scope, tensor.name, path, read_tensor(tensor, path, import.model.file, import.external)));
+    MILLRACE_TRY(add_constant(import, scope, tensor.name, path, import.read(tensor, path)));
   }
   for (std::size_t i = 0; i < graph.sparse_initializer.size(); ++i) {
     const SparseTensorProto& tensor = graph.sparse_initializer[i];
     const std::string_view name = tensor.values ? tensor.values->name : std::string_view();
     const std::string path = fmt::format("{}.sparse_initializer[{}] '{}'", scope.path, i, printable(name));
-    MILLRACE_TRY(
-        add_constant(import, scope, name, path,
-                     read_sparse_tensor(tensor, path, import.model.file, import.external, import.folding.element_room)));
+    MILLRACE_TRY(add_constant(
+        import, scope, name, path,
+        read_sparse_tensor(tensor, path, import.model.file, import.external, import.folding.element_room)));
   }
   return {};
 }

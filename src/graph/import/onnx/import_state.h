@@ -62,19 +62,24 @@ struct OnnxImport {
   OnnxImport(const OnnxImport&) = delete;
   OnnxImport& operator=(const OnnxImport&) = delete;
 
+  /// read_tensor(), once per tensor of the file: functions and bodies are imported many times, and their constants
+  /// would be copied each time.
+  Result<OnnxValue> read(const TensorProto& tensor, const std::string& path);
+
   const ModelProto& model;
   const OnnxOptions& options;
   GraphBuilder graph;
   ExternalData external;
   OnnxDims dims;
-  std::vector<OnnxProblem> problems;
+  OnnxProblems problems;
   std::vector<std::string> notes;
   const std::set<std::string_view> read_names;  // what no node reads need not be known
   /// Functions of the model by domain, name and overload.
   std::map<std::array<std::string_view, 3>, const FunctionProto*> functions;
-  std::vector<const FunctionProto*> open_calls;  // from the outside in
-  std::size_t num_bodies = 0;                    // that are open: bodies inside bodies, and calls inside both
-  std::size_t num_nodes = 0;                     // imported so far, those of functions once per call
+  std::map<const TensorProto*, OnnxValue> tensors;  // those that were read
+  std::vector<const FunctionProto*> open_calls;     // from the outside in
+  std::size_t num_bodies = 0;                       // that are open: bodies inside bodies, and calls inside both
+  std::size_t num_nodes = 0;                        // imported so far, those of functions once per call
   // Limits on what a file may ask for: a few bytes can call functions many times, or describe many elements.
   std::size_t max_nodes = 100'000 + model.file.size() / 8;
   OnnxFolding folding{(std::uint64_t{1} << 23) + model.file.size()};

@@ -118,7 +118,7 @@ Result<OnnxValue> OnnxNodeContext::tensor_attribute(std::string_view name) {
   MILLRACE_TRY_ASSIGN(const AttributeProto* found, typed_attribute(name, AttributeType::kTensor, true,
                                                                    [](const auto& a) { return a.t != nullptr; }));
   if (found->t == nullptr) return missing_attribute(name);
-  return read_tensor(*found->t, fmt::format(".attribute '{}'", name), import_.model.file, import_.external);
+  return import_.read(*found->t, fmt::format(".attribute '{}'", name));
 }
 
 Result<OnnxValue> OnnxNodeContext::sparse_attribute(std::string_view name) {

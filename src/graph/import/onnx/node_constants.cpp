@@ -101,6 +101,16 @@ Result<double> OnnxNodeContext::number(std::size_t operand) {
   return operand_error(operand, fmt::format("is {}, expected one number", known.type.to_text()));
 }
 
+Status OnnxNodeContext::reserve_elements(std::uint64_t count) {
+  std::uint64_t& room = import_.folding.element_room;
+  if (count > room) {
+    return unimplemented(fmt::format(
+        ": computes {} elements while the model is imported, expected at most {} in a file of this size", count, room));
+  }
+  room -= count;
+  return {};
+}
+
 bool OnnxNodeContext::are_all_sizes() {
   bool is_small = true;
   for (std::size_t i = 0; i < operands_.size(); ++i) {

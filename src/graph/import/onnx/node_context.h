@@ -114,6 +114,10 @@ class OnnxNodeContext {
   /// Tells the user of a decision, in OnnxModel::notes. The text follows the node's path.
   void note(std::string_view text);
 
+  /// Takes the elements from what the importer may compute for the whole model: a few bytes can describe any number.
+  /// Fails if there are fewer left.
+  Status reserve_elements(std::uint64_t count);
+
   // Reasons. "found 3, expected 1 or 2" becomes "graph.node[4] (Conv 'c').attribute 'group': found 3, ...".
   Status attribute_error(std::string_view name, const std::string& reason) const;
   Status operand_error(std::size_t operand, const std::string& reason) const;

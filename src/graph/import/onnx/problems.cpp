@@ -30,14 +30,24 @@ std::string others_text(std::span<const OnnxProblem* const> others) {
 
 }  // namespace
 
-std::string list_problems(const std::string& where, std::span<const OnnxProblem> problems) {
+void OnnxProblems::push_back(OnnxProblem problem) {
+  constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+  if (num_bytes_ >= kMaxBytes) {
+    ++num_left_out_;
+    return;
+  }
+  num_bytes_ += problem.path.size() + problem.reason.size();
+  kept_.push_back(std::move(problem));
+}
+
+std::string list_problems(const std::string& where, const OnnxProblems& problems) {
   constexpr std::size_t kMaxLines = 20;  // more are joined
   std::string text =
       fmt::format("{}: {} part{} cannot be imported:", where, problems.size(), problems.size() == 1 ? "" : "s");
   using Group = std::vector<const OnnxProblem*>;
   std::vector<Group> groups;
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, std::size_t> places;
-  for (const OnnxProblem& problem : problems) {
+  for (const OnnxProblem& problem : problems.kept()) {
     std::size_t place = groups.size();
     const bool can_join = problems.size() > kMaxLines && !problem.op.empty();
     if (can_join) place = places.try_emplace({problem.op, problem.reason, problem.set}, place).first->second;
@@ -45,6 +55,9 @@ std::string list_problems(const std::string& where, std::span<const OnnxProblem>
     groups[place].push_back(&problem);
   }
   for (const Group& group : groups) text += line_of(*group[0]) + others_text(std::span(group).subspan(1));
+  if (const std::size_t num_more = problems.size() - problems.kept().size(); num_more > 0) {
+    text += fmt::format("\n  and {} more", num_more);
+  }
   return text;
 }
 

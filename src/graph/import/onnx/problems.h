@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace millrace {
 
@@ -14,7 +16,21 @@ struct OnnxProblem {
   std::string op = "";   // "Resize"
 };
 
+/// The problems of one model. Beyond 1 MiB of text they are only counted: a small file can have a function fail at
+/// each of many nodes, many calls deep, and each path names all the calls.
+class OnnxProblems {
+ public:
+  void push_back(OnnxProblem problem);
+  bool empty() const { return kept_.empty(); }
+  std::size_t size() const { return kept_.size() + num_left_out_; }
+  std::span<const OnnxProblem> kept() const { return kept_; }
+
+ private:
+  std::vector<OnnxProblem> kept_;
+  std::size_t num_left_out_ = 0, num_bytes_ = 0;
+};
+
 /// One line per problem. A long list joins those of one op for one reason, and names the first of them.
-std::string list_problems(const std::string& where, std::span<const OnnxProblem> problems);
+std::string list_problems(const std::string& where, const OnnxProblems& problems);
 
 }  // namespace millrace

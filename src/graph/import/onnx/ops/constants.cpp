@@ -35,10 +35,12 @@ Result<OnnxResults> import_constant(OnnxNodeContext& node) {
   }
   if (node.has_attribute("value_ints")) {
     MILLRACE_TRY_ASSIGN(const std::optional<std::vector<std::int64_t>> values, node.integers_attribute("value_ints"));
+    MILLRACE_TRY(node.reserve_elements(values->size()));
     return list_of(*values);
   }
   if (node.has_attribute("value_floats")) {
     MILLRACE_TRY_ASSIGN(const std::optional<std::vector<double>> values, node.numbers_attribute("value_floats"));
+    MILLRACE_TRY(node.reserve_elements(values->size()));
     return list_of(std::vector<float>(values->begin(), values->end()));
   }
   if (node.has_attribute("sparse_value")) {

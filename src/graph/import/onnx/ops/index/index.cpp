@@ -96,6 +96,8 @@ Status decided_by_elements() {
 Result<OnnxResults> import_nonzero(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const std::optional<OnnxConstant> known, node.known(0));
   if (!known) return decided_by_elements();
+  const auto count = static_cast<std::uint64_t>(known->type.shape.num_elements().constant());
+  MILLRACE_TRY(node.reserve_elements(count * (known->type.shape.rank() + 1)));
   return find_nonzero(*known);
 }
 

@@ -100,6 +100,7 @@ std::vector<double> band_weights(const MelBands& bands) {
 Result<OnnxResults> import_mel_weight_matrix(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const MelBands bands, read_bands(node));
   MILLRACE_TRY_ASSIGN(const DType dtype, node.dtype_attribute("output_datatype", DType::kF32));
+  MILLRACE_TRY(node.reserve_elements(static_cast<std::uint64_t>(bands.num_frequencies * bands.num_bands)));
   const std::vector<double> weights = band_weights(bands);
   return cast(node.graph().constant({bands.num_frequencies, bands.num_bands}, weights), dtype);
 }
