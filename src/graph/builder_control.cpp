@@ -137,8 +137,9 @@ class BodyExtractor {
 /// captured value.
 void share_inputs(Graph& graph, std::vector<Value>& captured, const Graph& other, std::span<const Value> others) {
   std::set<std::string> names = value_names(graph);
+  const std::set<Value> known(captured.begin(), captured.end());
   for (std::size_t i = 0; i < others.size(); ++i) {
-    if (std::ranges::find(captured, others[i]) != captured.end()) continue;
+    if (known.contains(others[i])) continue;
     std::string name = *source_name(other.nodes[other.inputs[i]]);
     while (!names.insert(name).second) name += "_";
     graph.inputs.push_back(
@@ -181,10 +182,10 @@ void GraphBuilder::drop_bodies(std::size_t num_open, std::size_t num_branches) {
   branches_.resize(std::min(branches_.size(), num_branches));
 }
 
-/// Marks all nodes from `begin` on as moved into a body. The new range replaces those of inner bodies.
+/// Marks all nodes from `begin` on as moved into a body. The new range replaces those of inner bodies, the last ones.
 void GraphBuilder::mark_in_body(std::uint32_t begin) {
   const auto end = static_cast<std::uint32_t>(graph_.nodes.size());
-  std::erase_if(body_ranges_, [&](const Range& inner) { return inner.begin >= begin; });
+  while (!body_ranges_.empty() && body_ranges_.back().begin >= begin) body_ranges_.pop_back();
   if (begin < end) body_ranges_.push_back({begin, end});
 }
 
@@ -240,12 +241,12 @@ Result<std::vector<Tensor>> GraphBuilder::add_cond(Tensor condition, std::span<c
   // The operands are the values that the first branch reads, in its order, then those that only the second reads.
   share_inputs(if_true.graph, if_true.captured, if_false.graph, if_false.captured);
   share_inputs(if_false.graph, if_false.captured, if_true.graph, if_true.captured);
-  std::vector<NodeId> ordered;
-  for (const Value& value : if_true.captured) {
-    const auto at = std::ranges::find(if_false.captured, value) - if_false.captured.begin();
-    ordered.push_back(if_false.graph.inputs[static_cast<std::size_t>(at)]);
+  std::map<Value, NodeId> inputs;
+  for (std::size_t i = 0; i < if_false.captured.size(); ++i) {
+    inputs.emplace(if_false.captured[i], if_false.graph.inputs[i]);
   }
-  if_false.graph.inputs = std::move(ordered);
+  if_false.graph.inputs.clear();
+  for (const Value& value : if_true.captured) if_false.graph.inputs.push_back(inputs.at(value));
   Node node{CondNode{std::make_shared<const Graph>(std::move(if_true.graph)),
                      std::make_shared<const Graph>(std::move(if_false.graph))},
             {condition.value()},
