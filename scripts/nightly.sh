@@ -60,11 +60,11 @@ part_fuzz() {
   build fuzz
   local format
   for format in graph_text npy safetensors onnx; do
-    local corpus=tests/fuzz/corpus/$format
-    if [[ $format == onnx ]]; then corpus=$(collect_onnx_models); fi
+    local corpus=("tests/fuzz/corpus/$format")
+    if [[ $format == onnx ]]; then corpus+=("$(collect_onnx_models)"); fi
     mkdir -p "build/fuzz/found/$format"
     "build/fuzz/tests/fuzz/fuzz_$format" -max_total_time="${MILLRACE_FUZZ_SECONDS:-600}" -print_final_stats=1 \
-      -artifact_prefix="build/fuzz/found/" "build/fuzz/found/$format" "$corpus"
+      -artifact_prefix="build/fuzz/found/" "build/fuzz/found/$format" "${corpus[@]}"
   done
 }
 
@@ -92,7 +92,8 @@ for part in "${parts[@]}"; do
   echo "nightly: $part"
   start=$SECONDS
   # In a shell of its own, because bash ignores errexit in a function that is called in a condition.
-  bash -euo pipefail -c "$(declare -f build "part_$part"); part_$part" && result=passed || { result=FAILED failed=1; }
+  functions=$(declare -f build collect_onnx_models "part_$part")
+  bash -euo pipefail -c "$functions; part_$part" && result=passed || { result=FAILED failed=1; }
   report+=("nightly: $part $result after $((SECONDS - start)) s")
 done
 printf '%s\n' "${report[@]}"
