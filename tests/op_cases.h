@@ -83,6 +83,7 @@ inline std::span<const OpCase> op_cases() {
       {Op::logical_not,     kLogical,    unary_problems,      large_unary,     0,     0,     0},
       {Op::select,          kAll,        select_problems,     large_select,    -1e3,  1e3,   0},
       {Op::cast,            kAll,        cast_problems,       large_cast,      -1e5,  1e5,   0},
+      {Op::bit_cast,        kArithmetic, bit_cast_problems,   large_bit_cast,  -1e3,  1e3,   0},
       {Op::reduce_sum,      kArithmetic, reduce_problems,     large_reduce,    -1,    1,     0},
       {Op::reduce_prod,     kArithmetic, reduce_problems,     large_reduce,    0.9,   1.1,   0},
       {Op::reduce_max,      kArithmetic, reduce_problems,     large_reduce,    -9,    9,     0},

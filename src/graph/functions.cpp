@@ -126,6 +126,7 @@ Tensor select(Tensor condition, Literal if_true, Tensor if_false) {
   return apply(Op::select, {condition, full_like("select", if_false, if_true), if_false});
 }
 Tensor cast(Tensor x, DType dtype) { return apply(Op::cast, {x}, CastAttrs{dtype}); }
+Tensor bit_cast(Tensor x, DType dtype) { return apply(Op::bit_cast, {x}, CastAttrs{dtype}); }
 Tensor argmax(Tensor x, std::int64_t axis, bool keep_dims) { return apply(Op::argmax, {x}, ArgAttrs{axis, keep_dims}); }
 Tensor argmin(Tensor x, std::int64_t axis, bool keep_dims) { return apply(Op::argmin, {x}, ArgAttrs{axis, keep_dims}); }
 

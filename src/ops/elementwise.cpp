@@ -10,14 +10,15 @@
 namespace millrace {
 namespace ops {
 
-Result<std::vector<KernelRequest>> build_elementwise(const OpInstance& node, BodyFunction body) {
+Result<std::vector<KernelRequest>> build_elementwise(const OpInstance& node, BodyFunction body, bool reads_bits) {
   const TensorType& result = node.results[0];
   LoopKernelBuilder nest("elementwise");
   const std::vector<AffineIndex> point = nest.parallel_dims(result.shape);
   std::vector<BodyValue> values;
   for (const TensorType& type : node.operands) {
     const OperandId operand = nest.operand(fmt::format("x{}", values.size()), type);
-    values.push_back(nest.load(nest.epilogue(), operand, point));
+    const BodyValue loaded = nest.load(nest.epilogue(), operand, point);
+    values.push_back(reads_bits ? nest.epilogue().convert(type.dtype, loaded) : loaded);
   }
   const BodyValue value = body(nest.epilogue(), {nest.epilogue(), values}, node.attributes);
   // The body has already rounded f16 and bf16.

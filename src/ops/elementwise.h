@@ -32,15 +32,17 @@ V round_to_odd(B& b, V x) {
   return b.bitcast(DType::kF32, b.select(b.ne(back, x), b.bit_or(towards_zero, one), bits));
 }
 
-/// A map over the result's shape that loads every operand at the result's point.
-Result<std::vector<KernelRequest>> build_elementwise(const OpInstance& node, BodyFunction body);
+/// A map over the result's shape that loads every operand at the result's point. `reads_bits` is OpDef::reads_bits.
+Result<std::vector<KernelRequest>> build_elementwise(const OpInstance& node, BodyFunction body,
+                                                     bool reads_bits = false);
 
 /// Defines an op by its body: `[](auto& b, auto x) { return b.add(x[0], x[1]); }`, with the attributes as an optional
-/// third parameter. The body sees f16 and bf16 operands as f32.
-template <auto kBody>
+/// third parameter. The body sees f16 and bf16 operands as f32, unless it reads bits.
+template <auto kBody, bool kReadsBits = false>
 OpDef elementwise(InferFunction infer) {
   OpDef def;
   def.infer = infer;
+  def.reads_bits = kReadsBits;
   def.body = [](BodyBuilder& b, BodyOperands<BodyBuilder> x, const Attributes& attributes) -> BodyValue {
     return call_body<kBody>(b, x, attributes);
   };
@@ -49,9 +51,11 @@ OpDef elementwise(InferFunction infer) {
   };
   def.build = [](const OpInstance& node) {
     return build_elementwise(
-        node, [](BodyBuilder& b, BodyOperands<BodyBuilder> x, const Attributes& attributes) -> BodyValue {
+        node,
+        [](BodyBuilder& b, BodyOperands<BodyBuilder> x, const Attributes& attributes) -> BodyValue {
           return call_body<kBody>(b, x, attributes);
-        });
+        },
+        kReadsBits);
   };
   return def;
 }

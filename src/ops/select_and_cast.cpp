@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The definitions of elementwise ops with operands of different dtypes, or with attributes.
+#include <fmt/format.h>
+
 #include "ops/elementwise.h"
 
 namespace millrace {
@@ -21,6 +23,17 @@ InferResult infer_select(Types operands, const Attributes&) {
 
 InferResult infer_cast(Types operands, const Attributes& attributes) {
   return std::vector<TensorType>{{std::get<CastAttrs>(attributes).dtype, operands[0].shape}};
+}
+
+InferResult infer_bit_cast(Types operands, const Attributes& attributes) {
+  const DType from = operands[0].dtype, to = std::get<CastAttrs>(attributes).dtype;
+  if (!kArithmetic.contains(from) || !kArithmetic.contains(to) || size_bytes(from) != size_bytes(to)) {
+    return invalid_argument(fmt::format(
+        "operand 0 is {} and dtype {}, expected dtypes of one size, neither of them bool; choose another, or insert a "
+        "cast",
+        operands[0].to_text(), to_text(to)));
+  }
+  return std::vector<TensorType>{{to, operands[0].shape}};
 }
 
 }  // namespace
@@ -45,6 +58,14 @@ OpDef define_cast() {
     return b.convert(std::get<CastAttrs>(attributes).dtype, x[0]);
   };
   return def;
+}
+
+/// A 16-bit float is passed and returned in its own dtype, so its bits are those in memory.
+OpDef define_bit_cast() {
+  constexpr bool kReadsBits = true;
+  return elementwise<[](auto& b, auto x, const Attributes& attributes) {
+    return b.bitcast(std::get<CastAttrs>(attributes).dtype, x[0]);
+  }, kReadsBits>(infer_bit_cast);
 }
 
 }  // namespace millrace

@@ -78,6 +78,9 @@ constexpr Misuse kArithmeticTypes[] = {
      "%1 = add: operand 0 is bool[4], expected an integer or a float; insert a cast"},
     {"exp of integers", [](GraphBuilder& g) { exp(i32(g, {4})); },
      "%1 = exp: operand 0 is i32[4], expected a float; insert a cast"},
+    {"bit_cast to a wider dtype", [](GraphBuilder& g) { bit_cast(i32(g, {4}), DType::kF64); },
+     "%1 = bit_cast: operand 0 is i32[4] and dtype f64, expected dtypes of one size, neither of them bool; choose "
+     "another, or insert a cast"},
     {"sin of unsigned integers", [](GraphBuilder& g) { sin(g.input("u", DType::kU16, {4})); },
      "%1 = sin: operand 0 is u16[4], expected a float; insert a cast"},
     {"rem of bool",

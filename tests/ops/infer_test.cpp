@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "millrace/ops/op_def.h"
 
@@ -83,6 +84,23 @@ TEST_CASE("elementwise operands must agree in dtype and shape") {
        {{kBool, {8}}, k8, k4x8},
        NoAttrs{},
        "operand 2 is f32[4x8], expected f32[8] like operand 1; insert a broadcast"},
+  });
+}
+
+TEST_CASE("bit_cast keeps the size of elements, and takes no bool") {
+  const auto message = [](std::string_view from, std::string_view to) {
+    return fmt::format(
+        "operand 0 is {} and dtype {}, expected dtypes of one size, neither of them bool; choose another, or insert a "
+        "cast",
+        from, to);
+  };
+  check_messages({
+      {Op::bit_cast, {k8}, CastAttrs{kF64}, message("f32[8]", "f64")},
+      {Op::bit_cast, {{kF64, {8}}}, CastAttrs{kI32}, message("f64[8]", "i32")},
+      {Op::bit_cast, {{DType::kF16, {2}}}, CastAttrs{DType::kI8}, message("f16[2]", "i8")},
+      {Op::bit_cast, {{kBool, {8}}}, CastAttrs{DType::kU8}, message("bool[8]", "u8")},
+      {Op::bit_cast, {{DType::kU8, {8}}}, CastAttrs{kBool}, message("u8[8]", "bool")},
+      {Op::bit_cast, {{kBool, {8}}}, CastAttrs{kBool}, message("bool[8]", "bool")},
   });
 }
 

@@ -96,6 +96,13 @@ TEST_CASE("floats convert to integers towards zero, saturate, and NaN gives 0") 
   CHECK(doubles(unsigned_longs[0]) == std::vector<double>{0, 2, 0x1p64, 0, 0, 127});
 }
 
+TEST_CASE("bit_cast copies bytes") {
+  const Tensor x = f32({3}, {1, -2, -0.0});
+  const auto bits = reference::evaluate(Op::bit_cast, CastAttrs{DType::kI32}, {&x, 1});
+  CHECK(doubles(bits[0]) == std::vector<double>{0x3f800000, -0x40000000, -0x80000000LL});
+  CHECK(reference::evaluate(Op::bit_cast, CastAttrs{DType::kF32}, bits)[0].bytes == x.bytes);
+}
+
 TEST_CASE("sin and cos of large angles are those of the angle itself") {
   const Tensor x = make_tensor<double>(DType::kF64, {2}, {1e22, 0x1.6ac5b262ca1ffp+849});
   CHECK(doubles(reference::evaluate(Op::sin, NoAttrs{}, {&x, 1})[0]) == std::vector<double>{-0.85220084976718880, 1});

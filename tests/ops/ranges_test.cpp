@@ -126,6 +126,15 @@ TEST_CASE("a comparison is known if its operands are apart, and open within thei
   CHECK((itself.all_known() && *itself.low.element(0) == std::byte{1}));
 }
 
+TEST_CASE("the bits of a number are known, those of a NaN and of a range are not") {
+  const Range x = between({1, NAN, 1}, {1, NAN, 2});
+  const Range bits = range_of(Op::bit_cast, CastAttrs{DType::kI32}, {&x});
+  CHECK((bits.is_known(0) && bits.is_open(1) && bits.is_open(2)));
+  const Range floats = range_of(Op::bit_cast, CastAttrs{DType::kF32}, {&bits});
+  CHECK((floats.is_known(0) && floats.is_open(1) && floats.is_open(2)));
+  CHECK(reference::read_all<double>(floats.low)[0] == 1);
+}
+
 TEST_CASE("a range covers all that errors can reach: ends of either sign, and NaN") {
   const Range x = between({-1, 2}, {3, 4}), y = between({-5, -2}, {2, -1}), root = between({-1e-7f, 1}, {1, 4});
   const auto ends = [](const Range& range) {

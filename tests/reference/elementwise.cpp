@@ -232,4 +232,11 @@ Tensor cast(DType to, const Tensor& x) {
   return y;
 }
 
+/// Bytes are copied.
+Tensor bit_cast(DType to, const Tensor& x) {
+  Tensor y(to, x.extents());
+  y.bytes = x.bytes;
+  return y;
+}
+
 }  // namespace millrace::reference

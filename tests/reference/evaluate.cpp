@@ -19,6 +19,8 @@ std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<cons
       return {select(operands)};
     case Op::cast:
       return {cast(std::get<CastAttrs>(attributes).dtype, operands[0])};
+    case Op::bit_cast:
+      return {bit_cast(std::get<CastAttrs>(attributes).dtype, operands[0])};
     case Op::reduce_sum:
     case Op::reduce_prod:
     case Op::reduce_max:

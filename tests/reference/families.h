@@ -15,6 +15,7 @@ using Operands = std::span<const Tensor>;
 Tensor elementwise(Op, Operands);
 Tensor compare(Op, Operands);
 Tensor select(Operands);
+Tensor bit_cast(DType to, const Tensor&);
 Tensor cast(DType to, const Tensor&);
 
 Tensor reduce(Op, const ReduceAttrs&, const Tensor&);

@@ -83,6 +83,8 @@ bool is_jagged(const RangeCase& node, std::int64_t i) {
       return low_of(*node.operands[1], i) <= 0;
     case Op::pow:
       return low_of(x, i) <= 0;
+    case Op::bit_cast:
+      return true;
     case Op::cast: {
       const DType to = std::get<CastAttrs>(node.attributes).dtype;
       return (to == DType::kBool && contains_zero(x, i)) || (is_integer(dtype) && !is_float(to));
@@ -92,7 +94,14 @@ bool is_jagged(const RangeCase& node, std::int64_t i) {
   }
 }
 
+/// A known NaN has a sign and a payload that an implementation may choose.
+bool reads_nan_bits(const RangeCase& node, std::int64_t i) {
+  const Range& x = *node.operands[0];
+  return node.op == Op::bit_cast && is_float(x.low.type.dtype) && std::isnan(low_of(x, i));
+}
+
 bool is_known_at(const RangeCase& node, std::int64_t i) {
+  if (reads_nan_bits(node, i)) return false;
   return std::ranges::all_of(node.operands, [&](const Range* operand) { return operand->is_known(i); });
 }
 bool is_open_at(const RangeCase& node, std::int64_t i) {

@@ -111,7 +111,8 @@ std::vector<Range> evaluate_ranges(const RangeCase& node) {
   const bool is_sum = has_trait(node.op, kAccumulates) && is_float(node.operands[0]->low.type.dtype);
   const auto* topk = std::get_if<TopKAttrs>(&node.attributes);
   const bool is_unsorted = topk != nullptr && !topk->sorted;
-  if (all_known && !is_sum && node.max_ulp == 0 && !is_unsorted) {
+  const bool reads_nan_bits = node.op == Op::bit_cast && is_float(node.operands[0]->low.type.dtype);
+  if (all_known && !is_sum && node.max_ulp == 0 && !is_unsorted && !reads_nan_bits) {
     std::vector<Range> ranges;
     for (const Tensor& result : evaluate(node.op, node.attributes, lows(node.operands)))
       ranges.push_back(known(result));

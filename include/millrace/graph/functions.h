@@ -112,6 +112,10 @@ Tensor select(Tensor condition, Literal if_true, Tensor if_false);
 /// Converts to any dtype. Float to integer rounds towards zero and saturates, NaN gives 0; integers wrap; a bool is
 /// x != 0.
 Tensor cast(Tensor x, DType dtype);
+/// Reads the bits of x as another dtype of the same size, without conversion; neither is bool. The bits of a NaN are
+/// known only where it was read or made from bits: an op that computes a NaN may give it any sign and payload. f16 and
+/// bf16 may become quiet NaNs where they were signalling ones.
+Tensor bit_cast(Tensor x, DType dtype);
 
 /// Reductions over `axes` (at least one, each named once). The result keeps the dtype; reduced dims are dropped, or
 /// have extent 1 if keep_dims. reduce_sum, _prod, _max and _min take integers and floats, reduce_mean floats,

@@ -23,7 +23,8 @@
 namespace millrace {
 
 /// The dtype of a tensor's element in a body: f16 and bf16 become f32, and the store rounds. If a body itself must
-/// round to f16 or bf16, it converts a value to that dtype and back; it has no other values of these dtypes.
+/// round to f16 or bf16, it converts a value to that dtype and back. A value of these dtypes has no other use, except
+/// that a bitcast reads its bits or makes it from bits.
 constexpr DType body_dtype(DType stored) {
   return stored == DType::kF16 || stored == DType::kBF16 ? DType::kF32 : stored;
 }
@@ -122,7 +123,7 @@ class BodyVocabulary {
 class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
  public:
   BodyValue constant_scalar(Scalar);
-  /// Dtypes must follow the op's rule, with f16 and bf16 only in conversions; otherwise this records a mistake().
+  /// Dtypes must follow the op's rule, with f16 and bf16 only in converts and bitcasts; otherwise this records a mistake().
   BodyValue emit(KernelOp op, DType dtype, std::initializer_list<BodyValue> operands);
   BodyValue select_rarely(BodyValue condition, BodyValue a, BodyValue b);
   BodyValue load(std::uint32_t access, DType dtype);

@@ -41,6 +41,8 @@ struct OpDef {
   /// one per operand, each storing its slice of the result. Unused results are left out. A request has the node's
   /// operands (for concat, request i has only operand i) and its used results, each in order.
   Result<std::vector<KernelRequest>> (*build)(const OpInstance&) = nullptr;
+  /// Whether the body reads the bits of f16 and bf16 operands, which are then passed in their own dtype, not as f32.
+  bool reads_bits = false;
 };
 
 const OpDef& definition(Op op);

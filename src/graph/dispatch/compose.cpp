@@ -161,7 +161,7 @@ class Composer {
     }
     std::vector<BodyValue> operands;
     for (const Value& operand : node.operands) operands.push_back(pull(b, operand, indices));
-    return round_to(b, graph_.type(value).dtype, record_body(b, node, operands));
+    return round_to(b, graph_.type(value).dtype, record_body(b, graph_, node, std::move(operands)));
   }
 
   BodyValue load(BodyBuilder& b, Value value, const Indices& indices) {

@@ -48,12 +48,16 @@ bool is_elementwise(const Node& node) {
   return op && has_trait(op->op, kElementwise);
 }
 
-BodyValue record_body(BodyBuilder& b, const Node& node, std::span<const BodyValue> operands) {
+BodyValue record_body(BodyBuilder& b, const Graph& graph, const Node& node, std::vector<BodyValue> operands) {
   static const Attributes kNoAttributes = NoAttrs{};
   const BodyOperands<BodyBuilder> x(b, operands);
   if (const auto* kernel = std::get_if<KernelNode>(&node.what)) return kernel->kernel.body(b, x, kNoAttributes);
   const auto& op = std::get<OpNode>(node.what);
-  return definition(op.op).body(b, x, op.attributes);
+  const OpDef& def = definition(op.op);
+  for (std::size_t i = 0; def.reads_bits && i < operands.size(); ++i) {
+    operands[i] = b.convert(graph.type(node.operands[i]).dtype, operands[i]);
+  }
+  return def.body(b, x, op.attributes);
 }
 
 std::int64_t body_instructions(const Graph& graph, const Node& node) {
@@ -65,7 +69,7 @@ std::int64_t body_instructions(const Graph& graph, const Node& node) {
     operands.push_back(b.load(i, body_dtype(graph.type(node.operands[i]).dtype)));
     loads += load_instructions(graph, node.operands[i]);
   }
-  BodyValue result = record_body(b, node, operands);
+  BodyValue result = record_body(b, graph, node, std::move(operands));
   const DType stored = node.results[0].dtype;
   if (body_dtype(stored) != stored) result = b.convert(result.dtype, b.convert(stored, result));
   return estimate_instructions(b.finish()) + loads;

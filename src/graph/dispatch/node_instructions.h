@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <vector>
 
 #include "millrace/graph/graph.h"
 #include "millrace/jit/body.h"
@@ -12,8 +12,8 @@ namespace millrace {
 /// Whether each element of the node's results depends only on the elements of its operands at the same place.
 bool is_elementwise(const Node&);
 
-/// Records the body of an elementwise node.
-BodyValue record_body(BodyBuilder&, const Node&, std::span<const BodyValue> operands);
+/// Records the body of an elementwise node. The operands have the body_dtype of the node's operands.
+BodyValue record_body(BodyBuilder&, const Graph&, const Node&, std::vector<BodyValue> operands);
 
 /// An estimate of the instructions that an elementwise node adds to the body into which it is fused, including loads
 /// that no other node accounts for; 0 for other nodes.

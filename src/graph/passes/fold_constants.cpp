@@ -79,11 +79,14 @@ class Folder {
     static const Attributes kNoAttributes = NoAttrs{};
     const auto* op = std::get_if<OpNode>(&node.what);
     const DType dtype = node.results[0].dtype;
+    const bool reads_bits = op != nullptr && definition(op->op).reads_bits;
     HostEval eval;
     std::vector<Scalar> operands(node.operands.size());
     for (std::size_t i = 0; i < result.size() / size_bytes(dtype); ++i) {
       for (std::size_t o = 0; o < operands.size(); ++o) {
-        operands[o] = load_element(graph_.type(node.operands[o]).dtype, constant(node.operands[o])->data, i);
+        const DType from = graph_.type(node.operands[o]).dtype;
+        const std::span<const std::byte> data = constant(node.operands[o])->data;
+        operands[o] = reads_bits ? load_scalar(from, data.data() + i * size_bytes(from)) : load_element(from, data, i);
       }
       store_element(dtype, result, i, host(eval, {eval, operands}, op ? op->attributes : kNoAttributes));
       if (!eval.mistake().empty()) return invalid_argument("the body on the host " + eval.mistake());

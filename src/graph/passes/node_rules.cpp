@@ -28,8 +28,10 @@ bool is_same_type(const Graph& graph, NodeId id) {
 }
 
 // Turn this: cast x : f32 {dtype = f32}      Into this: x
+// bit_cast as well.
 Rewrite drop_cast(const Graph& graph, NodeId id) {
-  if (!op_at(graph, id, Op::cast) || !is_same_type(graph, id)) return std::nullopt;
+  const bool is_cast = op_at(graph, id, Op::cast) || op_at(graph, id, Op::bit_cast);
+  if (!is_cast || !is_same_type(graph, id)) return std::nullopt;
   return use(graph.nodes[id].operands[0]);
 }
 

@@ -36,7 +36,7 @@ bool is_costly(const Graph& graph, const Node& node) {
   for (std::uint32_t i = 0; i < node.operands.size(); ++i) {
     operands.push_back(b.load(i, body_dtype(graph.type(node.operands[i]).dtype)));
   }
-  record_body(b, node, operands);
+  record_body(b, graph, node, std::move(operands));
   return estimate_instructions(b.finish()) >= kCostlyInstructions;
 }
 

@@ -25,7 +25,8 @@ std::string refused(std::string_view operation) {
   return fmt::format("computes {}, which is not supported; cast the operands, or convert in the body", operation);
 }
 
-/// Bodies never compute in a 16-bit float. A 16-bit float occurs only between two conversions, to round a value.
+/// Bodies never compute in a 16-bit float. A 16-bit float occurs only between two conversions, to round a value or to
+/// read its bits.
 bool is_16_bit_float(DType dtype) { return body_dtype(dtype) != dtype; }
 
 }  // namespace
@@ -44,10 +45,11 @@ BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<Body
   BodyInstruction instruction{.op = op, .dtype = dtype};
   DType dtypes[3] = {};
   MILLRACE_CHECK(operands.size() <= instruction.operands.size());
-  bool are_defined = true, have_body_dtypes = op == KernelOp::kConvert || !is_16_bit_float(dtype);
+  const bool converts = rule_of(op) == KernelOpRule::kConvert;
+  bool are_defined = true, have_body_dtypes = converts || !is_16_bit_float(dtype);
   for (const BodyValue& operand : operands) {
     are_defined &= defines(operand);
-    have_body_dtypes &= op == KernelOp::kConvert || !is_16_bit_float(operand.dtype);
+    have_body_dtypes &= converts || !is_16_bit_float(operand.dtype);
     dtypes[instruction.num_operands] = operand.dtype;
     instruction.operands[instruction.num_operands++] = operand.id;
   }

@@ -230,11 +230,13 @@ class Verifier {
     check_16_bit(where, instruction, operands);
   }
 
-  /// Only conversions may take or give 16-bit floats. A conversion to 16 bits and back rounds a value.
+  /// Only conversions, of values or of bits, may take or give 16-bit floats. A conversion to 16 bits and back rounds a
+  /// value.
   void check_16_bit(const std::string& where, const BodyInstruction& instruction, std::span<const DType> operands) {
     const auto is_16_bit = [](DType dtype) { return body_dtype(dtype) != dtype; };
     const auto taken = std::find_if(operands.begin(), operands.end(), is_16_bit);
-    if (instruction.op == KernelOp::kConvert || (taken == operands.end() && !is_16_bit(instruction.dtype))) return;
+    const bool converts = rule_of(instruction.op) == KernelOpRule::kConvert;
+    if (converts || (taken == operands.end() && !is_16_bit(instruction.dtype))) return;
     fail("{}: computes in {}, which only conversions may take or give", where,
          to_text(taken == operands.end() ? instruction.dtype : *taken));
   }

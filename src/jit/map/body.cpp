@@ -44,8 +44,14 @@ MachineValue BodyEmitter::value(BodyValueId id, std::uint32_t row, std::uint32_t
 
 MachineValue BodyEmitter::stored_value(BodyValueId id, DType stored, std::uint32_t row, std::uint32_t vector) {
   const BodyInstruction& instruction = body_.instructions[id];
-  const bool is_moved = instruction.op == KernelOp::kLoad && context_.loads[instruction.immediate].stored == stored;
-  return is_moved ? loaded(id, row, vector) : narrow_to_stored(b_, value(id, row, vector), stored);
+  if (instruction.op == KernelOp::kLoad && context_.loads[instruction.immediate].stored == stored) {
+    return loaded(id, row, vector);
+  }
+  if (instruction.op == KernelOp::kConvert && !is_register_dtype(stored) &&
+      body_.instructions[instruction.operands[0]].dtype == stored) {
+    return value(instruction.operands[0], row, vector);
+  }
+  return narrow_to_stored(b_, widen_stored(b_, value(id, row, vector), instruction.dtype), stored);
 }
 
 MachineValue BodyEmitter::loaded(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
@@ -130,6 +136,10 @@ MachineValue BodyEmitter::emit_rare_select(BodyValueId id, std::uint32_t row, st
 }
 
 MachineValue BodyEmitter::emit_lanewise(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector) {
+  // The register of a 16-bit float holds its bits, as in memory.
+  if (instruction.op == KernelOp::kConvert && !is_register_dtype(instruction.dtype)) {
+    return stored_value(instruction.operands[0], instruction.dtype, row, vector);
+  }
   std::array<MachineValue, 3> operands;
   bool has_vector = false;
   for (unsigned i = 0; i < instruction.num_operands; ++i) {
@@ -140,12 +150,10 @@ MachineValue BodyEmitter::emit_lanewise(const BodyInstruction& instruction, std:
     operands[i] = vector_value(instruction.operands[i], row, vector);
   }
   if (instruction.op == KernelOp::kConvert) {
-    // The register of a 16-bit float holds its bits, as in memory.
     const DType from = body_.instructions[instruction.operands[0]].dtype;
-    const MachineValue wide = widen_stored(b_, operands[0], from);
-    if (body_dtype(instruction.dtype) != instruction.dtype) return narrow_to_stored(b_, wide, instruction.dtype);
-    return b_.convert(instruction.dtype, wide);
+    return b_.convert(instruction.dtype, widen_stored(b_, operands[0], from));
   }
+  if (instruction.op == KernelOp::kBitcast) return b_.bitcast(register_dtype(instruction.dtype), operands[0]);
   switch (instruction.num_operands) {
     case 1:
       return b_.emit(instruction.op, instruction.dtype, {operands[0]});

@@ -161,6 +161,7 @@ std::int64_t estimate_instructions(const MachineKernel& kernel, const TargetSpec
 std::int64_t estimate_instruction(const Body& body, const BodyInstruction& instruction) {
   if (instruction.num_operands == 0) return 0;
   const DType from = body.instructions[instruction.operands[instruction.num_operands - 1u]].dtype;
+  if (instruction.op == KernelOp::kBitcast) return 1;
   if (!is_register_dtype(instruction.dtype)) return narrowing(instruction.dtype);
   if (!is_register_dtype(from)) return widening(from);
   if (is_integer_division(instruction.op, from)) return kBodyDivision;

@@ -18,7 +18,8 @@ using reference::Tensor;
 
 /// 16-bit floats pass through f32, which makes a signalling NaN quiet; all else is moved as it is.
 bool keeps_nan_bits(Op op, DType dtype) {
-  return has_trait(op, kOrder) || ((has_trait(op, kView) || has_trait(op, kMove)) && size_bytes(dtype) > 2);
+  const bool moves = has_trait(op, kView) || has_trait(op, kMove) || op == Op::bit_cast;
+  return has_trait(op, kOrder) || (moves && size_bytes(dtype) > 2);
 }
 
 }  // namespace

@@ -41,6 +41,22 @@ OpProblems cast_problems(std::int64_t lanes) {
   return problems;
 }
 
+std::vector<DType> bit_cast_dtypes(DType dtype) {
+  std::vector<DType> dtypes;
+  for (const DType other : kAllDTypes) {
+    if (other != DType::kBool && size_bytes(other) == size_bytes(dtype)) dtypes.push_back(other);
+  }
+  return dtypes;
+}
+
+OpProblems bit_cast_problems(std::int64_t lanes) {
+  OpProblems problems;
+  for (const Extents& extents : std::vector<Extents>{{2 * lanes + 1}, {lanes - 1, 3}, {0}, {37, 65}}) {
+    for (std::size_t to = 0; to < 4; ++to) problems.push_back({{extents}, CastAttrs{}, to});
+  }
+  return problems;
+}
+
 OpProblems reduce_problems(std::int64_t lanes) {
   return {{{{lanes + 1}}, ReduceAttrs{{0}}},
           {{{0}}, ReduceAttrs{{0}}},
@@ -117,6 +133,7 @@ OpProblems pool_problems(std::int64_t lanes) {
 OpProblem large_unary() { return {{{1 << 20}}}; }
 OpProblem large_binary() { return {{{1 << 20}, {1 << 20}}}; }
 OpProblem large_select() { return {{{1 << 20}, {1 << 20}, {1 << 20}}}; }
+OpProblem large_bit_cast() { return {{{1 << 20}}, CastAttrs{}, 0}; }
 OpProblem large_cast() { return {{{1 << 20}}, CastAttrs{DType::kF32}}; }
 OpProblem large_reduce() { return {{{1024, 1024}}, ReduceAttrs{{1}}}; }
 OpProblem large_argmax() { return {{{1024, 1024}}, ArgAttrs{1}}; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "millrace/ops/op.h"
@@ -13,8 +14,12 @@ namespace millrace::test {
 struct OpProblem {
   std::vector<reference::Extents> operands;
   Attributes attributes = NoAttrs{};
+  std::optional<std::size_t> bit_cast_to = {};  // the index in bit_cast_dtypes, modulo their number
 };
 using OpProblems = std::vector<OpProblem>;
+
+/// The dtypes as wide as `dtype`, except bool.
+std::vector<DType> bit_cast_dtypes(DType dtype);
 
 // One function a family: the awkward sizes about `lanes`, the elements of one vector register. The last problem is the
 // largest.
@@ -22,6 +27,7 @@ OpProblems unary_problems(std::int64_t lanes);
 OpProblems binary_problems(std::int64_t lanes);
 OpProblems select_problems(std::int64_t lanes);
 OpProblems cast_problems(std::int64_t lanes);
+OpProblems bit_cast_problems(std::int64_t lanes);
 OpProblems reduce_problems(std::int64_t lanes);
 OpProblems argmax_problems(std::int64_t lanes);
 OpProblems dot_problems(std::int64_t lanes);
@@ -47,6 +53,7 @@ OpProblem large_unary();
 OpProblem large_binary();
 OpProblem large_select();
 OpProblem large_cast();
+OpProblem large_bit_cast();
 OpProblem large_reduce();
 OpProblem large_argmax();
 OpProblem large_dot();

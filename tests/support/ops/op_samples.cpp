@@ -86,6 +86,10 @@ DType operand_dtype(Op op, std::size_t operand, DType dtype) {
 
 Attributes attributes_for(const OpProblem& problem, DType dtype) {
   Attributes attributes = problem.attributes;
+  if (problem.bit_cast_to) {
+    const std::vector<DType> dtypes = bit_cast_dtypes(dtype);
+    return CastAttrs{dtypes[*problem.bit_cast_to % dtypes.size()]};
+  }
   if (auto* iota = std::get_if<IotaAttrs>(&attributes)) iota->dtype = dtype;
   if (auto* pad = std::get_if<PadAttrs>(&attributes); pad != nullptr && !pad->value.fits(dtype)) {
     // No integer of the dtype: then the end of its range on that side.

@@ -11,7 +11,7 @@ namespace millrace::test {
 /// the second operand of dot_i32 i8.
 DType operand_dtype(Op op, std::size_t operand, DType dtype);
 
-/// The problem's attributes for `dtype`: iota has its dtype there.
+/// The problem's attributes for `dtype`: iota has its dtype there, and bit_cast a dtype as wide.
 Attributes attributes_for(const OpProblem& problem, DType dtype);
 
 /// Operands of a problem: numbers of the row's domain, mixed with zeros of both signs, infinities, NaN, extremes and

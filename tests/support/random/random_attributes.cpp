@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "millrace/ops/op_def.h"
+#include "tests/support/ops/op_problems.h"
 
 namespace millrace::test {
 namespace {
@@ -125,6 +126,9 @@ struct Chooser {
 }  // namespace
 
 Attributes random_attributes(RandomChoice& random, Op op, Types operands) {
+  if (op == Op::bit_cast && operands[0].dtype != DType::kBool) {
+    return CastAttrs{random.one_of(bit_cast_dtypes(operands[0].dtype))};
+  }
   Attributes attributes = default_attributes(op);
   Chooser chooser{random};
   std::visit([&](auto& chosen) { chooser.choose(chosen, operands); }, attributes);

@@ -161,7 +161,7 @@ Result<OnnxResults> import_bit_shift(OnnxNodeContext& node) {
   return where(is_negative, logical_not(shifted), shifted);
 }
 
-/// Reads known elements as another dtype. Elements that are computed at run time must keep their dtype.
+/// Known elements stay known.
 Result<OnnxResults> import_bit_cast(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const DType to, node.dtype_attribute("to"));
   MILLRACE_TRY_ASSIGN(const TensorType type, node.type(0));
@@ -171,10 +171,12 @@ Result<OnnxResults> import_bit_cast(OnnxNodeContext& node) {
         "to", fmt::format("found {}, expected a dtype as wide as {}", to_text(to), to_text(type.dtype)));
   }
   MILLRACE_TRY_ASSIGN(std::optional<OnnxConstant> known, node.known(0));
-  if (!known)
-    return unimplemented(": the bits of elements that are computed at run time cannot be read in another dtype");
-  known->type.dtype = to;
-  return *std::move(known);
+  if (known) {
+    known->type.dtype = to;
+    return *std::move(known);
+  }
+  MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
+  return bit_cast(x, to);
 }
 
 Result<OnnxResults> import_cast_like(OnnxNodeContext& node) {
