@@ -110,6 +110,7 @@ inline std::span<const OpCase> op_cases() {
       {Op::size,            kIndices,    size_problems,       large_size,      0,     0,     0},
       {Op::scatter,         kAll,        scatter_problems,    large_scatter,   -9,    9,     0},
       {Op::scatter_add,     kArithmetic, scatter_problems,    large_scatter,   -9,    9,     0},
+      {Op::scatter_mul,     kArithmetic, scatter_problems,    large_scatter,   -2,    2,     0},
       {Op::scatter_min,     kArithmetic, scatter_problems,    large_scatter,   -9,    9,     0},
       {Op::scatter_max,     kArithmetic, scatter_problems,    large_scatter,   -9,    9,     0},
       {Op::cumulative_sum,  kArithmetic, scan_problems,       large_scan,      -1,    1,     0},

@@ -231,6 +231,9 @@ Tensor scatter(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) {
 Tensor scatter_add(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) {
   return apply(Op::scatter_add, {x, indices, updates}, GatherAttrs{axis});
 }
+Tensor scatter_mul(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) {
+  return apply(Op::scatter_mul, {x, indices, updates}, GatherAttrs{axis});
+}
 Tensor scatter_min(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) {
   return apply(Op::scatter_min, {x, indices, updates}, GatherAttrs{axis});
 }

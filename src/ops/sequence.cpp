@@ -83,6 +83,7 @@ OpDef define_scatter() {
 }
 
 OpDef define_scatter_add() { return combining_scatter<ReductionKind::kSum>(); }
+OpDef define_scatter_mul() { return combining_scatter<ReductionKind::kProd>(); }
 OpDef define_scatter_min() { return combining_scatter<ReductionKind::kMin>(); }
 OpDef define_scatter_max() { return combining_scatter<ReductionKind::kMax>(); }
 

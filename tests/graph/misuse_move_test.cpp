@@ -139,6 +139,8 @@ constexpr Misuse kSequences[] = {
      "%1 = scatter_max: operand 1 is f32[4], expected i32 or i64; insert a cast"},
     {"scatter: the sum of bools", [](GraphBuilder& g) { scatter_add(flag(g, {4}), i32(g, {4}), y(g, {4}), 0); },
      "%3 = scatter_add: operand 0 is bool[4], expected an integer or a float; insert a cast"},
+    {"scatter: the product of bools", [](GraphBuilder& g) { scatter_mul(flag(g, {4}), i32(g, {4}), y(g, {4}), 0); },
+     "%3 = scatter_mul: operand 0 is bool[4], expected an integer or a float; insert a cast"},
     {"scan: along no axis", [](GraphBuilder& g) { cumulative_sum(f32(g, {4}), {.axis = 1}); },
      "%1 = cumulative_sum: axis is 1, expected -1 to 0 for operand 0, f32[4]; choose one of its axes"},
     {"scan: of bools", [](GraphBuilder& g) { cumulative_max(flag(g, {4})); },

@@ -43,6 +43,7 @@ TEST_CASE("a scatter index out of range is an error of the run, and nothing outs
     const Tensor operands[] = {x, reference::make_tensor<double>(DType::kI32, {2}, {index, -1}),
                                reference::make_tensor<double>(DType::kF32, {2}, {5, 6})};
     expect_out_of_range(Op::scatter_add, operands);
+    expect_out_of_range(Op::scatter_mul, operands);
   }
 }
 

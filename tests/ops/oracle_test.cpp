@@ -96,6 +96,15 @@ TEST_CASE("floats convert to integers towards zero, saturate, and NaN gives 0") 
   CHECK(doubles(unsigned_longs[0]) == std::vector<double>{0, 2, 0x1p64, 0, 0, 127});
 }
 
+TEST_CASE("a scatter multiplies in the order of the indices, and rounds each product") {
+  const Tensor indices = make_tensor<double>(DType::kI32, {3}, {1, -1, 1});
+  const Tensor floats[] = {f32({2}, {3, 1e30}), indices, f32({3}, {1e30, 0.5, 2})};
+  CHECK(doubles(reference::evaluate(Op::scatter_mul, GatherAttrs{0}, floats)[0]) == std::vector<double>{3, INFINITY});
+  const Tensor bytes[] = {make_tensor<double>(DType::kU8, {2}, {3, 7}), indices,
+                          make_tensor<double>(DType::kU8, {3}, {100, 1, 2})};
+  CHECK(doubles(reference::evaluate(Op::scatter_mul, GatherAttrs{0}, bytes)[0]) == std::vector<double>{3, 1400 % 256});
+}
+
 TEST_CASE("bit_cast copies bytes") {
   const Tensor x = f32({3}, {1, -2, -0.0});
   const auto bits = reference::evaluate(Op::bit_cast, CastAttrs{DType::kI32}, {&x, 1});

@@ -63,6 +63,7 @@ std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<cons
       return {size(std::get<SizeAttrs>(attributes))};
     case Op::scatter:
     case Op::scatter_add:
+    case Op::scatter_mul:
     case Op::scatter_min:
     case Op::scatter_max:
       return {scatter(op, std::get<GatherAttrs>(attributes), operands)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges of sums: a sum is as uncertain as all of its terms, plus the roundings of its partial sums.
+// Ranges of sums and products: a sum is as uncertain as all of its terms, plus the roundings of its partial sums.
 #include <algorithm>
 
 #include "tests/reference/range_families.h"
@@ -29,12 +29,13 @@ std::vector<long double> count_unknown(const RangeCase& node) {
   }
   const Op counting = node.op == Op::reduce_prod       ? Op::reduce_sum
                       : node.op == Op::cumulative_prod ? Op::cumulative_sum
+                      : node.op == Op::scatter_mul     ? Op::scatter_add
                       : node.op == Op::dot_i32         ? Op::dot
                                                        : node.op;
   const auto count = [&](const std::vector<Tensor>& operands) {
     return read_all<long double>(evaluate(counting, node.attributes, operands)[0]);
   };
-  if (node.op == Op::scatter_add) return count({unknown[0], node.operands[1]->low, unknown[2]});
+  if (counting == Op::scatter_add) return count({unknown[0], node.operands[1]->low, unknown[2]});
   if (!is_contraction(node.op)) return count(unknown);
   std::vector<long double> counts = count({unknown[0], ones[1]});
   const std::vector<long double> others = count({ones[0], unknown[1]});
@@ -99,10 +100,12 @@ Range accumulated_range(const RangeCase& node) {
   Range range = known(evaluate(node.op, node.attributes, operands)[0]);
   const std::vector<long double> unknown = count_unknown(node);
   const bool is_uncertain = std::ranges::any_of(unknown, [](long double count) { return count != 0; });
+  const bool has_bound = is_float(dtype) && has_trait(node.op, kAccumulates);
   std::vector<long double> bounds(unknown.size());
-  if (is_float(dtype)) bounds = accumulation_bound(node.op, node.attributes, operands);
-  std::vector<long double> spreads(unknown.size(), INFINITY), roundings(unknown.size());  // integers wrap
-  if (is_float(dtype) && is_uncertain) {
+  if (has_bound) bounds = accumulation_bound(node.op, node.attributes, operands);
+  // Integers wrap, and the factors of a scatter may have either sign.
+  std::vector<long double> spreads(unknown.size(), INFINITY), roundings(unknown.size());
+  if (has_bound && is_uncertain) {
     spreads = spread(node);
     roundings = bound_of_unknown(node);
   }

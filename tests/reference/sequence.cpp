@@ -14,6 +14,13 @@ W sum_of(W a, W b) {
   return a + b;
 }
 
+/// IEEE multiplication in the dtype: two roundings of an f64's product would not be one.
+template <class W>
+W product_of(W a, W b) {
+  if constexpr (std::is_same_v<W, long double>) return static_cast<double>(a) * static_cast<double>(b);
+  return product(a, b);
+}
+
 /// The scan of nothing.
 template <class W>
 W scan_start(Op op, DType dtype) {
@@ -60,6 +67,7 @@ Tensor scatter(Op op, const GatherAttrs& attrs, Operands operands) {
     visit_wide(dtype, [&]<class W>() {
       const W old = read_element<W>(dtype, element), term = read_element<W>(dtype, update);
       const W combined = op == Op::scatter_add   ? sum_of(old, term)
+                         : op == Op::scatter_mul ? product_of(old, term)
                          : op == Op::scatter_min ? lesser(old, term)
                                                  : greater(old, term);
       write_element(dtype, combined, element);

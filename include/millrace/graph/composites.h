@@ -102,7 +102,7 @@ Tensor trilu(Tensor x, bool upper, std::int64_t diagonal = 0);
 /// indices[..., m] select elements or slices by the first m axes of x. Each index wraps and is checked as in gather.
 Tensor gather_nd(Tensor x, Tensor indices);
 /// How an update combines with the element that it meets.
-enum class ScatterReduction { kReplace, kAdd, kMin, kMax };
+enum class ScatterReduction { kReplace, kAdd, kMul, kMin, kMax };
 /// x with elements or slices replaced by updates[..., rest], or combined with them; indices[..., m] select them by the
 /// first m axes. Each index wraps and is checked as in gather; of equal indices, the last one replaces.
 Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates, ScatterReduction reduction = ScatterReduction::kReplace);

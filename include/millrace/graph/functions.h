@@ -184,9 +184,10 @@ Tensor gather(Tensor x, Tensor indices, std::int64_t axis);
 Tensor take_along_axis(Tensor x, Tensor indices, std::int64_t axis);
 /// x with the elements that the indices select (as in gather) replaced by the updates, or combined with them, in the
 /// order of the indices. The updates have the type of gather(x, indices, axis). scatter takes any dtype; scatter_add,
-/// _min and _max take integers and floats.
+/// _mul, _min and _max take integers and floats.
 Tensor scatter(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_add(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
+Tensor scatter_mul(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_min(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_max(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 /// Scans of integers or floats along one axis. An exclusive scan begins with the value of an empty scan: sum 0, product

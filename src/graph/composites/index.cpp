@@ -17,6 +17,8 @@ Tensor scatter_by(ScatterReduction reduction, Tensor x, Tensor indices, Tensor u
   switch (reduction) {
     case ScatterReduction::kAdd:
       return scatter_add(x, indices, updates, axis);
+    case ScatterReduction::kMul:
+      return scatter_mul(x, indices, updates, axis);
     case ScatterReduction::kMin:
       return scatter_min(x, indices, updates, axis);
     case ScatterReduction::kMax:

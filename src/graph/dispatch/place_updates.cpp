@@ -16,8 +16,7 @@ namespace {
 
 bool is_scatter(const Node& node) {
   const auto* op = std::get_if<OpNode>(&node.what);
-  return op != nullptr &&
-         (op->op == Op::scatter || op->op == Op::scatter_add || op->op == Op::scatter_min || op->op == Op::scatter_max);
+  return op != nullptr && has_trait(op->op, kTakesIndices) && has_trait(op->op, kSequence);
 }
 
 class UpdatePlacer {

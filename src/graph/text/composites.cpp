@@ -19,6 +19,7 @@ static Words<DepthOrder> names_of(DepthOrder) {
 static Words<ScatterReduction> names_of(ScatterReduction) {
   return {{"replace", ScatterReduction::kReplace},
           {"add", ScatterReduction::kAdd},
+          {"mul", ScatterReduction::kMul},
           {"min", ScatterReduction::kMin},
           {"max", ScatterReduction::kMax}};
 }

@@ -106,6 +106,8 @@ const std::vector<Call>& calls() {
       {"f32[4x8]", "cumulative_argmax(%0) {axis = 0}", [](const Inputs& x) { return one(cumulative_argmax(x[0], 0)); }},
       {"f32[4x8] i64[3x1] f32[3x8]", "scatter_nd(%0, %1, %2) {reduction = add}",
        [](const Inputs& x) { return one(scatter_nd(x[0], x[1], x[2], ScatterReduction::kAdd)); }},
+      {"f32[4x8] i64[3x1] f32[3x8]", "scatter_nd(%0, %1, %2) {reduction = mul}",
+       [](const Inputs& x) { return one(scatter_nd(x[0], x[1], x[2], ScatterReduction::kMul)); }},
       {"f32[4x8] i64[3x2] f32[3x2]", "scatter_elements(%0, %1, %2) {axis = 1, reduction = max}",
        [](const Inputs& x) { return one(scatter_elements(x[0], x[1], x[2], 1, ScatterReduction::kMax)); }},
       {"f32[4x8] i64[4x2] f32[4x2]", "scatter_elements(%0, %1, %2) {axis = 1, reduction = min}",

@@ -114,6 +114,7 @@ const DynamicProgram kPrograms[] = {
      [](GraphBuilder& g) {
        T x = in(g, "x", {kRows, kColumns}), i = in(g, "i", {kN}, DType::kI32), u = in(g, "u", {kN, kColumns});
        g.output("scattered", scatter_max(x, i, u, 0));
+       g.output("multiplied", scatter_mul(x, i, u, 0));
        g.output("down", cumulative_max(x, {.axis = 0}));
        g.output("across", cumulative_sum(x, {.axis = 1, .exclusive = true, .reverse = true}));
        g.output("size", size_of(g, kRows * kColumns));

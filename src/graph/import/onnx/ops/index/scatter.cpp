@@ -14,23 +14,21 @@ namespace millrace {
 
 namespace {
 
-/// How updates combine with elements; empty if they multiply them. The attribute exists from version 16 on.
-Result<std::optional<ScatterReduction>> read_reduction(OnnxNodeContext& node) {
+/// How updates combine with elements. The attribute exists from version 16 on.
+Result<ScatterReduction> read_reduction(OnnxNodeContext& node) {
   std::string_view name = "none";
   if (node.version() >= 16) {
     MILLRACE_TRY_ASSIGN(name, node.text_attribute("reduction", "none"));
   }
-  if (name == "none") return std::optional(ScatterReduction::kReplace);
-  if (name == "add") return std::optional(ScatterReduction::kAdd);
-  if (name == "min" && node.version() >= 18) return std::optional(ScatterReduction::kMin);
-  if (name == "max" && node.version() >= 18) return std::optional(ScatterReduction::kMax);
-  if (name == "mul") return std::optional<ScatterReduction>();
+  if (name == "none") return ScatterReduction::kReplace;
+  if (name == "add") return ScatterReduction::kAdd;
+  if (name == "min" && node.version() >= 18) return ScatterReduction::kMin;
+  if (name == "max" && node.version() >= 18) return ScatterReduction::kMax;
+  if (name == "mul") return ScatterReduction::kMul;
   return node.attribute_error("reduction", fmt::format("found '{}', expected none, add, mul or, from version 18 on, "
                                                        "min or max",
                                                        printable(name)));
 }
-
-Status refuse_products() { return unimplemented(".attribute 'reduction': mul is not supported"); }
 
 }  // namespace
 
@@ -39,18 +37,16 @@ Result<OnnxResults> import_scatter_elements(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor indices, node.tensor(1));
   MILLRACE_TRY_ASSIGN(const Tensor updates, node.tensor(2));
   MILLRACE_TRY_ASSIGN(const std::int64_t axis, node.axis_attribute("axis", x.shape().rank(), 0));
-  MILLRACE_TRY_ASSIGN(const std::optional<ScatterReduction> reduction, read_reduction(node));
-  if (!reduction) return refuse_products();
-  return scatter_elements(x, indices, updates, axis, *reduction);
+  MILLRACE_TRY_ASSIGN(const ScatterReduction reduction, read_reduction(node));
+  return scatter_elements(x, indices, updates, axis, reduction);
 }
 
 Result<OnnxResults> import_scatter_nd(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const Tensor indices, node.tensor(1));
   MILLRACE_TRY_ASSIGN(const Tensor updates, node.tensor(2));
-  MILLRACE_TRY_ASSIGN(const std::optional<ScatterReduction> reduction, read_reduction(node));
-  if (!reduction) return refuse_products();
-  return scatter_nd(x, indices, updates, *reduction);
+  MILLRACE_TRY_ASSIGN(const ScatterReduction reduction, read_reduction(node));
+  return scatter_nd(x, indices, updates, reduction);
 }
 
 /// Writes the update into a cache. It starts at one index per batch element and, in the mode circular, wraps around.
