@@ -96,6 +96,7 @@ inline std::span<const OpCase> op_cases() {
       {Op::dot,             kArithmetic, dot_problems,        large_dot,       -1,    1,     0},
       {Op::dot_i32,         kBytes,      dot_problems,        large_dot,       0,     0,     0},
       {Op::conv2d,          kArithmetic, conv_problems,       large_conv,      -1,    1,     0},
+      {Op::conv2d_i32,      kBytes,      conv_problems,       large_conv,      0,     0,     0},
       {Op::max_pool2d,      kArithmetic, pool_problems,       large_pool,      -9,    9,     0},
       {Op::avg_pool2d,      kFloats,     pool_problems,       large_pool,      -1,    1,     0},
       {Op::reshape,         kAll,        reshape_problems,    large_reshape,   -9,    9,     0},

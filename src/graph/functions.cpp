@@ -135,6 +135,9 @@ Tensor dot_i32(Tensor x, Tensor y, DotAttrs attributes) { return apply(Op::dot_i
 Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes) {
   return apply(Op::conv2d, {x, weights}, std::move(attributes));
 }
+Tensor conv2d_i32(Tensor x, Tensor weights, Conv2dAttrs attributes) {
+  return apply(Op::conv2d_i32, {x, weights}, std::move(attributes));
+}
 Tensor max_pool2d(Tensor x, Pool2dAttrs attributes) { return apply(Op::max_pool2d, {x}, std::move(attributes)); }
 Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes) { return apply(Op::avg_pool2d, {x}, std::move(attributes)); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definition of conv2d: its type rule and its loop nest.
+// The definitions of conv2d and conv2d_i32: their type rules and the loop nest that they request.
 #include <fmt/format.h>
 
 #include "ops/request.h"
@@ -34,16 +34,11 @@ Status expect_groups(Types operands, std::int64_t groups, std::vector<SizeRequir
                   operands[1].to_text(), groups));
 }
 
-InferResult infer_conv2d(Types operands, const Attributes& attributes) {
-  const auto& attrs = std::get<Conv2dAttrs>(attributes);
-  MILLRACE_TRY(expect_dtype(operands, 0, kArithmetic));
+/// Checks all but the dtypes.
+InferResult infer_shape(Types operands, const Conv2dAttrs& attrs, DType result) {
   MILLRACE_TRY(expect_rank(operands, 0, 4, "n, c, h, w"));
   MILLRACE_TRY(expect_rank(operands, 1, 4, "o, c, kh, kw"));
   MILLRACE_TRY(check_window_attributes(attrs.strides, attrs.padding));
-  if (operands[1].dtype != operands[0].dtype) {
-    return invalid_argument(fmt::format("operand 1 is {}, expected {} like operand 0; insert a cast",
-                                        operands[1].to_text(), to_text(operands[0].dtype)));
-  }
   MILLRACE_TRY(expect_entries("dilations", attrs.dilations.size(), 2, "h, w"));
   MILLRACE_TRY(expect_at_least("dilations", attrs.dilations, 1));
   std::vector<SizeRequirement> needed;
@@ -51,17 +46,32 @@ InferResult infer_conv2d(Types operands, const Attributes& attributes) {
   const WindowDims dims = window_dims(operands, attrs);
   MILLRACE_TRY(expect_window_fits(operands, dims, needed));
   const Shape shape({operands[0].shape[0], operands[1].shape[0], dims[0].output(), dims[1].output()});
-  return Inference({{operands[0].dtype, shape}}, std::move(needed));
+  return Inference({{result, shape}}, std::move(needed));
+}
+
+InferResult infer_conv2d(Types operands, const Attributes& attributes) {
+  MILLRACE_TRY(expect_dtype(operands, 0, kArithmetic));
+  if (operands[1].dtype != operands[0].dtype) {
+    return invalid_argument(fmt::format("operand 1 is {}, expected {} like operand 0; insert a cast",
+                                        operands[1].to_text(), to_text(operands[0].dtype)));
+  }
+  return infer_shape(operands, std::get<Conv2dAttrs>(attributes), operands[0].dtype);
+}
+
+InferResult infer_conv2d_i32(Types operands, const Attributes& attributes) {
+  MILLRACE_TRY(expect_dtype(operands, 0, kBytes));
+  MILLRACE_TRY(expect_dtype(operands, 1, kBytes));
+  return infer_shape(operands, std::get<Conv2dAttrs>(attributes), DType::kI32);
 }
 
 /// y[n, g, o, i, j] = sum over c, kh, kw of x[n, g, c, i * sh + kh * dh - ph, j * sw + kw * dw - pw] * weights[g, o, c,
 /// kh, kw], where elements outside x are 0, and (g, o) and (g, c) are a single dim each in memory. Accumulation and
-/// error bound are those of dot.
+/// error bound are those of dot. conv2d_i32 multiplies and adds in i32.
 Result<std::vector<KernelRequest>> build_conv2d(const OpInstance& node) {
   const auto& attrs = std::get<Conv2dAttrs>(node.attributes);
   const WindowDims dims = window_dims(node.operands, attrs);
   const Shape& out = node.results[0].shape;
-  LoopKernelBuilder nest("conv2d");
+  LoopKernelBuilder nest(std::string(node.results[0].dtype == node.operands[0].dtype ? "conv2d" : "conv2d_i32"));
   const SizeExpr group_filters = floor_div(out[1], attrs.groups), group_channels = node.operands[1].shape[1];
   const bool has_groups = attrs.groups > 1;
   const AffineIndex n = nest.parallel("n", out[0]);
@@ -80,18 +90,17 @@ Result<std::vector<KernelRequest>> build_conv2d(const OpInstance& node) {
                 {n, in_group(c, group_channels), dims[0].walked_by(i, kh), dims[1].walked_by(j, kw)}, options);
   const BodyValue weight =
       nest.load(nest.term(), nest.operand("x1", node.operands[1]), {in_group(o, group_filters), c, kh, kw});
-  const BodyValue sum = nest.reduce(ReductionKind::kSum, nest.term().mul(x, weight));
+  BodyBuilder& term = nest.term();
+  const DType accumulator = body_dtype(node.results[0].dtype);
+  const BodyValue product = term.mul(term.convert(accumulator, x), term.convert(accumulator, weight));
+  const BodyValue sum = nest.reduce(ReductionKind::kSum, product);
   nest.store("y0", node.results[0], {n, in_group(o, group_filters), i, j}, sum);
   return finish_request(nest);
 }
 
 }  // namespace
 
-OpDef define_conv2d() {
-  OpDef def;
-  def.infer = infer_conv2d;
-  def.build = build_conv2d;
-  return def;
-}
+OpDef define_conv2d() { return {infer_conv2d, nullptr, nullptr, build_conv2d}; }
+OpDef define_conv2d_i32() { return {infer_conv2d_i32, nullptr, nullptr, build_conv2d}; }
 
 }  // namespace millrace

@@ -80,7 +80,6 @@ InferResult infer_dot(Types operands, const Attributes& attributes) {
 }
 
 InferResult infer_dot_i32(Types operands, const Attributes& attributes) {
-  constexpr DTypeSet kBytes = {dtype_bits(DType::kI8, DType::kU8), "i8 or u8"};
   MILLRACE_TRY(expect_dtype(operands, 0, kBytes));
   MILLRACE_TRY(expect_dtype(operands, 1, kBytes));
   return infer_shape(operands, attributes, DType::kI32);

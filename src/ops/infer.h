@@ -39,6 +39,7 @@ inline constexpr DTypeSet kIntegers = {
     "an integer"};
 inline constexpr DTypeSet kArithmetic = {kIntegers.bits | kFloats.bits, "an integer or a float"};
 inline constexpr DTypeSet kEveryDType = {~std::uint32_t{0}, "any dtype"};
+inline constexpr DTypeSet kBytes = {dtype_bits(DType::kI8, DType::kU8), "i8 or u8"};
 inline constexpr DTypeSet kBoolOnly = {dtype_bits(DType::kBool), "bool"};
 inline constexpr DTypeSet kIndices = {dtype_bits(DType::kI32, DType::kI64), "i32 or i64"};
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The definitions of elementwise ops with operands of different dtypes, or with attributes.
-#include <fmt/format.h>
-
 #include "ops/elementwise.h"
+
+#include <fmt/format.h>
 
 namespace millrace {
 
@@ -26,14 +26,16 @@ InferResult infer_cast(Types operands, const Attributes& attributes) {
 }
 
 InferResult infer_bit_cast(Types operands, const Attributes& attributes) {
-  const DType from = operands[0].dtype, to = std::get<CastAttrs>(attributes).dtype;
-  if (!kArithmetic.contains(from) || !kArithmetic.contains(to) || size_bytes(from) != size_bytes(to)) {
+  MILLRACE_TRY_ASSIGN(const Inference result, infer_cast(operands, attributes));
+  const DType from = operands[0].dtype, to = result.results[0].dtype;
+  if (!broken_limit(result.results[0]).empty()) return result;  // an unknown dtype, which the caller refuses
+  if (from == DType::kBool || to == DType::kBool || size_bytes(from) != size_bytes(to)) {
     return invalid_argument(fmt::format(
         "operand 0 is {} and dtype {}, expected dtypes of one size, neither of them bool; choose another, or insert a "
         "cast",
         operands[0].to_text(), to_text(to)));
   }
-  return std::vector<TensorType>{{to, operands[0].shape}};
+  return result;
 }
 
 }  // namespace
@@ -62,10 +64,11 @@ OpDef define_cast() {
 
 /// A 16-bit float is passed and returned in its own dtype, so its bits are those in memory.
 OpDef define_bit_cast() {
-  constexpr bool kReadsBits = true;
-  return elementwise<[](auto& b, auto x, const Attributes& attributes) {
+  constexpr auto kBody = [](auto& b, auto x, const Attributes& attributes) {
     return b.bitcast(std::get<CastAttrs>(attributes).dtype, x[0]);
-  }, kReadsBits>(infer_bit_cast);
+  };
+  constexpr bool kReadsBits = true;
+  return elementwise<kBody, kReadsBits>(infer_bit_cast);
 }
 
 }  // namespace millrace

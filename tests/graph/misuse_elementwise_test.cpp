@@ -156,6 +156,8 @@ constexpr Misuse kLogicTypes[] = {
      "%2 = select: operand 1 is f32[8], expected f32[4] in the shape of operand 0; insert a broadcast"},
     {"cast to no dtype", [](GraphBuilder& g) { cast(f32(g, {4}), static_cast<DType>(99)); },
      "%1 = cast: result 0 has dtype number 99, expected less than 13; use a name of DType"},
+    {"bit_cast to no dtype", [](GraphBuilder& g) { bit_cast(f32(g, {4}), static_cast<DType>(99)); },
+     "%1 = bit_cast: result 0 has dtype number 99, expected less than 13; use a name of DType"},
 };
 
 struct Double {

@@ -97,6 +97,8 @@ constexpr Misuse kConvolutions[] = {
      "c, kh, kw"},
     {"another dtype", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}, DType::kF64)); },
      "%2 = conv2d: operand 1 is f64[4x3x3x3], expected f32 like operand 0; insert a cast"},
+    {"sums in i32 of floats", [](GraphBuilder& g) { conv2d_i32(image(g), weights(g, {4, 3, 3, 3}, DType::kI8)); },
+     "%2 = conv2d_i32: operand 0 is f32[1x3x8x8], expected i8 or u8; insert a cast"},
     {"one stride", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.strides = {1}}); },
      "%2 = conv2d: strides has 1 entry, expected 2 (h, w); give one for each"},
     {"a stride of 0", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.strides = {1, 0}}); },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The complete messages of infer_types about wrong operands and attributes.
+#include <array>
 #include <cmath>
 
 #include <doctest/doctest.h>
@@ -237,6 +238,25 @@ TEST_CASE("a dot's dims must pair") {
        {{kBool, {2}}, {kBool, {2}}},
        DotAttrs{},
        "operand 0 is bool[2], expected an integer or a float; insert a cast"},
+  });
+}
+
+TEST_CASE("conv2d_i32 takes bytes, in any mixture") {
+  const TensorType x = {DType::kU8, {1, 3, 5, 6}}, w = {DType::kI8, {4, 3, 3, 3}};
+  CHECK(infer_types(Op::conv2d_i32, std::array{x, w}, Conv2dAttrs{}).value().results[0].to_text() == "i32[1x4x3x4]");
+  check_messages({
+      {Op::conv2d_i32,
+       {{kF32, {1, 3, 5, 6}}, w},
+       Conv2dAttrs{},
+       "operand 0 is f32[1x3x5x6], expected i8 or u8; insert a cast"},
+      {Op::conv2d_i32,
+       {x, {kI32, {4, 3, 3, 3}}},
+       Conv2dAttrs{},
+       "operand 1 is i32[4x3x3x3], expected i8 or u8; insert a cast"},
+      {Op::conv2d_i32,
+       {x, {DType::kI8, {4, 2, 3, 3}}},
+       Conv2dAttrs{},
+       "operand 1 is i8[4x2x3x3], expected 3 channels in dim 1 like operand 0, u8[1x3x5x6]; weights are o, c, kh, kw"},
   });
 }
 

@@ -95,7 +95,7 @@ Tensor dot(const DotAttrs& attrs, Operands operands, DType dtype) {
   });
 }
 
-Tensor conv2d(const Conv2dAttrs& attrs, Operands operands) {
+Tensor conv2d(const Conv2dAttrs& attrs, Operands operands, DType dtype) {
   const Extents x_extents = operands[0].extents(), w_extents = operands[1].extents();
   const auto span = [&](std::size_t d) { return (w_extents[2 + d] - 1) * attrs.dilations[d] + 1; };
   Window h = window_of(x_extents, 0, span(0), attrs.strides, attrs.padding);
@@ -105,7 +105,6 @@ Tensor conv2d(const Conv2dAttrs& attrs, Operands operands) {
   const std::int64_t all_channels = x_extents[1], channels = w_extents[1], filters = w_extents[0] / attrs.groups;
   const std::int64_t kh = w_extents[2], kw = w_extents[3];
   const Extents result = {x_extents[0], w_extents[0], h.output, w.output};
-  const DType dtype = operands[0].type.dtype;
   return visit_wide(dtype, [&]<class W>() {
     const std::vector<W> x = read_all<W>(operands[0]), weights = read_all<W>(operands[1]);
     std::vector<W> results;

@@ -37,7 +37,9 @@ std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<cons
     case Op::dot_i32:
       return {dot(std::get<DotAttrs>(attributes), operands, DType::kI32)};
     case Op::conv2d:
-      return {conv2d(std::get<Conv2dAttrs>(attributes), operands)};
+      return {conv2d(std::get<Conv2dAttrs>(attributes), operands, operands[0].type.dtype)};
+    case Op::conv2d_i32:
+      return {conv2d(std::get<Conv2dAttrs>(attributes), operands, DType::kI32)};
     case Op::max_pool2d:
     case Op::avg_pool2d:
       return {pool2d(op, std::get<Pool2dAttrs>(attributes), operands[0])};

@@ -22,7 +22,7 @@ Tensor reduce(Op, const ReduceAttrs&, const Tensor&);
 /// argmax and argmin: NaN precedes all other values.
 Tensor arg(Op, const ArgAttrs&, const Tensor&);
 Tensor dot(const DotAttrs&, Operands, DType result);
-Tensor conv2d(const Conv2dAttrs&, Operands);
+Tensor conv2d(const Conv2dAttrs&, Operands, DType result);
 Tensor pool2d(Op, const Pool2dAttrs&, const Tensor&);
 
 Tensor reshape(const ShapeAttrs&, const Tensor&);

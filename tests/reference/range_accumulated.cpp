@@ -31,6 +31,7 @@ std::vector<long double> count_unknown(const RangeCase& node) {
                       : node.op == Op::cumulative_prod ? Op::cumulative_sum
                       : node.op == Op::scatter_mul     ? Op::scatter_add
                       : node.op == Op::dot_i32         ? Op::dot
+                      : node.op == Op::conv2d_i32      ? Op::conv2d
                                                        : node.op;
   const auto count = [&](const std::vector<Tensor>& operands) {
     return read_all<long double>(evaluate(counting, node.attributes, operands)[0]);

@@ -149,6 +149,9 @@ Tensor dot_i32(Tensor x, Tensor y, DotAttrs attributes);
 /// one dtype. `groups` must divide c and o. composites.h has conv2d with a bias. The error of floats is bounded as for
 /// dot, over the c/groups * kh * kw products of an element.
 Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes = {});
+/// conv2d with an i32 result; each operand is i8 or u8. Sums wrap, but only beyond the numbers of products that dot_i32
+/// names.
+Tensor conv2d_i32(Tensor x, Tensor weights, Conv2dAttrs attributes = {});
 /// x[n,c,h,w] -> [n,c,h',w']; padding must be less than the window. max_pool2d takes integers and floats, and its
 /// padding counts as the lowest value. avg_pool2d takes floats; its error is bounded as for reduce_mean.
 Tensor max_pool2d(Tensor x, Pool2dAttrs attributes = {});

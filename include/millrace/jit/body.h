@@ -123,7 +123,8 @@ class BodyVocabulary {
 class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
  public:
   BodyValue constant_scalar(Scalar);
-  /// Dtypes must follow the op's rule, with f16 and bf16 only in converts and bitcasts; otherwise this records a mistake().
+  /// Dtypes must follow the op's rule, with f16 and bf16 only in converts and bitcasts; otherwise this records a
+  /// mistake().
   BodyValue emit(KernelOp op, DType dtype, std::initializer_list<BodyValue> operands);
   BodyValue select_rarely(BodyValue condition, BodyValue a, BodyValue b);
   BodyValue load(std::uint32_t access, DType dtype);

@@ -36,8 +36,8 @@ class BodyEmitter {
   /// The result of value(), splat to every lane.
   MachineValue vector_value(BodyValueId id, std::uint32_t row, std::uint32_t vector);
   /// The result of value() in the form that a tensor of `stored` holds. An element that is only moved, or that was
-  /// just rounded to `stored`, keeps its bits: otherwise widening and narrowing 16-bit floats would dominate the cost of
-  /// a copy.
+  /// just rounded to `stored`, keeps its bits: otherwise widening and narrowing 16-bit floats would dominate the cost
+  /// of a copy.
   MachineValue stored_value(BodyValueId id, DType stored, std::uint32_t row, std::uint32_t vector);
 
  private:

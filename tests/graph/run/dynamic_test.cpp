@@ -126,7 +126,9 @@ const DynamicProgram kPrograms[] = {
      256,
      [](GraphBuilder& g) {
        T x = in(g, "x", {Dim("batch"), 4, Dim("h").at_least(5), 9}), w = in(g, "w", {6, 2, 3, 3});
-       g.output("y", conv2d(x, w, {.padding = {0, 1, 0, 1}, .dilations = {2, 1}, .groups = 2}));
+       const Conv2dAttrs attributes = {.padding = {0, 1, 0, 1}, .dilations = {2, 1}, .groups = 2};
+       g.output("y", conv2d(x, w, attributes));
+       g.output("of_bytes", conv2d_i32(cast(x * 100.0, DType::kU8), cast(w * 100.0, DType::kI8), attributes));
      },
      {{{"batch", 0}, {"h", 5}}, {{"batch", 2}, {"h", 8}}}},
     {"gather along what a run binds",

@@ -95,6 +95,16 @@ constexpr SmallProgram kComputing[] = {
 };
 
 constexpr SmallProgram kExact[] = {
+    {"convolutions of bytes, of every mixture", 0,
+     [](GraphBuilder& g) {
+       const Conv2dAttrs attributes = {.strides = {2, 1}, .padding = {1, 0, 1, 2}, .dilations = {1, 2}, .groups = 2};
+       T x = in(g, "x", {2, 6, 9, 11}, DType::kI8), w = in(g, "w", {8, 3, 3, 2}, DType::kI8);
+       T x_unsigned = in(g, "xu", {2, 6, 9, 11}, DType::kU8), w_unsigned = in(g, "wu", {8, 3, 3, 2}, DType::kU8);
+       g.output("signed", conv2d_i32(x, w, attributes));
+       g.output("unsigned", conv2d_i32(x_unsigned, w_unsigned, attributes));
+       g.output("signed_weights", conv2d_i32(x_unsigned, w, attributes));
+       g.output("unsigned_weights", conv2d_i32(x, w_unsigned, attributes));
+     }},
     {"integers", 0,
      [](GraphBuilder& g) {
        T i = in(g, "i", {50}, DType::kI32), j = in(g, "j", {50}, DType::kI32);

@@ -79,7 +79,7 @@ Tensor sample_indices(DType dtype, const reference::Extents& extents, std::int64
 
 DType operand_dtype(Op op, std::size_t operand, DType dtype) {
   if (op == Op::select && operand == 0) return DType::kBool;
-  if (op == Op::dot_i32 && operand == 1) return DType::kI8;
+  if ((op == Op::dot_i32 || op == Op::conv2d_i32) && operand == 1) return DType::kI8;
   if (has_trait(op, kTakesIndices) && operand == 1) return size_bytes(dtype) == 4 ? DType::kI32 : DType::kI64;
   return dtype;
 }

@@ -8,7 +8,7 @@
 namespace millrace::test {
 
 /// The dtype of one operand when a row is tried with `dtype`: select's condition is bool, indices i32 or i64,
-/// the second operand of dot_i32 i8.
+/// the second operand of dot_i32 and conv2d_i32 i8.
 DType operand_dtype(Op op, std::size_t operand, DType dtype);
 
 /// The problem's attributes for `dtype`: iota has its dtype there, and bit_cast a dtype as wide.

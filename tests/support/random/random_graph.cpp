@@ -20,6 +20,7 @@ namespace millrace::test {
 namespace {
 
 bool takes_indices(Op op) { return has_trait(op, kTakesIndices); }
+bool is_convolution(Op op) { return op == Op::conv2d || op == Op::conv2d_i32; }
 bool is_scatter(Op op) { return takes_indices(op) && has_trait(op, kSequence); }
 
 std::vector<TensorType> types_of(std::span<const Tensor> tensors) {
@@ -114,7 +115,7 @@ class Grower {
   std::vector<Tensor> window_operands(Op op, Tensor value) {
     std::int64_t groups = 1;
     if (value.shape().rank() != 4) {
-      if (op == Op::conv2d && random_.chance(50)) groups = random_.from_1_to(3);
+      if (is_convolution(op) && random_.chance(50)) groups = random_.from_1_to(3);
       const DType dtype = random_.chance(80) ? DType::kF32 : random_.any_dtype();
       const SizeExpr batch = random_.chance(50) ? random_.any_extent() : 1;
       const SizeExpr channels = random_.chance(20) ? random_.any_extent() : random_.from_1_to(3);
@@ -122,7 +123,7 @@ class Grower {
       const Shape image = {batch, channels * groups, rows, columns};
       value = new_input({dtype, random_.is_small(image) ? image : Shape({1, channels * groups, 1, 9})});
     }
-    if (op != Op::conv2d) return {value};
+    if (!is_convolution(op)) return {value};
     const Shape& image = value.shape();
     const SizeExpr filters = random_.from_1_to(4) * groups, channels = floor_div(image[1], groups);
     const SizeExpr rows = image[2].is(1) ? 1 : random_.from_1_to(3), columns = random_.from_1_to(3);
@@ -151,17 +152,18 @@ class Grower {
       operands[0] = as_type(operands[0], {DType::kBool, operands[1].shape()});
     } else if (has_trait(op, kElementwise)) {
       for (Tensor& operand : operands) operand = as_type(operand, operands[0].type());
-    } else if (op == Op::conv2d || op == Op::max_pool2d || op == Op::avg_pool2d) {
+    } else if (is_convolution(op) || op == Op::max_pool2d || op == Op::avg_pool2d) {
       operands = window_operands(op, operands[0]);
     } else if (op == Op::reduce_any || op == Op::reduce_all) {
       operands[0] = cast(operands[0], DType::kBool);
-    } else if (op == Op::dot_i32) {
-      for (Tensor& operand : operands) operand = cast(operand, random_.chance(50) ? DType::kI8 : DType::kU8);
     } else if (takes_indices(op)) {
       const DType dtype = random_.chance(50) ? DType::kI32 : DType::kI64;
       operands[1] = builder_.fill(dtype, index_shape(op, operands[0].shape()), 0);
     } else if (op == Op::dot) {
       operands[1] = as_type(operands[1], {operands[0].dtype(), operands[1].shape()});
+    }
+    if (op == Op::dot_i32 || op == Op::conv2d_i32) {
+      for (Tensor& operand : operands) operand = cast(operand, random_.chance(50) ? DType::kI8 : DType::kU8);
     }
     if (has_trait(op, kAccumulates)) {  // sums have an error bound only while they stay finite
       for (Tensor& operand : operands) operand = bounded(operand);

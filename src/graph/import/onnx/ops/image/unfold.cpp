@@ -81,18 +81,25 @@ Tensor spread(Tensor x, std::int64_t axis, std::int64_t stride) {
 
 namespace {
 
+bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
+
+Tensor conv2d_of(Tensor x, Tensor weights, Conv2dAttrs attributes) {
+  if (x.is_valid() && is_byte(x.dtype())) return conv2d_i32(x, weights, std::move(attributes));
+  return conv2d(x, weights, std::move(attributes));
+}
+
 Tensor convolve_image(Tensor x, Tensor weights, const OnnxWindow& window, std::int64_t groups) {
   std::vector<SizeExpr> low(4), high(4);
   const std::int64_t padding[] = {window.low[0], window.low[1], window.high[0], window.high[1]};
   const bool can_cut = std::ranges::any_of(padding, [](std::int64_t count) { return count < 0; });
   if (!can_cut) {
-    return conv2d(x, weights, {window.strides, {std::begin(padding), std::end(padding)}, window.dilations, groups});
+    return conv2d_of(x, weights, {window.strides, {std::begin(padding), std::end(padding)}, window.dilations, groups});
   }
   for (std::size_t d = 0; d < 2; ++d) {
     low[2 + d] = window.low[d];
     high[2 + d] = window.high[d];
   }
-  return conv2d(pad_or_cut(x, low, high), weights, {window.strides, {0, 0, 0, 0}, window.dilations, groups});
+  return conv2d_of(pad_or_cut(x, low, high), weights, {window.strides, {0, 0, 0, 0}, window.dilations, groups});
 }
 
 OnnxWindow without_first(OnnxWindow window) {

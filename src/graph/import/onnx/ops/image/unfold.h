@@ -36,7 +36,7 @@ Tensor spread(Tensor x, std::int64_t axis, std::int64_t stride);
 /// The window of one dim, with a row of extent 1 before it.
 OnnxWindow with_row(OnnxWindow window);
 /// x[n, c, ...], weights[o, c / groups, ...] -> [n, o, ...]: cross-correlation with zero padding, over any number of
-/// dims. The padding may be negative.
+/// dims. The padding may be negative. Bytes (i8 and u8, in any mixture) add up in i32, which the result then has.
 Tensor convolve(Tensor x, Tensor weights, const OnnxWindow& window, std::int64_t groups);
 
 /// x[n, c, ...] plus bias[c].

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Imports products of quantized matrices and convolutions of quantized images, which add up in i32.
+#include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,6 +22,7 @@ namespace {
 /// Operands of a product, by their index in the node. A missing one has no builder.
 struct Quantized {
   Tensor elements, scale, zero_point;
+  std::optional<std::int64_t> known_zero_point;  // if it is one number that the model has
 };
 
 bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
@@ -30,14 +34,19 @@ Result<Tensor> byte_tensor(OnnxNodeContext& node, std::size_t operand) {
 }
 
 /// A zero point that is known to be 0 counts as missing.
-Result<Tensor> read_zero_point(OnnxNodeContext& node, std::size_t operand) {
+Status read_zero_point(OnnxNodeContext& node, std::size_t operand, Quantized& read) {
   MILLRACE_TRY_ASSIGN(const std::optional<OnnxConstant> known, node.known(operand));
   if (known) {
     const std::vector<double> numbers = numbers_of(*known);
-    if (std::ranges::all_of(numbers, [](double number) { return number == 0; })) return Tensor();
+    if (std::ranges::all_of(numbers, [](double number) { return number == 0; })) return {};
+    if (numbers.size() == 1) read.known_zero_point = static_cast<std::int64_t>(numbers[0]);
   }
-  return node.optional_tensor(operand);
+  MILLRACE_TRY_ASSIGN(read.zero_point, node.optional_tensor(operand));
+  return {};
 }
+
+bool has_zero_point(const Quantized& operand) { return operand.zero_point.builder() != nullptr; }
+Tensor i32(Tensor tensor) { return cast(tensor, DType::kI32); }
 
 /// One element, or one per row or column of matrices, in a form that broadcasts with them.
 Tensor per_line(Tensor parameter, bool is_row) {
@@ -88,8 +97,7 @@ Result<Tensor> multiply(OnnxNodeContext& node, const Quantized& x, const Quantiz
   const Tensor columns = is_column ? unsqueeze(y.elements, {1}) : y.elements;
   MILLRACE_TRY(node.match_dim(rows, rows.shape().rank() - 1, columns.shape()[columns.shape().rank() - 2]));
   MILLRACE_TRY_ASSIGN(Tensor product, multiply_bytes(node, rows, columns));
-  const auto i32 = [](Tensor tensor) { return cast(tensor, DType::kI32); };
-  const bool has_a = x.zero_point.builder() != nullptr, has_b = y.zero_point.builder() != nullptr;
+  const bool has_a = has_zero_point(x), has_b = has_zero_point(y);
   const Tensor a = has_a ? i32(per_line(x.zero_point, true)) : Tensor();
   const Tensor b = has_b ? i32(per_line(y.zero_point, false)) : Tensor();
   if (has_a) product = product - a * reduce_sum(i32(columns), {-2}, true);
@@ -117,6 +125,59 @@ Tensor per_channel(Tensor parameter, std::size_t num_trailing) {
   return reshape(parameter, Shape(std::move(dims)));
 }
 
+/// Pads images with their zero point, so that padding counts as 0, and returns the windows without padding.
+Tensor pad_images(const Quantized& x, OnnxWindow& window) {
+  const Shape& shape = x.elements.shape();
+  std::vector<SizeExpr> low(shape.rank()), high = low, extents = shape.dims();
+  for (std::size_t d = 0; d + 2 < shape.rank(); ++d) {
+    low[d + 2] = std::exchange(window.low[d], 0);
+    high[d + 2] = std::exchange(window.high[d], 0);
+  }
+  if (x.known_zero_point) return pad_or_cut(x.elements, low, high, *x.known_zero_point);
+  const Tensor padded = pad_or_cut(x.elements, low, high);
+  extents[0] = extents[1] = 1;
+  const Tensor is_inside = x.elements.builder()->fill(DType::kBool, Shape(std::move(extents)), 1);
+  return where(pad_or_cut(is_inside, low, high), padded, reshape(x.zero_point, {}));
+}
+
+bool is_padded(const OnnxWindow& window) {
+  const auto is_zero = [](std::int64_t count) { return count == 0; };
+  return !std::ranges::all_of(window.low, is_zero) || !std::ranges::all_of(window.high, is_zero);
+}
+
+/// The sum over a window of (x - a) * (w - b) is that of x * w, less a times the sum of w and b times that of x, plus
+/// a * b times the number of products.
+Tensor convolve_centred(const Quantized& x, const Quantized& weights, OnnxWindow window, std::int64_t groups) {
+  const bool has_a = has_zero_point(x), has_b = has_zero_point(weights);
+  const Tensor images = has_a && is_padded(window) ? pad_images(x, window) : x.elements;
+  if (!images.is_valid()) return images;
+  const Shape& shape = weights.elements.shape();
+  const std::size_t num_trailing = shape.rank() - 2;
+  Tensor sums = convolve(images, weights.elements, window, groups);
+  if (!sums.is_valid()) return sums;
+  const Tensor a = has_a ? reshape(i32(x.zero_point), {}) : Tensor();
+  const Tensor b = has_b ? per_channel(i32(weights.zero_point), num_trailing) : Tensor();
+  if (has_a) {
+    std::vector<std::int64_t> axes(shape.rank() - 1);
+    std::iota(axes.begin(), axes.end(), 1);
+    const Tensor of_filters = reduce_sum(i32(weights.elements), std::move(axes));
+    sums = sums - a * per_channel(of_filters, num_trailing);
+  }
+  if (has_b) {
+    // Without groups, every filter has the same windows.
+    std::vector<SizeExpr> dims = shape.dims();
+    if (groups == 1) dims[0] = 1;
+    const Tensor ones = images.builder()->fill(DType::kU8, Shape(std::move(dims)), 1);
+    sums = sums - b * convolve(images, ones, window, groups);
+  }
+  if (has_a && has_b) {
+    SizeExpr count = 1;
+    for (std::size_t d = 1; d < shape.rank(); ++d) count = count * shape[d];
+    sums = sums + a * b * i32(size_of(*images.builder(), count));
+  }
+  return sums;
+}
+
 /// x * weights in i32. Padding is the zero point of x, so that it counts as 0.
 Result<Tensor> convolve_bytes(OnnxNodeContext& node, const Quantized& x, const Quantized& weights) {
   const Shape &from = x.elements.shape(), &shape = weights.elements.shape();
@@ -132,20 +193,20 @@ Result<Tensor> convolve_bytes(OnnxNodeContext& node, const Quantized& x, const Q
     }
     kernel.push_back(shape[d].constant());
   }
-  MILLRACE_TRY_ASSIGN(const OnnxWindow window, read_window(node, from, std::move(kernel)));
+  MILLRACE_TRY_ASSIGN(OnnxWindow window, read_window(node, from, std::move(kernel)));
   MILLRACE_TRY_ASSIGN(const std::int64_t groups, node.integer_attribute("group", 1));
-  const auto centre = [](const Quantized& operand) {
-    const Tensor wide = cast(operand.elements, DType::kI32);
-    if (operand.zero_point.builder() == nullptr) return wide;
-    return wide - per_channel(cast(operand.zero_point, DType::kI32), operand.elements.shape().rank() - 1);
-  };
-  if (x.zero_point.builder() != nullptr && !x.zero_point.shape().num_elements().is(1)) {
-    return invalid_argument(
-        fmt::format(": found a zero point {}, expected one element for all images", x.zero_point.type().to_text()));
+  if (has_zero_point(x)) {
+    const TensorType& type = x.zero_point.type();
+    if (!type.shape.num_elements().is(1)) {
+      return invalid_argument(
+          fmt::format(": found a zero point {}, expected one element for all images", type.to_text()));
+    }
+    if (type.dtype != x.elements.dtype()) {
+      return invalid_argument(fmt::format(": found a zero point {}, expected {} like the images {}", type.to_text(),
+                                          to_text(x.elements.dtype()), x.elements.type().to_text()));
+    }
   }
-  MILLRACE_TRY_ASSIGN(const Tensor images, node.built(centre(x)));
-  MILLRACE_TRY_ASSIGN(const Tensor filters, node.built(centre(weights)));
-  return node.built(convolve(images, filters, window, groups));
+  return node.built(convolve_centred(x, weights, std::move(window), groups));
 }
 
 }  // namespace
@@ -154,8 +215,8 @@ Result<OnnxResults> import_matmul_integer(OnnxNodeContext& node) {
   Quantized x, y;
   MILLRACE_TRY_ASSIGN(x.elements, byte_tensor(node, 0));
   MILLRACE_TRY_ASSIGN(y.elements, byte_tensor(node, 1));
-  MILLRACE_TRY_ASSIGN(x.zero_point, read_zero_point(node, 2));
-  MILLRACE_TRY_ASSIGN(y.zero_point, read_zero_point(node, 3));
+  MILLRACE_TRY(read_zero_point(node, 2, x));
+  MILLRACE_TRY(read_zero_point(node, 3, y));
   MILLRACE_TRY_ASSIGN(const Tensor sums, multiply(node, x, y));
   return sums;
 }
@@ -164,8 +225,8 @@ Result<OnnxResults> import_conv_integer(OnnxNodeContext& node) {
   Quantized x, weights;
   MILLRACE_TRY_ASSIGN(x.elements, byte_tensor(node, 0));
   MILLRACE_TRY_ASSIGN(weights.elements, byte_tensor(node, 1));
-  MILLRACE_TRY_ASSIGN(x.zero_point, read_zero_point(node, 2));
-  MILLRACE_TRY_ASSIGN(weights.zero_point, read_zero_point(node, 3));
+  MILLRACE_TRY(read_zero_point(node, 2, x));
+  MILLRACE_TRY(read_zero_point(node, 3, weights));
   MILLRACE_TRY_ASSIGN(const Tensor sums, convolve_bytes(node, x, weights));
   return sums;
 }
@@ -182,10 +243,10 @@ Result<QuantizedProduct> read_product(OnnxNodeContext& node) {
   QuantizedProduct read;
   MILLRACE_TRY_ASSIGN(read.x.elements, byte_tensor(node, 0));
   MILLRACE_TRY_ASSIGN(read.x.scale, node.tensor(1));
-  MILLRACE_TRY_ASSIGN(read.x.zero_point, read_zero_point(node, 2));
+  MILLRACE_TRY(read_zero_point(node, 2, read.x));
   MILLRACE_TRY_ASSIGN(read.y.elements, byte_tensor(node, 3));
   MILLRACE_TRY_ASSIGN(read.y.scale, node.tensor(4));
-  MILLRACE_TRY_ASSIGN(read.y.zero_point, read_zero_point(node, 5));
+  MILLRACE_TRY(read_zero_point(node, 5, read.y));
   MILLRACE_TRY_ASSIGN(read.scale, node.tensor(6));
   MILLRACE_TRY_ASSIGN(read.zero_point, byte_tensor(node, 7));
   return read;
