@@ -90,11 +90,13 @@ class FieldDecoder {
     return data_loss(fmt::format("{}: field '{}' is {}, expected {}", to_text(place_), name_,
                                  millrace::to_text(field_.type), millrace::to_text(type)));
   }
-  /// Makes room for the elements of a repeated field at its first one, so that the list never grows.
+  /// Makes room for all elements of a repeated field at its first one, so that the list never grows.
   template <class T>
   Status take_room(std::vector<T>& list) const {
-    if (is_first_) list.reserve(counts_[field_.number]);
-    return take_room(sizeof(T));
+    if (!is_first_) return {};
+    MILLRACE_TRY(take_room(std::uint64_t{counts_[field_.number]} * sizeof(T)));
+    list.reserve(counts_[field_.number]);
+    return {};
   }
   Status take_room(std::uint64_t bytes) const {
     Room& room = *place_.room;
@@ -181,7 +183,7 @@ class FieldDecoder {
   Status read(std::vector<T>& numbers) {
     if (field_.type != WireType::kBytes) {
       MILLRACE_TRY(expect(wire_type<T>()));
-      MILLRACE_TRY(take_room(numbers));
+      MILLRACE_TRY(is_first_ ? take_room(numbers) : take_room(sizeof(T)));  // the first one may have been packed
       numbers.push_back(from_bits<T>(field_.bits));
       return {};
     }
