@@ -26,11 +26,24 @@ struct Format {
 };
 static_assert(sizeof(Format) == 16);
 
+/// What precedes the samples in a file that has nothing else.
+struct Head {
+  std::array<char, 4> riff = {'R', 'I', 'F', 'F'};
+  std::uint32_t size = 0;
+  std::array<char, 8> wave = {'W', 'A', 'V', 'E', 'f', 'm', 't', ' '};
+  std::uint32_t format_size = sizeof(Format);
+  Format format;
+  std::array<char, 4> data = {'d', 'a', 't', 'a'};
+  std::uint32_t data_size = 0;
+};
+static_assert(sizeof(Head) == 44);
+
 std::vector<float> samples_of(std::string_view chunk) {
   std::vector<std::int16_t> whole(chunk.size() / 2);
   if (!whole.empty()) std::memcpy(whole.data(), chunk.data(), 2 * whole.size());
   std::vector<float> samples(whole.size());
-  std::ranges::transform(whole, samples.begin(), [](std::int16_t sample) { return static_cast<float>(sample) / 32768; });
+  std::ranges::transform(whole, samples.begin(),
+                         [](std::int16_t sample) { return static_cast<float>(sample) / 32768; });
   return samples;
 }
 
@@ -58,8 +71,8 @@ Result<std::vector<float>> read_wave(const std::string& path, std::uint32_t samp
     if (name == "data") {
       if (format.tag != 1 || format.channels != 1 || format.bits != 16 || format.rate != samples_per_second) {
         return invalid_argument(fmt::format(
-            "{}: has {} samples per second, {} channels and {} bits in format {}, expected {}, 1, 16 and 1; convert it",
-            where, format.rate, format.channels, format.bits, format.tag, samples_per_second));
+            "{}: found rate {}, channels {}, bits {}, format {}, expected {}, 1, 16 and 1 (PCM); convert it", where,
+            format.rate, format.channels, format.bits, format.tag, samples_per_second));
       }
       return samples_of(rest.substr(0, size));
     }
@@ -73,16 +86,11 @@ Status write_wave(const std::string& path, std::uint32_t samples_per_second, std
   std::ranges::transform(samples, whole.begin(), [](float sample) {
     return static_cast<std::int16_t>(std::lround(std::clamp(sample * 32768, -32768.0f, 32767.0f)));
   });
-  const Format format = {.rate = samples_per_second, .bytes_per_second = 2 * samples_per_second};
   const auto size = static_cast<std::uint32_t>(2 * whole.size());
-  const std::array<std::uint32_t, 1> riff_size = {36 + size}, format_size = {sizeof(Format)}, data_size = {size};
-  const auto text = [](std::string_view name) { return std::as_bytes(std::span(name)); };
-  const std::array<std::span<const std::byte>, 8> parts = {
-      text("RIFF"), std::as_bytes(std::span(riff_size)),
-      text("WAVEfmt "), std::as_bytes(std::span(format_size)),
-      std::as_bytes(std::span(&format, 1)),
-      text("data"), std::as_bytes(std::span(data_size)),
-      std::as_bytes(std::span(whole))};
+  const Head head = {.size = size + std::uint32_t{sizeof(Head) - 8},
+                     .format = {.rate = samples_per_second, .bytes_per_second = 2 * samples_per_second},
+                     .data_size = size};
+  const std::array parts = {std::as_bytes(std::span(&head, 1)), std::as_bytes(std::span<const std::int16_t>(whole))};
   return write_file(fmt::format("wave '{}'", path), path, parts);
 }
 

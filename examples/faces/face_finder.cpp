@@ -90,15 +90,14 @@ Result<std::vector<Face>> FaceFinder::find(const Picture& picture) {
   MILLRACE_TRY(model_.run({bind("input", input)}, {bind("scores", scores), bind("boxes", boxes)}));
 
   std::array<float, kMaxFaces> best_scores;
-  std::array<std::array<float, 4>, kMaxFaces> best_boxes;
+  std::array<float, 4 * kMaxFaces> best_boxes;
   std::int64_t count = 0;
   MILLRACE_TRY(choose_.run({bind("scores", scores), bind("boxes", boxes)},
-                           {bind("best_scores", best_scores), bind("best_boxes", std::span(best_boxes[0].data(), 4 * kMaxFaces)),
-                            bind("count", count)}));
+                           {bind("best_scores", best_scores), bind("best_boxes", best_boxes), bind("count", count)}));
   std::vector<Face> faces;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    const auto [left, top, right, bottom] = best_boxes[i];
-    faces.push_back({best_scores[i], left, top, right, bottom});
+    const std::span box = std::span(best_boxes).subspan(4 * i, 4);
+    faces.push_back({best_scores[i], box[0], box[1], box[2], box[3]});
   }
   return faces;
 }
