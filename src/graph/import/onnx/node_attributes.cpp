@@ -127,7 +127,7 @@ Result<OnnxValue> OnnxNodeContext::sparse_attribute(std::string_view name) {
                                       [](const auto& a) { return a.sparse_tensor != nullptr; }));
   if (found->sparse_tensor == nullptr) return missing_attribute(name);
   return read_sparse_tensor(*found->sparse_tensor, fmt::format(".attribute '{}'", name), import_.model.file,
-                            import_.external, import_.element_room);
+                            import_.external, import_.folding.element_room);
 }
 
 Result<const GraphProto*> OnnxNodeContext::graph_attribute(std::string_view name) {
