@@ -3,14 +3,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "millrace/base/file.h"
 
 #define STB_IMAGE_IMPLEMENTATION
+#define STBI_ONLY_JPEG
+#define STBI_ONLY_PNG
 #include <stb/stb_image.h>
 #define STB_IMAGE_WRITE_IMPLEMENTATION
 #include <stb/stb_image_write.h>
@@ -22,12 +26,36 @@ using namespace millrace;
 namespace {
 
 constexpr int kChannels = 3;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 26;  // of a file
+
+/// A PPM file of bytes: "P6 <width> <height> 255", one white space, and the pixels.
+Result<Picture> read_ppm(const std::string& where, std::string_view file) {
+  int width = 0, height = 0, levels = 0, head = 0;
+  const int found =
+      std::sscanf(std::string(file.substr(0, 64)).c_str(), "P6 %6d %6d %6d%n", &width, &height, &levels, &head);
+  const auto begin = static_cast<std::size_t>(head) + 1;
+  const std::size_t size = static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * kChannels;
+  if (found != 3 || levels != 255 || width <= 0 || height <= 0 || file.size() < begin + size) {
+    return data_loss(
+        fmt::format("{}: found {} bytes with width {}, height {} and maximum {}, expected a whole P6 file "
+                    "with maximum 255 and no comment; write it again",
+                    where, file.size(), width, height, levels));
+  }
+  const auto pixels = file.begin() + static_cast<std::ptrdiff_t>(begin);
+  return Picture{width, height, {pixels, pixels + static_cast<std::ptrdiff_t>(size)}};
+}
 
 }  // namespace
 
 Result<Picture> read_picture(const std::string& path) {
   const std::string where = fmt::format("picture '{}'", path);
   MILLRACE_TRY_ASSIGN(const std::vector<std::byte> file, read_file(where, path));
+  if (file.size() > kMaxBytes) {
+    return invalid_argument(
+        fmt::format("{}: has {} bytes, expected at most {}; give a smaller picture", where, file.size(), kMaxBytes));
+  }
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  if (text.starts_with("P6")) return read_ppm(where, text);
   int width = 0, height = 0, channels = 0;
   const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
       stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(file.data()), static_cast<int>(file.size()), &width,

@@ -15,7 +15,7 @@ struct Picture {
   std::vector<std::uint8_t> bytes;
 };
 
-/// Reads a JPEG, PNG, PPM or other file that stb_image knows.
+/// Reads a JPEG, PNG or PPM (P6) file.
 millrace::Result<Picture> read_picture(const std::string& path);
 /// Writes a PNG file.
 millrace::Status write_picture(const std::string& path, const Picture&);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/faces: pictures, boxes, the faces of two pictures, and the program.
 #include <cmath>
+#include <filesystem>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -65,6 +66,24 @@ TEST_CASE("faces: a box is drawn inside its corners and inside the picture") {
 std::string ppm(const Picture& picture) {
   return fmt::format("P6\n{} {}\n255\n", picture.width, picture.height) +
          std::string(picture.bytes.begin(), picture.bytes.end());
+}
+
+TEST_CASE("faces: a PPM file that is cut off or of another kind is refused") {
+  const Workplace here;
+  const auto refused = [&](const std::string& file, const std::string& found) {
+    here.write("a.ppm", file);
+    CHECK(faces::read_picture(here.path("a.ppm")).status().message() ==
+          "picture '" + here.path("a.ppm") + "': found " + found +
+              ", expected a whole P6 file with maximum 255 and no comment; write it again");
+  };
+  const std::string good = ppm({2, 1, {1, 2, 3, 4, 5, 6}});
+  REQUIRE(good.size() == 17);
+  refused("P6", "2 bytes with width 0, height 0 and maximum 0");
+  refused(good.substr(0, 16), "16 bytes with width 2, height 1 and maximum 255");
+  refused("P6\n0 1\n255\n", "11 bytes with width 0, height 1 and maximum 255");
+  refused("P6\n-1 -1\n255\n123", "16 bytes with width -1, height -1 and maximum 255");
+  refused("P6\n1 1\n65535\n123456", "19 bytes with width 1, height 1 and maximum 65535");
+  refused("P6\n# made by hand\n1 1\n255\n123", "29 bytes with width 0, height 0 and maximum 0");
 }
 
 TEST_CASE("faces: a PPM file is read, and a written PNG file is read back") {
@@ -166,11 +185,15 @@ TEST_CASE("faces: what cannot be used is refused with a message") {
   const Workplace here;
   here.write("good.ppm", ppm({2, 1, {1, 2, 3, 4, 5, 6}}));
   here.write("bad.jpg", "not a picture");
+  here.write("large.jpg", "");
+  std::filesystem::resize_file(here.path("large.jpg"), 67108865);
   here.write("softmax.onnx", test::softmax_model());
   CHECK(demo_error(here, "faces", "model.onnx good.ppm") == "usage: " MILLRACE_EXAMPLES
                                                             "/faces/faces MODEL PICTURE OUTPUT.png");
   CHECK(demo_error(here, "faces", "model.onnx none.jpg out.png") ==
         "picture 'none.jpg': the file cannot be opened: No such file or directory; check the path");
+  CHECK(demo_error(here, "faces", "model.onnx large.jpg out.png") ==
+        "picture 'large.jpg': has 67108865 bytes, expected at most 67108864; give a smaller picture");
   CHECK(demo_error(here, "faces", "model.onnx bad.jpg out.png") ==
         "picture 'bad.jpg': unknown image type; give a JPEG, PNG or PPM file");
   CHECK(demo_error(here, "faces", "model.onnx good.ppm out.png") ==
