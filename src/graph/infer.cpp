@@ -42,6 +42,7 @@ Status check_facts(std::span<const Shape> shapes) {
 // A shape with two dims of -1, or with a dim of -1 that no extent can fill, stays unchanged, so that the error shows
 // what the caller gave.
 Shape with_found_dim(Shape shape, const Shape& from) {
+  constexpr std::size_t kMaxTerms = 500;  // broken_limit() refuses a shape with more
   std::size_t unknown = shape.rank();
   // Equal dims cancel, so that reshaping [n, 2, 3] to [n, -1] gives [n, 6] even at n = 0.
   std::vector<SizeExpr> left = from.dims();
@@ -52,6 +53,8 @@ Shape with_found_dim(Shape shape, const Shape& from) {
       unknown = d;
     } else if (const auto same = std::ranges::find(left, shape[d]); same != left.end()) {
       left.erase(same);
+    } else if (others.num_terms() * shape[d].num_terms() > kMaxTerms) {
+      return shape;
     } else {
       others = others * shape[d];
     }

@@ -226,6 +226,13 @@ Status import_nodes(OnnxImport& import, OnnxScope& scope, std::span<const NodePr
                                                          "bodies once per use; a file of this size may have no more",
                                                          import.max_nodes)});
     }
+    if (import.num_nodes < import.max_nodes && import.graph.graph().nodes.size() > import.max_graph_nodes) {
+      import.problems.push_back({scope.path, fmt::format(": builds more than {} nodes of the graph, counting those of "
+                                                         "functions and bodies once per use; a file of this size may "
+                                                         "have no more",
+                                                         import.max_graph_nodes)});
+      import.num_nodes = import.max_nodes;
+    }
     if (++import.num_nodes > import.max_nodes) return invalid_argument("");
     MILLRACE_TRY(NodeImporter(import, scope, nodes[i], i).import());
   }

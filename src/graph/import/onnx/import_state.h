@@ -85,6 +85,8 @@ struct OnnxImport {
   OnnxFolding folding{(std::uint64_t{1} << 23) + model.file.size()};
   /// Integer inputs whose elements a shape needs: found while importing, and used by the next attempt.
   std::set<std::string, std::less<>> sized_inputs;
+  /// Nodes of the graph that may be built, those of functions and bodies once per use.
+  std::size_t max_graph_nodes = 250'000 + model.file.size() / 2;
 };
 
 /// Counts a body or a call as open while it lives.

@@ -155,11 +155,15 @@ std::optional<OnnxSizes> combine_sizes(const OnnxSizes& a, const OnnxSizes& b, D
   for (const std::int64_t extent : *shape) count = saturating::multiply(count, extent);
   if (count > static_cast<std::int64_t>(kMaxSizes)) return {};
   const OnnxSizes x = broadcast_sizes(a, *shape), y = broadcast_sizes(b, *shape);
+  constexpr std::size_t kMaxTerms = 8 * kMaxSizes;  // of all elements: each op on them costs as much
   OnnxSizes result{dtype, *shape, {}};
+  std::size_t num_terms = 0;
   for (std::size_t i = 0; i < x.values.size(); ++i) {
     if (!holds_exactly(x.values[i], a.dtype) || !holds_exactly(y.values[i], b.dtype)) return {};
     std::optional<SizeExpr> value = function(x.values[i], y.values[i]);
     if (!value || value->is_too_long() || !holds_exactly(*value, dtype)) return {};
+    num_terms += value->num_terms();
+    if (num_terms > kMaxTerms) return {};
     result.values.push_back(*std::move(value));
   }
   return result;

@@ -93,6 +93,70 @@ TEST_CASE("ONNX: problems of many nodes that are many calls deep are counted, an
   CHECK(error.size() < 20'000);
 }
 
+TEST_CASE("ONNX: the nodes of the graph that the calls of functions build are limited") {
+  constexpr int kDepth = 16;  // each calls the next one twice
+  std::vector<MessageWriter> functions;
+  for (int i = 0; i < kDepth; ++i) {
+    const std::string next = fmt::format("F{}", i + 1);
+    functions.push_back(
+        function_of(fmt::format("F{}", i), {{next, {"a"}, {"c"}, {}, "", "f"}, {next, {"c"}, {"b"}, {}, "", "f"}}));
+  }
+  std::vector<TestNode> nodes = {{"LogSoftmax", {"a"}, {"v0"}}};
+  for (int i = 1; i < 8; ++i) nodes.push_back({"LogSoftmax", {fmt::format("v{}", i - 1)}, {fmt::format("v{}", i)}});
+  nodes.back().outputs = {"b"};
+  functions.push_back(function_of(fmt::format("F{}", kDepth), nodes));
+  const MessageWriter model = model_of_calls(functions, 1);
+  const std::string error = error_of(model);
+  CAPTURE(error);
+  CHECK(error.starts_with("onnx 'm': 1 part cannot be imported:\n  graph.node[0] (F0 'call').function 'F0'.node["));
+  CHECK(error.ends_with(fmt::format(
+      ": builds more than {} nodes of the graph, counting those of functions and bodies once per use; a file of this "
+      "size may have no more",
+      250'000 + model.bytes().size() / 2)));
+}
+
+namespace {
+
+/// A model of i64[1] "sum": the sum of the extents of 30 inputs, each a symbol.
+TestGraph sum_of_symbols() {
+  TestGraph graph{
+      .nodes = {{"Shape", {"x0"}, {"sum0"}}}, .inputs = {onnx_value("x0", kOnnxFloat, {"n0"})}, .outputs = {}};
+  for (int i = 1; i < 30; ++i) {
+    const std::string x = fmt::format("x{}", i), sum = i == 29 ? "sum" : fmt::format("sum{}", i);
+    graph.inputs.push_back(onnx_value(x, kOnnxFloat, {fmt::format("n{}", i).c_str()}));
+    graph.nodes.push_back({"Shape", {x}, {fmt::format("s{}", i)}});
+    graph.nodes.push_back({"Add", {fmt::format("sum{}", i - 1), fmt::format("s{}", i)}, {sum}});
+  }
+  graph.outputs = {MessageWriter().text(1, "y")};
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("ONNX: dims whose product has too many terms are refused before it is computed") {
+  TestGraph graph = sum_of_symbols();
+  graph.nodes.push_back(
+      {"Concat", {"sum", "sum", "sum", "sum", "sum", "sum", "sum", "sum"}, {"dims"}, {onnx_int("axis", 0)}});
+  graph.nodes.push_back({"ConstantOfShape", {"dims"}, {"y"}});
+  CHECK(error_of(onnx_model(graph)) ==
+        "onnx 'm': 1 part cannot be imported:\n  graph.node[60] (ConstantOfShape '').input[0] ('dims'): asks for dims "
+        "whose product has more than 500 terms; give the dims values [ai.onnx 18]");
+}
+
+TEST_CASE("ONNX: many long sums of dims are a tensor, which the graph computes") {
+  TestGraph graph = sum_of_symbols();
+  graph.nodes.push_back({"Range", {"zero", "many", "one"}, {"r"}});
+  graph.nodes.push_back({"Add", {"sum", "r"}, {"y"}});
+  const auto number = [](std::string_view name, std::int64_t value) {
+    return onnx_tensor(name, {}, std::vector<std::int64_t>{value});
+  };
+  graph.initializers = {number("zero", 0), number("many", 1000), number("one", 1)};
+  const Graph imported = import_onnx("m", onnx_model(graph).file()).value().graph;
+  const Value y = imported.outputs[0].value;
+  CHECK(imported.type(y).to_text() == "i64[1000]");
+  CHECK(kind_name(imported.nodes[y.node]) == "add");
+}
+
 TEST_CASE("ONNX: tables whose sizes are numbers are limited") {
   const auto number = [](std::string_view name, std::int64_t value) {
     return onnx_tensor(name, {}, std::vector<std::int64_t>{value});

@@ -40,7 +40,7 @@ namespace {
 void resolve_rest(Shape& shape, const Shape& from) {
   std::vector<SizeExpr> dims = shape.dims();
   const auto rest = std::ranges::find_if(dims, [](const SizeExpr& dim) { return dim.is(-1); });
-  if (rest == dims.end() || (from.is_static() && shape.is_static())) return;
+  if (rest == dims.end() || (from.is_static() && shape.is_static()) || !can_count_elements(dims)) return;
   SizeExpr others = 1;
   for (auto dim = dims.begin(); dim != dims.end(); ++dim) {
     if (dim != rest) others = others * *dim;

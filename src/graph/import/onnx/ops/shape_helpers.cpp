@@ -31,12 +31,25 @@ Result<std::optional<std::vector<std::int64_t>>> read_axes(OnnxNodeContext& node
   return std::optional(std::move(found));
 }
 
+bool can_count_elements(std::span<const SizeExpr> dims) {
+  constexpr std::size_t kMaxTerms = 500;  // of a graph's shapes too
+  std::size_t num_terms = 1;
+  for (const SizeExpr& dim : dims) {
+    num_terms *= std::min(dim.num_terms(), kMaxTerms + 1);
+    if (num_terms > kMaxTerms) return false;
+  }
+  return true;
+}
+
 Result<Shape> shape_of_sizes(OnnxNodeContext& node, std::size_t operand) {
   MILLRACE_TRY_ASSIGN(OnnxSizes sizes, node.sizes(operand));
   if (sizes.rank() > 1 || sizes.divisor != 1) return node.operand_error(operand, "is not a list of integers");
   if (sizes.values.size() > kMaxRank) {
     return node.operand_error(operand,
                               fmt::format("asks for rank {}, expected at most {}", sizes.values.size(), kMaxRank));
+  }
+  if (!can_count_elements(sizes.values)) {
+    return node.operand_error(operand, "asks for dims whose product has more than 500 terms; give the dims values");
   }
   return Shape(std::move(sizes.values));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -13,7 +14,10 @@ namespace millrace {
 /// from the first; each at most once. Empty if the node has none. `rank`: of the tensor whose axes they are.
 Result<std::optional<std::vector<std::int64_t>>> read_axes(OnnxNodeContext& node, std::int64_t operand_version,
                                                            std::size_t rank);
-/// A list of sizes as a shape. Fails above rank 8.
+/// Whether the number of elements of a tensor with these dims can be written as a sum of at most 500 terms. Multiplying
+/// out others takes time and memory that grow with the product of their terms.
+bool can_count_elements(std::span<const SizeExpr> dims);
+/// A list of sizes as a shape. Fails above rank 8, and if can_count_elements() does not hold.
 Result<Shape> shape_of_sizes(OnnxNodeContext& node, std::size_t operand);
 
 }  // namespace millrace
