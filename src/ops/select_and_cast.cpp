@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The definitions of elementwise ops with operands of different dtypes, or with attributes.
-#include "ops/elementwise.h"
-
 #include <fmt/format.h>
+
+#include "ops/elementwise.h"
 
 namespace millrace {
 
