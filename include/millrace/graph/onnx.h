@@ -71,8 +71,8 @@ struct OnnxModel {
 };
 
 /// Reads an ONNX model. Default domain, opsets 1 to 28. The file and its external data are mapped: weights are paged in
-/// when they are read, and the files may be replaced or removed, but not truncated or changed, while the graph lives. If
-/// nodes cannot be imported, the error lists all of them. Without protozero (see docs/), fails with kUnimplemented.
+/// when they are read, and the files may be replaced or removed, but not truncated or changed, while the graph lives.
+/// If nodes cannot be imported, the error lists all of them. Without protozero (see docs/), fails with kUnimplemented.
 /// Source: onnx.proto and the operator documents of onnx 1.23.
 Result<OnnxModel> import_onnx(const std::string& path, const OnnxOptions& options = {});
 /// Reads a model in memory. `name` stands for the file in messages. External data are found only in
