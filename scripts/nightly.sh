@@ -32,13 +32,15 @@ part_graphs() {
   ctest --test-dir build/release -C long -L long --output-on-failure --no-tests=error --parallel "$(nproc)"
 }
 
-# The tests of the newest onnx package, none of which may fail; made anew each time.
+# The tests of the newest onnx package, none of which may fail; made anew each time. Then those of libonnx-testdata with
+# symbols in place of sizes, against ONNX Runtime.
 part_onnx() {
   build release test_onnx
   rm -rf build/onnx_tests
   python3 -m venv build/onnx_python
-  build/onnx_python/bin/pip install --quiet onnx
+  build/onnx_python/bin/pip install --quiet onnx onnxruntime
   build/onnx_python/bin/python scripts/onnx_report.py --build build/release --tests build/onnx_tests
+  build/onnx_python/bin/python scripts/onnx_symbolic.py --build build/release --work build/onnx_symbolic
 }
 
 part_no_llvm() { scripts/test.sh no_llvm; }
