@@ -66,8 +66,9 @@ def draw(given, shape, random):
     elements, count = given.ravel(), int(numpy.prod(shape))
     is_distinct = given.dtype.kind in "iu" and 1 < elements.size == len(set(elements.tolist()))
     if is_distinct and count > elements.size:
-        first = int(elements.min())
-        elements = numpy.arange(first, max(int(elements.max()) + 1, first + count)).astype(given.dtype)
+        first, has_zero = int(elements.min()), 0 in elements  # a divisor must not become 0
+        elements = numpy.arange(first, max(int(elements.max()), first + count) + 1).astype(given.dtype)
+        elements = elements if has_zero else elements[elements != 0]
     return random.choice(elements, shape, replace=not is_distinct).astype(given.dtype).reshape(shape)
 
 
