@@ -209,6 +209,7 @@ TEST_CASE("samples of images are refused where their points are not defined") {
   CHECK(grid({onnx_text("padding_mode", "wrap")}, {1, 3, 3, 2}) ==
         ".attribute 'padding_mode': found 'wrap', expected zeros, border or reflection");
   CHECK(grid({}, {1, 3, 2}) == ": found f32[1x2x4x4] and a grid f32[1x3x2], expected equal ranks from 3 to 5");
+  CHECK(grid({}, {1, 3, 3, "k"}) == "imported");  // each run checks that k is 2
   CHECK(grid({}, {1, 3, 3, 3}) == ".input[1] ('g'): is f32[1x3x3x3], expected floats with 2 in the last dim");
   const auto roi = [](std::vector<MessageWriter> attributes, std::int64_t columns) {
     return refusal({{"RoiAlign", {"x", "r", "b"}, {"y"}, std::move(attributes)},
@@ -228,6 +229,24 @@ TEST_CASE("samples of images are refused where their points are not defined") {
         ": found f32[1x2x4x4], f32[5x5] and i64[5], expected images, rois x 4, and an i64 index per roi");
   CHECK(refusal({{"DepthToSpace", {"x"}, {"y"}, {onnx_int("blocksize", 2), onnx_text("mode", "RCD")}},
                  {image({1, 4, 2, 2})}}) == ".attribute 'mode': found 'RCD', expected DCR or CRD");
+}
+
+TEST_CASE("DepthToSpace and SpaceToDepth take dims with names") {
+  const OneNode depth{{"DepthToSpace", {"x"}, {"y"}, {onnx_int("blocksize", 2)}}, {image({"n", "c", 1, "w"})}};
+  CHECK(types_of(depth) == "f32[n, floor_div(c, 4), 2, 2*w]");
+  const Floats x = counting(2 * 8 * 3);
+  const reference::Tensor y = run_node(depth, {tensor_of({2, 8, 1, 3}, x)})[0];
+  CHECK(y.extents() == Integers{2, 2, 2, 6});
+  Floats expected;
+  for (std::size_t i = 0; i < 2 * 2 * 2 * 6; ++i) {
+    const std::size_t n = i / 24, c = i / 12 % 2, row = i / 6 % 2, column = i % 6;
+    const std::size_t channel = (row * 2 + column % 2) * 2 + c;
+    expected.push_back(x[(n * 8 + channel) * 3 + column / 2]);
+  }
+  CHECK(reference::read_all<float>(y) == expected);
+  const OneNode space{{"SpaceToDepth", {"x"}, {"y"}, {onnx_int("blocksize", 2)}}, {image({"n", "c", "h", "w"})}};
+  CHECK(types_of(space) == "f32[n, 4*c, floor_div(h, 2), floor_div(w, 2)]");
+  CHECK(reference::read_all<float>(run_node(space, {y})[0]) == x);
 }
 
 TEST_CASE("MaxRoiPool takes the maximum of each bin, at any number of boxes") {

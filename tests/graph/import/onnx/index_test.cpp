@@ -57,6 +57,16 @@ TEST_CASE("Split makes a shorter last part from version 18 on") {
   CHECK(refusal(model) == ".attribute 'num_outputs': found 4, but the node has 3 results");
 }
 
+TEST_CASE("before version 18, Split makes equal or given parts of a dim with a name") {
+  OneNode model{{"Split", {"x"}, {"a", "b"}}, {onnx_value("x", kOnnxFloat, {"n"})}, {}, 13};
+  CHECK(types_of(model) == "f32[floor_div(n, 2)] f32[floor_div(n, 2)]");
+  CHECK(values_of(run_node(model, {tensor_of({6}, counted(6))})[1]) == Doubles{3, 4, 5});
+  model.node.inputs.push_back("parts");
+  model.constants = {onnx_tensor("parts", {2}, Integers{2, 4})};
+  CHECK(types_of(model) == "f32[2] f32[4]");
+  CHECK(values_of(run_node(model, {tensor_of({6}, counted(6))})[1]) == Doubles{2, 3, 4, 5});
+}
+
 TEST_CASE("GatherND joins batch dims") {
   OneNode model{{"GatherND", {"x", "at"}, {"y"}, {onnx_int("batch_dims", 2)}},
                 {onnx_value("x", kOnnxFloat, {"a", "b", 3, 2}), onnx_value("at", kOnnxInt64, {"a", "b", 4, 1})}};

@@ -54,4 +54,10 @@ Result<Shape> shape_of_sizes(OnnxNodeContext& node, std::size_t operand) {
   return Shape(std::move(sizes.values));
 }
 
+Status match_multiple(OnnxNodeContext& node, Tensor& tensor, std::size_t axis, std::int64_t factor) {
+  const SizeExpr size = tensor.shape()[axis];
+  if (size.is_constant() || size.known_multiple() % factor == 0) return {};
+  return node.match_dim(tensor, axis, factor * floor_div(size, factor));
+}
+
 }  // namespace millrace

@@ -19,5 +19,8 @@ Result<std::optional<std::vector<std::int64_t>>> read_axes(OnnxNodeContext& node
 bool can_count_elements(std::span<const SizeExpr> dims);
 /// A list of sizes as a shape. Fails above rank 8, and if can_count_elements() does not hold.
 Result<Shape> shape_of_sizes(OnnxNodeContext& node, std::size_t operand);
+/// Makes a dim of the tensor a multiple of `factor`. If it is not known to be one, each run checks that it is. A number
+/// stays as it is: the op refuses it.
+Status match_multiple(OnnxNodeContext& node, Tensor& tensor, std::size_t axis, std::int64_t factor);
 
 }  // namespace millrace

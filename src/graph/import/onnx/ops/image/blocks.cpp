@@ -13,18 +13,33 @@ namespace millrace {
 #include "graph/import/onnx/ops/image.inc"
 #undef MILLRACE_ONNX_OP
 
+namespace {
+
+/// Makes these dims of an image multiples of the block, or of its square where they are the channels.
+Status match_blocks(OnnxNodeContext& node, Tensor& x, std::initializer_list<std::size_t> axes, std::int64_t block) {
+  constexpr std::int64_t kMaxBlock = 1 << 15;
+  if (x.shape().rank() != 4 || block < 1 || block > kMaxBlock) return {};  // the op refuses it
+  for (const std::size_t axis : axes) {
+    MILLRACE_TRY(match_multiple(node, x, axis, axis == 1 ? block * block : block));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<OnnxResults> import_depth_to_space(OnnxNodeContext& node) {
-  MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
+  MILLRACE_TRY_ASSIGN(Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const std::int64_t block, node.integer_attribute("blocksize"));
   MILLRACE_TRY_ASSIGN(const std::string_view mode, node.text_attribute("mode", "DCR"));
   if (mode != "DCR" && mode != "CRD") {
     return node.attribute_error("mode", fmt::format("found '{}', expected DCR or CRD", printable(mode)));
   }
+  MILLRACE_TRY(match_blocks(node, x, {1}, block));
   return depth_to_space(x, block, mode == "DCR" ? DepthOrder::kBlockFirst : DepthOrder::kChannelFirst);
 }
 
 Result<OnnxResults> import_space_to_depth(OnnxNodeContext& node) {
-  MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
+  MILLRACE_TRY_ASSIGN(Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const std::int64_t block, node.integer_attribute("blocksize"));
   std::string_view mode = "DCR";
   if (node.version() >= 28) {
@@ -33,6 +48,7 @@ Result<OnnxResults> import_space_to_depth(OnnxNodeContext& node) {
   if (mode != "DCR" && mode != "CRD") {
     return node.attribute_error("mode", fmt::format("found '{}', expected DCR or CRD", printable(mode)));
   }
+  MILLRACE_TRY(match_blocks(node, x, {2, 3}, block));
   MILLRACE_TRY_ASSIGN(const Tensor depth, node.built(space_to_depth(x, block)));
   if (mode == "DCR") return depth;
   // Channels [block^2, c] become [c, block^2].

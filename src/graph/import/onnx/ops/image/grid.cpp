@@ -124,6 +124,7 @@ Result<OnnxResults> import_grid_sample(OnnxNodeContext& node) {
     return unimplemented(fmt::format(": found {} and a grid {}, expected equal ranks from 3 to {}", x.type().to_text(),
                                      grid.type().to_text(), kMaxDims + 2));
   }
+  MILLRACE_TRY(node.match_dim(grid, rank - 1, static_cast<std::int64_t>(num_dims)));
   if (!grid.shape()[rank - 1].is(static_cast<std::int64_t>(num_dims)) || !is_float(grid.dtype())) {
     return node.operand_error(
         1, fmt::format("is {}, expected floats with {} in the last dim", grid.type().to_text(), num_dims));

@@ -30,7 +30,8 @@ Result<std::optional<std::vector<SizeExpr>>> read_parts(OnnxNodeContext& node) {
   return Parts(std::move(sizes.values));
 }
 
-/// Equal parts. From version 18 on, the last part may be shorter.
+/// Equal parts. From version 18 on, the last part may be shorter. Before, a dim that is not known to be a multiple of
+/// the count gives the parts of the next smaller multiple.
 Result<std::vector<SizeExpr>> equal_parts(OnnxNodeContext& node, const SizeExpr& extent) {
   auto count = static_cast<std::int64_t>(node.num_results());
   if (node.version() >= 18) {
@@ -40,8 +41,11 @@ Result<std::vector<SizeExpr>> equal_parts(OnnxNodeContext& node, const SizeExpr&
     return node.attribute_error("num_outputs",
                                 fmt::format("found {}, but the node has {} results", count, node.num_results()));
   }
-  const SizeExpr part = ceil_div(extent, count);
   const bool is_even = extent.known_multiple() % count == 0;
+  if (!is_even && node.version() < 18 && !extent.is_constant()) {
+    return std::vector<SizeExpr>(static_cast<std::size_t>(count), floor_div(extent, count));
+  }
+  const SizeExpr part = ceil_div(extent, count);
   if (!is_even && (node.version() < 18 || !extent.is_constant())) {
     return invalid_argument(fmt::format(
         ": {} elements are not known to make {} equal parts; give the dim facts or a value", extent.to_text(), count));
@@ -78,7 +82,10 @@ Result<OnnxResults> import_split(OnnxNodeContext& node) {
     MILLRACE_TRY_ASSIGN(parts, equal_parts(node, type.shape[static_cast<std::size_t>(axis)]));
   }
   if (std::optional<std::vector<OnnxValue>> sizes = split_sizes(node.value(0), *parts)) return *std::move(sizes);
-  MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
+  MILLRACE_TRY_ASSIGN(Tensor x, node.tensor(0));
+  SizeExpr sum;
+  for (const SizeExpr& part : *parts) sum = sum + part;
+  MILLRACE_TRY(node.match_dim(x, static_cast<std::size_t>(axis), sum));
   return split(x, *std::move(parts), axis);
 }
 

@@ -57,8 +57,11 @@ class LayerReader {
   /// An operand of that shape, in the dtype in which the layer computes; an empty Tensor if it is missing.
   Result<Tensor> optional(std::size_t operand, const Shape& shape) {
     if (!node_.has(operand)) return Tensor();
-    MILLRACE_TRY_ASSIGN(const Tensor found, node_.tensor(operand));
+    MILLRACE_TRY_ASSIGN(Tensor found, node_.tensor(operand));
     const TensorType expected{dtype_, shape};
+    for (std::size_t d = 0; d < shape.rank() && found.shape().rank() == shape.rank(); ++d) {
+      MILLRACE_TRY(node_.match_dim(found, d, shape[d]));
+    }
     if (found.type() == expected) return node_.built(widen(found, dtype_));
     return node_.operand_error(operand, fmt::format("is {}, expected {}", found.type().to_text(), expected.to_text()));
   }
@@ -108,10 +111,11 @@ class LayerReader {
     hidden = recurrent.shape[2];
     if (node_.has_attribute("hidden_size")) {
       MILLRACE_TRY_ASSIGN(const std::int64_t stated, node_.integer_attribute("hidden_size"));
-      if (!hidden.is(stated)) {
+      if (decide_equal(hidden, stated) == false) {
         return node_.attribute_error("hidden_size",
                                      fmt::format("found {}, expected {}, the last dim of R", stated, hidden.to_text()));
       }
+      hidden = stated;
     }
     const SizeExpr rows = hidden * num_gates_;
     if (!node_.has(1)) return node_.operand_error(1, "is missing");
