@@ -259,7 +259,7 @@ def main():
     text = (f"Of {len(rows)} tests of libonnx-testdata, {imported} are imported with one symbol per distinct extent "
             f"above 1, and are equal at the given size. Of these, {counts['equal']} ({share:.1%}) are equal to ONNX "
             f"Runtime {onnxruntime.__version__} at two other sizes too; the table has the rest. "
-            "`tests/graph/import/onnx/golden/symbolic_refusals.txt` lists the tests that are not imported so.")
+            "`tests/graph/import/onnx/suite/golden/symbolic_refusals.txt` lists the tests that are not imported so.")
     print(textwrap.fill(text, 120) + "\n")
     print("| test | why it is not equal at two other sizes |\n|---|---|")
     print("\n".join(lines))

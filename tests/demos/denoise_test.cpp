@@ -12,8 +12,8 @@
 #include "examples/denoise/spectrum.h"
 #include "tests/demos/demo.h"
 #include "tests/docs/onnx_model.h"
-#include "tests/graph/import/onnx/agreement.h"
 #include "tests/graph/import/onnx/real_models.h"
+#include "tests/graph/import/onnx/suite/agreement.h"
 
 namespace millrace {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "millrace/base/check.h"
 #include "millrace/graph/onnx.h"
-#include "tests/graph/import/onnx/mutate_model.h"
+#include "tests/graph/import/onnx/hostile/mutate_model.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 

@@ -14,7 +14,7 @@
 #include "millrace/graph/onnx.h"
 #include "millrace/graph/passes.h"
 #include "millrace/graph/text.h"
-#include "tests/graph/import/onnx/agreement.h"
+#include "tests/graph/import/onnx/suite/agreement.h"
 
 namespace millrace::test {
 namespace {

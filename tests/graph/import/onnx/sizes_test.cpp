@@ -6,7 +6,7 @@
 
 #include "millrace/graph/onnx.h"
 #include "tests/graph/import/onnx/model_writer.h"
-#include "tests/graph/import/onnx/one_node.h"
+#include "tests/graph/import/onnx/ops/one_node.h"
 #include "tests/support/graphs/run_graph.h"
 
 namespace millrace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/graph/import/onnx/seed_models.h"
+#include "tests/graph/import/onnx/hostile/seed_models.h"
 
 #include <utility>
 

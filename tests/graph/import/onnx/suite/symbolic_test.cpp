@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tests of ONNX's backends with symbols in place of sizes. A table of them, with data sets of any sizes:
 //   build/release/tests/test_onnx --no-skip -tc='table: symbolic ONNX tests'
-#include "tests/graph/import/onnx/symbolic.h"
+#include "tests/graph/import/onnx/suite/symbolic.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +21,7 @@ struct Reason {
 };
 constexpr Reason kReasons[] = {
 #define MILLRACE_SYMBOLIC_REASON(what, part) {what, part},
-#include "tests/graph/import/onnx/symbolic_reasons.inc"
+#include "tests/graph/import/onnx/suite/symbolic_reasons.inc"
 };
 
 /// The reason in the list; empty if it has none for the message.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/graph/import/onnx/model_writer.h"
-#include "tests/graph/import/onnx/suite.h"
+#include "tests/graph/import/onnx/suite/suite.h"
 #include "tests/reference/tensor.h"
 
 namespace millrace::test {

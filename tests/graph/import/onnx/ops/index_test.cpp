@@ -2,7 +2,7 @@
 // Ops that select, replace and order elements, against plain loops, and what is refused.
 #include <doctest/doctest.h>
 
-#include "tests/graph/import/onnx/one_node.h"
+#include "tests/graph/import/onnx/ops/one_node.h"
 
 namespace millrace::test {
 namespace {

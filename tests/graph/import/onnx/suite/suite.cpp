@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/graph/import/onnx/suite.h"
+#include "tests/graph/import/onnx/suite/suite.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "graph/import/onnx/decode.h"
-#include "tests/graph/import/onnx/suite_data.h"
+#include "tests/graph/import/onnx/suite/suite_data.h"
 #include "tests/support/graphs/run_graph.h"
 
 namespace millrace::test {
@@ -22,12 +22,12 @@ struct Excluded {
 };
 constexpr Excluded kExcluded[] = {
 #define MILLRACE_EXCLUDED(name, cause) {name, Cause::cause},
-#include "tests/graph/import/onnx/excluded_tests.inc"
+#include "tests/graph/import/onnx/suite/excluded_tests.inc"
 };
 
 constexpr std::string_view kInexactRecords[] = {
 #define MILLRACE_INEXACT(name) name,
-#include "tests/graph/import/onnx/inexact_records.inc"
+#include "tests/graph/import/onnx/suite/inexact_records.inc"
 };
 
 /// Whether the graph has all inputs but those whose values are given: none became a dim.

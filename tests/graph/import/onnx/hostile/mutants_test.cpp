@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "millrace/graph/onnx.h"
-#include "tests/graph/import/onnx/mutate_model.h"
-#include "tests/graph/import/onnx/seed_models.h"
+#include "tests/graph/import/onnx/hostile/mutate_model.h"
+#include "tests/graph/import/onnx/hostile/seed_models.h"
 #include "tests/support/slice.h"
 
 namespace millrace::test {

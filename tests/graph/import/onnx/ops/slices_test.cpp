@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "millrace/graph/onnx.h"
-#include "tests/graph/import/onnx/one_node.h"
+#include "tests/graph/import/onnx/ops/one_node.h"
 #include "tests/support/graphs/run_graph.h"
 
 namespace millrace::test {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/graph/import/onnx/suite.h"
+#include "tests/graph/import/onnx/suite/suite.h"
 
 namespace millrace::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/graph/import/onnx/symbolic.h"
+#include "tests/graph/import/onnx/suite/symbolic.h"
 
 #include <algorithm>
 #include <deque>
@@ -14,7 +14,7 @@
 
 #include "graph/import/onnx/decode.h"
 #include "graph/import/onnx/import_model.h"
-#include "tests/graph/import/onnx/suite_data.h"
+#include "tests/graph/import/onnx/suite/suite_data.h"
 
 namespace millrace::test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/graph/import/onnx/one_node.h"
+#include "tests/graph/import/onnx/ops/one_node.h"
 
 #include "millrace/graph/onnx.h"
 #include "tests/support/graphs/run_graph.h"

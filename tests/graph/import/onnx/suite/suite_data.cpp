@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/graph/import/onnx/suite_data.h"
+#include "tests/graph/import/onnx/suite/suite_data.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "graph/import/onnx/decode.h"
 #include "graph/import/onnx/read_tensor.h"
 #include "millrace/base/file.h"
-#include "tests/graph/import/onnx/agreement.h"
+#include "tests/graph/import/onnx/suite/agreement.h"
 #include "tests/support/graphs/run_graph.h"
 
 namespace millrace::test {

@@ -2,7 +2,7 @@
 // The tests of ONNX's backends that Debian's libonnx-testdata has. A table of them, by op or by test:
 //   build/release/tests/test_onnx --no-skip -tc='table: ONNX tests by op'
 //   MILLRACE_ONNX_FILTER=resize build/release/tests/test_onnx --no-skip -tc='table: ONNX tests'
-#include "tests/graph/import/onnx/suite.h"
+#include "tests/graph/import/onnx/suite/suite.h"
 
 #include <algorithm>
 #include <cstdio>

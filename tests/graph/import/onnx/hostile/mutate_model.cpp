@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/graph/import/onnx/mutate_model.h"
+#include "tests/graph/import/onnx/hostile/mutate_model.h"
 
 #include <cstdint>
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/graph/import/onnx/agreement.h"
+#include "tests/graph/import/onnx/suite/agreement.h"
 
 #include <algorithm>
 #include <cmath>

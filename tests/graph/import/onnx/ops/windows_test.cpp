@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/graph/import/onnx/one_node.h"
+#include "tests/graph/import/onnx/ops/one_node.h"
 
 namespace millrace::test {
 namespace {
