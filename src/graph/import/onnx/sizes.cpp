@@ -35,13 +35,9 @@ std::optional<OnnxSizes> reduced(OnnxSizes sizes) {
 
 std::optional<SizeFraction> as_fraction(double number) {
   if (!std::isfinite(number) || std::fabs(number) >= 0x1p40) return {};
-  for (std::int64_t denominator = 1; denominator <= kMaxSizeDivisor; ++denominator) {
-    const double numerator = std::nearbyint(number * static_cast<double>(denominator));
-    // Models hold such numbers as f32: 1 / 3 there is the f32 next to it.
-    const bool is_equal =
-        numerator / static_cast<double>(denominator) == number ||
-        static_cast<double>(static_cast<float>(numerator / static_cast<double>(denominator))) == number;
-    if (is_equal) return SizeFraction{static_cast<std::int64_t>(numerator), denominator};
+  for (std::int64_t denominator = 1; denominator <= kMaxSizeDivisor; denominator *= 2) {
+    const double numerator = number * static_cast<double>(denominator);
+    if (numerator == std::nearbyint(numerator)) return SizeFraction{static_cast<std::int64_t>(numerator), denominator};
   }
   return {};
 }

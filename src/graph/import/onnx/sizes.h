@@ -42,8 +42,8 @@ std::optional<std::pair<OnnxSizes, OnnxSizes>> with_common_divisor(const OnnxSiz
 /// The same fractions with the smallest divisor; empty if that is above the maximum.
 std::optional<OnnxSizes> reduced(OnnxSizes sizes);
 
-/// The number as a fraction: 0.25 is 1 / 4. Empty if no denominator up to 4096 gives it, rounded to f32 or f64, or
-/// if it is not finite.
+/// The number as a fraction, exactly: 0.25 is 1 / 4. Empty if the denominator is above 4096, as that of 0.1 is, or if
+/// the number is not finite.
 struct SizeFraction {
   std::int64_t numerator = 0, denominator = 1;
 };

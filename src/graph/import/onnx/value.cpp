@@ -68,7 +68,7 @@ std::optional<OnnxSizes> OnnxValue::as_sizes() const {
 }
 
 std::optional<OnnxSizes> OnnxValue::as_fractions() const {
-  constexpr std::size_t kMaxFractions = 64;  // each takes up to 4096 steps to find
+  constexpr std::size_t kMaxFractions = 64;
   if (std::optional<OnnxSizes> known = as_sizes()) return known;
   if (constant() == nullptr || !is_float(constant()->type.dtype)) return {};
   if (num_elements(*constant()) > kMaxFractions) return {};
@@ -77,8 +77,6 @@ std::optional<OnnxSizes> OnnxValue::as_fractions() const {
   for (const double number : numbers_of(*constant())) {
     const std::optional<SizeFraction> fraction = as_fraction(number);
     if (!fraction) return {};
-    const double exact = static_cast<double>(fraction->numerator) / static_cast<double>(fraction->denominator);
-    if (result.dtype == DType::kF64 && exact != number) return {};
     OnnxSizes element = OnnxSizes::vector({fraction->numerator});
     element.divisor = fraction->denominator;
     std::optional<std::pair<OnnxSizes, OnnxSizes>> both = with_common_divisor(result, element);

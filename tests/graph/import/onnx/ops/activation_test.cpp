@@ -37,6 +37,10 @@ TEST_CASE("Clip has its limits as attributes, and from version 11 on as operands
   const TestNode old{"Clip", {"x"}, {"z"}, {onnx_float("min", -1), onnx_float("max", 2)}};
   CHECK(apply<float>(old, kOnnxFloat, x, {}, 6) == Floats{-1, 0.5, 2});
   CHECK(apply<float>({"Clip", {"x"}, {"z"}}, kOnnxFloat, x, {}, 6) == x);
+  // The limits by default are numbers, except in the first version.
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kMax = std::numeric_limits<float>::max();
+  CHECK(apply<float>({"Clip", {"x"}, {"z"}}, kOnnxFloat, Floats{kInfinity, -kInfinity}, {}, 6) == Floats{kMax, -kMax});
+  CHECK(apply<float>({"Clip", {"x"}, {"z"}}, kOnnxFloat, Floats{kInfinity}, {}, 5) == Floats{kInfinity});
   OneNode model{{"Clip", {"x", "low", "high"}, {"z"}},
                 {onnx_value("x", kOnnxFloat, {3})},
                 {onnx_tensor("low", {1}, Floats{5}), onnx_tensor("high", {}, Floats{1})}};
@@ -44,6 +48,13 @@ TEST_CASE("Clip has its limits as attributes, and from version 11 on as operands
   CHECK(reference::read_all<float>(run_node(model, {tensor_of({3}, x)})[0]) == Floats{1, 1, 1});
   model.constants = {onnx_tensor("low", {2}, Floats{5, 6}), onnx_tensor("high", {}, Floats{1})};
   CHECK(refusal(model) == ".input[1] ('low'): is f32[2], expected a scalar");
+}
+
+TEST_CASE("HardSwish is NaN for -inf, as the product is that defines it") {
+  const Floats y = apply<float>({"HardSwish", {"x"}, {"z"}}, kOnnxFloat,
+                                Floats{-std::numeric_limits<float>::infinity(), -4, 1.5f, 5});
+  CHECK(std::isnan(y[0]));
+  CHECK(Floats(y.begin() + 1, y.end()) == Floats{0, 1.125f, 5});
 }
 
 TEST_CASE("Pow of integers is exact") {

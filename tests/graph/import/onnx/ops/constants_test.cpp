@@ -107,6 +107,7 @@ TEST_CASE("a range whose length depends on a dim is refused where its numbers ar
   CHECK(counted(0, 0x1p39f) == refused);
   CHECK(counted(-0x1p39f, 0.5f) == refused);
   CHECK(counted(0, 0) == refused);
+  CHECK(counted(0, 0.01f) == refused);  // 7 / 0.01f is above 700
 }
 
 TEST_CASE("a Constant may be sparse; texts are refused by the name of their attribute") {

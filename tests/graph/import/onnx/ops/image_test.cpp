@@ -28,7 +28,23 @@ TEST_CASE("scales of Resize are exact fractions of symbols") {
   };
   CHECK(resized({1, 1, 2, 2}) == "f32[n, 3, 2*h, 16]");
   CHECK(resized({1, 1, 1.5F, 0.25F}) == "f32[n, 3, h + floor_div(h, 2), 2]");
-  CHECK(resized({1, 1, 0.6F, 1.0F / 3}) == "f32[n, 3, floor_div(3*h, 5), 2]");
+  CHECK(resized({1, 1, 0.6F, 1.0F / 3}) == "f32[n, 3, floor_div(3*min(h, 65536), 5), 2]");
+}
+
+TEST_CASE("the extents that Resize gives are products in f32") {
+  const auto resized = [](const MessageWriter& x, float scale) {
+    const OneNode model{{"Resize", {"x", "", "scale"}, {"y"}}, {x}, {onnx_tensor("scale", {1}, Floats{scale})}};
+    const std::string refused = refusal(model);
+    return refused == "imported" ? types_of(model) : refused;
+  };
+  CHECK(resized(image({90}), 1.3F) == "f32[116]");
+  CHECK(resized(image({60}), 1.05F) == "f32[62]");
+  CHECK(resized(image({82}), 1.0F / 41) == "f32[1]");
+  CHECK(resized(image({10}), 0.7F) == "f32[7]");
+  CHECK(
+      resized(image({"h"}), 1.3F) ==
+      ".input[2]: found 1.2999999523162842, whose products with the dim min(h, 65536) are not the same in f32 and as a "
+      "fraction; give the dim a value");
 }
 
 TEST_CASE("Resize by linear interpolation serves any size") {

@@ -55,6 +55,10 @@ TEST_CASE("Split makes a shorter last part from version 18 on") {
   model.node.inputs.pop_back();
   model.node.attributes = {onnx_int("num_outputs", 4)};
   CHECK(refusal(model) == ".attribute 'num_outputs': found 4, but the node has 3 results");
+  model.node = {"Split", {"x"}, {"a", "b", "c", "d"}, {onnx_int("num_outputs", 4)}};
+  model.inputs = {onnx_value("x", kOnnxFloat, {5})};
+  model.constants = {};
+  CHECK(refusal(model) == ": 5 elements do not make 4 parts of 2, of which the last may be shorter");
 }
 
 TEST_CASE("before version 18, Split makes equal or given parts of a dim with a name") {

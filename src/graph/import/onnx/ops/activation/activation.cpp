@@ -50,6 +50,12 @@ Result<OnnxResults> import_hard_sigmoid(OnnxNodeContext& node) {
   return hard_sigmoid(x, alpha, beta);
 }
 
+/// NaN for -inf, unlike the op hard_swish.
+Result<OnnxResults> import_hard_swish(OnnxNodeContext& node) {
+  MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
+  return x * hard_sigmoid(x, 1.0 / 6);
+}
+
 Result<OnnxResults> import_leaky_relu(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const double alpha, node.number_attribute("alpha", 0.01));
@@ -148,12 +154,14 @@ std::optional<OnnxSizes> clip_sizes(OnnxNodeContext& node) {
 
 }  // namespace
 
-/// Limits are attributes before version 11. If the lower one is above the upper one, the upper one counts.
+/// Limits are attributes before version 11, and from version 6 on the finite numbers of f32 if they are absent. If the
+/// lower one is above the upper one, the upper one counts.
 Result<OnnxResults> import_clip(OnnxNodeContext& node) {
   if (node.version() < 11) {
     MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    double low = -kInfinity, high = kInfinity;
+    double high =
+        node.version() < 6 ? std::numeric_limits<double>::infinity() : double{std::numeric_limits<float>::max()};
+    double low = -high;
     if (node.has_attribute("min")) {
       MILLRACE_TRY_ASSIGN(low, node.number_attribute("min"));
     }

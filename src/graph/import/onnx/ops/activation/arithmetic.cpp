@@ -24,7 +24,11 @@ Result<Tensor> combine_all(OnnxNodeContext& node, BinaryFunction function) {
   MILLRACE_TRY_ASSIGN(const std::vector<Tensor> operands, node.tensors());
   if (operands.empty()) return invalid_argument(": has no operands");
   Tensor result = operands[0];
-  for (std::size_t i = 1; i < operands.size(); ++i) result = function(result, operands[i]);
+  for (std::size_t i = 1; i < operands.size(); ++i) {
+    Tensor operand = operands[i];
+    MILLRACE_TRY(node.match_dims({&result, &operand}));
+    result = function(result, operand);
+  }
   return result;
 }
 

@@ -20,10 +20,16 @@ namespace {
 
 using Axes = std::vector<OnnxResizedAxis>;
 
-/// Converts a positive f32 to a fraction: a simple one that rounds to this f32 if it exists, otherwise the exact value.
-std::optional<SizeFraction> exact_fraction(double number) {
+/// A scale as the fraction that positions are computed with: a simple one that rounds to this f32 if it exists,
+/// otherwise the exact value. Empty if it is not a positive f32.
+std::optional<SizeFraction> scale_fraction(double number) {
   if (!(number >= 0x1p-20 && number <= 0x1p20) || double{static_cast<float>(number)} != number) return {};
-  if (const std::optional<SizeFraction> simple = as_fraction(number)) return simple;
+  for (std::int64_t denominator = 1; denominator <= kMaxSizeDivisor; ++denominator) {
+    const double numerator = std::nearbyint(number * static_cast<double>(denominator));
+    if (double{static_cast<float>(numerator / static_cast<double>(denominator))} == number) {
+      return SizeFraction{static_cast<std::int64_t>(numerator), denominator};
+    }
+  }
   SizeFraction fraction{0, 1};
   while (number != std::floor(number)) {
     number *= 2;
@@ -41,17 +47,44 @@ void scale_axis(OnnxResizedAxis& axis, const SizeExpr& numerator, const SizeExpr
   axis.to = floor_div(axis.length_numerator, denominator);
 }
 
+/// The extent of a result, which is defined by products in f32: 90 * 1.3 is 116.
+std::int64_t scaled_extent(std::int64_t extent, double scale) {
+  return static_cast<std::int64_t>(std::floor(static_cast<float>(extent) * static_cast<float>(scale)));
+}
+
+/// The maximum extent of a symbolic dim to which a scale applies that is not a fraction of powers of two.
+constexpr std::int64_t kMaxScaledExtent = 1 << 16;
+
+/// Whether the fraction gives the extents that are defined, for every extent up to the maximum.
+bool gives_extents(const SizeFraction& fraction, double scale) {
+  for (std::int64_t extent = 0; extent <= kMaxScaledExtent; ++extent) {
+    if (extent * fraction.numerator / fraction.denominator != scaled_extent(extent, scale)) return false;
+  }
+  return true;
+}
+
 Status scale_axes(std::span<const double> scales, const std::string& where, Axes& axes) {
   if (scales.size() != axes.size()) {
     return invalid_argument(
         fmt::format("{}: has {} numbers, expected one for each of {} axes", where, scales.size(), axes.size()));
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::optional<SizeFraction> scale = exact_fraction(scales[i]);
+    const std::optional<SizeFraction> scale = scale_fraction(scales[i]);
     if (!scale) {
       return unimplemented(fmt::format("{}: found {}, expected scales from 2^-20 to 2^20", where, scales[i]));
     }
+    const bool is_known = axes[i].from.is_constant();
+    if (!is_known && !as_fraction(scales[i])) {
+      axes[i].from = min(axes[i].from, kMaxScaledExtent);
+      if (!gives_extents(*scale, scales[i])) {
+        return unimplemented(
+            fmt::format("{}: found {}, whose products with the dim {} are not the same in f32 and as a fraction; give "
+                        "the dim a value",
+                        where, scales[i], axes[i].from.to_text()));
+      }
+    }
     scale_axis(axes[i], scale->numerator, scale->denominator);
+    if (is_known) axes[i].to = scaled_extent(axes[i].from.constant(), scales[i]);
   }
   return {};
 }
@@ -210,6 +243,7 @@ Result<OnnxResults> resize_axes(OnnxNodeContext& node, Tensor x, const Axes& axe
   for (const OnnxResizedAxis& axis : axes) {
     const bool is_crop = style.coordinates == OnnxCoordinates::kTfCropAndResize;
     if (axis.from == axis.to && axis.numerator == axis.denominator && !is_crop) continue;
+    MILLRACE_TRY(node.match_dim(x, static_cast<std::size_t>(axis.axis), axis.from));
     MILLRACE_TRY_ASSIGN(x, node.built(resize_axis(x, axis, style)));
   }
   return is_nearest ? x : cast(x, dtype);

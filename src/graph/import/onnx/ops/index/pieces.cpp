@@ -50,6 +50,10 @@ Result<std::vector<SizeExpr>> equal_parts(OnnxNodeContext& node, const SizeExpr&
     return invalid_argument(fmt::format(
         ": {} elements are not known to make {} equal parts; give the dim facts or a value", extent.to_text(), count));
   }
+  if (!is_even && part.constant() * (count - 1) > extent.constant()) {
+    return invalid_argument(fmt::format(": {} elements do not make {} parts of {}, of which the last may be shorter",
+                                        extent.to_text(), count, part.to_text()));
+  }
   std::vector<SizeExpr> parts(static_cast<std::size_t>(count), part);
   if (!is_even) parts.back() = extent - part * (count - 1);
   return parts;
