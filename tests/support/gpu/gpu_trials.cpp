@@ -10,7 +10,6 @@ std::vector<GpuTrial> gpu_trials() {
   return {
       {"loop_pad_first", Op::conv2d, {{{1, 8, 14, 14}, {24, 8, 3, 3}}, padded}, {kF32, kI16}},
       {"loop_direct", Op::conv2d, {{{1, 8, 14, 14}, {24, 8, 3, 3}}, padded}, {kF32, kU8}},
-      {"loop_pad_first", Op::conv2d_i32, {{{1, 8, 14, 14}, {24, 8, 3, 3}}, padded}, {kI8, kU8}},
       {"loop_direct", Op::conv2d_i32, {{{1, 8, 14, 14}, {24, 8, 3, 3}}, padded}, {kI8, kU8}},
       {"loop_direct", Op::dot, {{{65, 70}, {70, 96}}, product}, {kF32, kBF16, kI8}},  // staged in workgroup memory
       {"loop_direct", Op::add, {{{3, 1024}, {3, 1024}}}, {kF32, kF16, kI64}},         // a vector per thread
