@@ -51,7 +51,7 @@ Result<std::vector<SizeExpr>> equal_parts(OnnxNodeContext& node, const SizeExpr&
         ": {} elements are not known to make {} equal parts; give the dim facts or a value", extent.to_text(), count));
   }
   if (!is_even && part.constant() * (count - 1) > extent.constant()) {
-    return invalid_argument(fmt::format(": {} elements do not make {} parts of {}, of which the last may be shorter",
+    return invalid_argument(fmt::format(": {} elements do not make {} parts of {} or less for the last one",
                                         extent.to_text(), count, part.to_text()));
   }
   std::vector<SizeExpr> parts(static_cast<std::size_t>(count), part);
