@@ -33,7 +33,7 @@ SharedBytes model_of(std::vector<TestNode> nodes) {
       .file();
 }
 
-/// Elementwise nodes, four to a layer, each of which reads the one before it.
+/// A chain of elementwise nodes: each reads the result of the node before it. Layers of four repeat.
 SharedBytes elementwise_chain(std::int64_t num_nodes) {
   constexpr const char* kOps[] = {"Add", "Relu", "Mul", "Tanh"};
   std::vector<TestNode> nodes;

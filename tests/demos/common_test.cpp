@@ -51,7 +51,7 @@ TEST_CASE("a state that a graph lacks is refused") {
   }
 }
 
-TEST_CASE("a state with a dim that is no number is refused when it is compiled") {
+TEST_CASE("a state with a symbolic dim is refused when the graph is compiled") {
   Graph graph = counting_graph(Dim("n"));
   keep_state(graph, "sum", "next_sum").throw_if_error();
   CHECK(compile(graph).status().message() ==

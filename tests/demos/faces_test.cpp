@@ -100,7 +100,7 @@ TEST_CASE("faces: a PPM file is read, and a written PNG file is read back") {
   CHECK(faces::read_picture(here.path("a.png")).value().bytes == picture.bytes);
 }
 
-/// The picture of which the file has the tensor f32[3, 240, 320] of (byte - 127) / 128.
+/// Reads a picture from a file of f32[3, 240, 320], whose elements are (byte - 127) / 128.
 Picture read_prepared(const std::string& path) {
   const std::vector<float> values = test::read_raw<float>(path);
   constexpr std::size_t kPixels = 320 * 240;

@@ -154,7 +154,7 @@ TEST_CASE("shapes, axes, types and counts that were attributes or floats") {
   CHECK(types_of(one("Reshape", {onnx_ints("shape", {0, -1, 1})}, 1)) == "f32[2x3x1]");
   CHECK(refusal(one("Reshape", {}, 1)) == ".attribute 'shape': is missing");
   CHECK(refusal(one("Reshape", {onnx_ints("shape", {2, 3, 0})}, 1)) ==
-        ".attribute 'shape': dim 2 is 0, but there is no dim 2 to copy in f32[2x3]");
+        ".attribute 'shape': dim 2 is 0, which copies a dim that f32[2x3] does not have");
   CHECK(refusal(one("Reshape", {onnx_ints("shape", Integers(9, 1))}, 1)) ==
         ".attribute 'shape': asks for rank 9, expected at most 8");
 

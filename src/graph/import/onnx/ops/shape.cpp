@@ -77,7 +77,8 @@ Result<OnnxResults> import_reshape(OnnxNodeContext& node) {
   for (std::size_t d = 0; d < shape.rank(); ++d) {
     if (!shape[d].is(0) || allows_zero) continue;
     if (d >= type.shape.rank()) {
-      const std::string reason = fmt::format("dim {} is 0, but there is no dim {} to copy in {}", d, d, type.to_text());
+      const std::string reason =
+          fmt::format("dim {} is 0, which copies a dim that {} does not have", d, type.to_text());
       return node.version() >= 5 ? node.operand_error(1, reason) : node.attribute_error("shape", reason);
     }
     shape[d] = type.shape[d];

@@ -14,7 +14,7 @@
 namespace millrace::test {
 namespace {
 
-/// As hexadecimal digits, for a test of a bug.
+/// The bytes in hexadecimal, to copy into a test.
 std::string digits_of(std::string_view bytes) {
   std::string digits;
   for (const char byte : bytes) digits += fmt::format("{:02x}", static_cast<unsigned char>(byte));
@@ -23,7 +23,7 @@ std::string digits_of(std::string_view bytes) {
 
 }  // namespace
 
-TEST_CASE("ONNX: the models of which mutants are made can be imported") {
+TEST_CASE("ONNX: the models that are mutated can be imported") {
   for (const SeedModel& seed : seed_models()) {
     CAPTURE(seed.name);
     CHECK(import_onnx("m", seed.model.file()).status().message() == "");

@@ -73,7 +73,7 @@ Result<std::map<std::string, std::int64_t>> dim_values(const OnnxModel& model, c
           reference::read_element<long double>(tensor.type.dtype, tensor.element(static_cast<std::int64_t>(i))));
       if (value < 0 || value > std::numeric_limits<std::int32_t>::max()) {
         return unimplemented(
-            fmt::format("'{}' decides shapes, and element {} is {}, which is no size", name, i, value));
+            fmt::format("'{}' decides shapes, but its element {} is {}, which cannot be a size", name, i, value));
       }
       values[dims[i]] = value;
     }
