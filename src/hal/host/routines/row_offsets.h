@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,7 +11,8 @@ namespace millrace {
 /// not returned by value, because the vector loads that copy them would wait for these scalar stores.
 inline void find_row(std::int64_t row, const std::int64_t* first, const std::int64_t* dims, std::int64_t num_dims,
                      std::size_t num_tensors, std::int64_t* offsets) {
-  std::copy_n(first, num_tensors, offsets);
+  // Not std::copy_n: for short rows, the call of memmove takes as long as the rest.
+  for (std::size_t tensor = 0; tensor < num_tensors; ++tensor) offsets[tensor] = first[tensor];
   for (std::int64_t dim = num_dims; dim-- > 0;) {
     const std::int64_t* const sizes = dims + dim * static_cast<std::int64_t>(1 + num_tensors);
     // Skips the division by the outermost extent: a division takes as long as a short row, and most inputs are

@@ -62,8 +62,9 @@ ColumnBlock::ColumnBlock(std::byte* memory, std::int64_t memory_bytes, const Ten
   num_columns_ = std::min(
       max_now, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(memory_bytes / column_bytes))));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!is_strided(i)) continue;
     rows_[i] = memory;
-    if (is_strided(i)) memory += num_columns_ * pitch_of(i);
+    memory += num_columns_ * pitch_of(i);
   }
 }
 

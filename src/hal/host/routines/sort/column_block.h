@@ -51,7 +51,7 @@ class ColumnBlock {
 
   /// The number of rows that are held at a time; 0 if all tensors stay where they are or the memory is too small.
   std::int64_t num_columns() const { return num_columns_; }
-  bool moves(std::size_t tensor) const { return num_columns_ > 0 && is_strided(tensor); }
+  bool moves(std::size_t tensor) const { return rows_[tensor] != nullptr; }
 
   /// Rows of a tensor that is moved.
   std::byte* rows_of(std::size_t tensor) const { return rows_[tensor]; }
@@ -72,7 +72,7 @@ class ColumnBlock {
   }
 
   Tensors tensors_;
-  std::array<std::byte*, kMaxTensors> rows_{};
+  std::array<std::byte*, kMaxTensors> rows_{};  // null where the rows stay in their tensor
   std::int64_t num_columns_ = 0;
 };
 
