@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "graph/dispatch/lower_region.h"
 #include "graph/run/phase_timer.h"
 #include "graph/stream/verify_schedule.h"
 #include "millrace/graph/compile_report.h"
@@ -15,21 +16,20 @@ namespace millrace {
 namespace {
 
 /// Lowers the regions of a graph and of its bodies.
-Status lower_regions(LoweredGraph& lowered, const Target& target, const LowerOptions& options) {
+Status lower_regions(LoweredGraph& lowered, RequestMemo& memo) {
   for (std::uint32_t i = 0; i < lowered.dispatch.regions.size(); ++i) {
     const auto where = [&] {
       return fmt::format("lower: {}",
                          caller_text(lowered.dispatch.graph, lowered.dispatch.regions[RegionId{i}].nodes.back()));
     };
-    MILLRACE_TRY_ASSIGN(std::vector<KernelSequence> sequences, guard_allocations(where, [&] {
-                          return lower_region(lowered.dispatch, RegionId{i}, target, options);
-                        }));
+    MILLRACE_TRY_ASSIGN(std::vector<KernelSequence> sequences,
+                        guard_allocations(where, [&] { return lower_region(lowered.dispatch, RegionId{i}, memo); }));
     lowered.sequences.push_back(std::move(sequences));
     for (std::shared_ptr<const DispatchGraph>& body : lowered.dispatch.regions[RegionId{i}].bodies) {
       auto inner = std::make_shared<LoweredGraph>();
       inner->dispatch = *body;
       body = {inner, &inner->dispatch};
-      MILLRACE_TRY(lower_regions(*inner, target, options));
+      MILLRACE_TRY(lower_regions(*inner, memo));
       lowered.bodies[RegionId{i}].push_back(std::move(inner));
     }
   }
@@ -55,7 +55,8 @@ void collect_kernels(LoweredGraph& lowered, std::vector<PlannedKernel*>& kernels
 }
 
 Status lower_to_kernels(LoweredGraph& lowered, const Target& target, const LowerOptions& options) {
-  MILLRACE_TRY(lower_regions(lowered, target, options));
+  RequestMemo memo(target, options);
+  MILLRACE_TRY(lower_regions(lowered, memo));
   std::vector<PlannedKernel*> kernels;
   collect_kernels(lowered, kernels);
   share_kernels(kernels, target);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns one region into kernel requests and lowers them for a target, and checks all regions before scheduling.
+#include "graph/dispatch/lower_region.h"
+
 #include <algorithm>
 #include <map>
 
@@ -75,6 +77,11 @@ Status verify(const DispatchGraph& dispatch, const std::vector<std::vector<Kerne
 
 Result<std::vector<KernelSequence>> lower_region(const DispatchGraph& dispatch, RegionId id, const Target& target,
                                                  const LowerOptions& options) {
+  RequestMemo memo(target, options);
+  return lower_region(dispatch, id, memo);
+}
+
+Result<std::vector<KernelSequence>> lower_region(const DispatchGraph& dispatch, RegionId id, RequestMemo& memo) {
   return guard_allocations([&]() -> Result<std::vector<KernelSequence>> {
     const Region& region = dispatch.regions[id];
     if (!region.bodies.empty()) return std::vector<KernelSequence>();
@@ -82,7 +89,7 @@ Result<std::vector<KernelSequence>> lower_region(const DispatchGraph& dispatch, 
     const Positions inputs = positions_of(region.inputs), outputs = positions_of(region.outputs);
     std::vector<KernelSequence> sequences;
     for (ComposedRequest& composed : requests) {
-      Result<KernelSequence> sequence = lower_request(composed.request, target, options);
+      Result<KernelSequence> sequence = memo.lower(composed.request);
       if (!sequence.ok()) {
         return Status(sequence.status().code(), region_text(dispatch, region) + ": " + sequence.status().message());
       }
