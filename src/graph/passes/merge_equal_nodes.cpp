@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Common subexpression elimination: equal nodes become one.
-#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
 #include <xxhash.h>
-
-#include <fmt/format.h>
 
 #include "base/guard_allocations.h"
 #include "graph/passes/rewriter.h"
@@ -12,16 +12,25 @@
 namespace millrace {
 namespace {
 
-/// Equal nodes have equal keys. Unequal nodes may share a key; then `equal` compares them.
-std::string key_of(const Node& node) {
-  std::string key = kind_name(node);
-  if (const auto* op = std::get_if<OpNode>(&node.what)) key += to_text(op->attributes);
+/// Equal nodes have equal hashes. `equal` compares nodes whose hashes are equal.
+std::uint64_t hash_of(const Node& node) {
+  std::string text = kind_name(node);
+  if (const auto* op = std::get_if<OpNode>(&node.what)) text += to_text(op->attributes);
+  std::vector<std::uint64_t> numbers = {XXH3_64bits(text.data(), text.size())};
   if (const auto* constant = std::get_if<ConstantNode>(&node.what)) {
-    key += fmt::format(" {:x}", XXH3_64bits(constant->data.data(), constant->data.size()));
+    numbers.push_back(XXH3_64bits(constant->data.data(), constant->data.size()));
   }
-  for (const TensorType& type : node.results) key += " " + type.to_text();
-  for (const Value& operand : node.operands) key += fmt::format(" %{}.{}", index_of(operand.node), operand.result);
-  return key;
+  for (const TensorType& type : node.results) {
+    numbers.push_back(static_cast<std::uint64_t>(type.dtype));
+    for (const SizeExpr& dim : type.shape.dims()) {
+      numbers.push_back(dim.is_constant() ? static_cast<std::uint64_t>(dim.constant()) : ~std::uint64_t{0});
+    }
+  }
+  for (const Value& operand : node.operands) {
+    numbers.push_back(index_of(operand.node));
+    numbers.push_back(operand.result);
+  }
+  return XXH3_64bits(numbers.data(), numbers.size() * sizeof(std::uint64_t));
 }
 
 bool equal(const Node& a, const Node& b) {
@@ -40,15 +49,15 @@ bool equal(const Node& a, const Node& b) {
 Status merge_equal_nodes(Graph& graph) {
   return guard_allocations([&]() -> Status {
     GraphRewriter rewriter(graph);
-    std::multimap<std::string, NodeId> known;
+    std::unordered_multimap<std::uint64_t, NodeId> known;
     for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
       Node node = rewriter.mapped(NodeId{i});
       if (source_name(node) != nullptr) {  // inputs and variables are never equal
         rewriter.keep(NodeId{i}, rewriter.append(std::move(node)));
         continue;
       }
-      const std::string key = key_of(node);
-      const auto [begin, end] = known.equal_range(key);
+      const std::uint64_t hash = hash_of(node);
+      const auto [begin, end] = known.equal_range(hash);
       auto found = begin;
       while (found != end && !equal(rewriter.graph().nodes[found->second], node)) ++found;
       if (found != end) {
@@ -56,7 +65,7 @@ Status merge_equal_nodes(Graph& graph) {
         continue;
       }
       const NodeId added = rewriter.append(std::move(node));
-      known.emplace(key, added);
+      known.emplace(hash, added);
       rewriter.keep(NodeId{i}, added);
     }
     graph = rewriter.finish();

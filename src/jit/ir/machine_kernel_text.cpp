@@ -16,7 +16,9 @@
 namespace millrace {
 
 std::string VectorType::to_text() const {
-  return lanes == 1 ? std::string(millrace::to_text(dtype)) : fmt::format("{}x{}", millrace::to_text(dtype), lanes);
+  std::string text(millrace::to_text(dtype));
+  if (lanes != 1) text += 'x' + std::to_string(lanes);
+  return text;
 }
 
 std::string MemoryRef::to_text() const { return fmt::format("{}{}", is_slot ? '#' : '@', index); }
@@ -84,8 +86,13 @@ class Printer {
     text_ += symbol_lines(symbols, "");
   }
 
+  void indent() { text_.append(indent_, ' '); }
+
   void print_ids(const std::vector<MachineValueId>& ids, std::size_t first = 0) {
-    for (std::size_t i = first; i < ids.size(); ++i) write("{}%{}", i == first ? "" : ", ", index_of(ids[i]));
+    for (std::size_t i = first; i < ids.size(); ++i) {
+      if (i > first) text_ += ", ";
+      append_value(text_, index_of(ids[i]));
+    }
   }
 
   void print_block(BlockId id) {
@@ -93,7 +100,8 @@ class Printer {
     const Block& block = kernel_.blocks[id];
     for (const MachineInstruction& instruction : block.instructions) print_instruction(instruction);
     if (!block.yields.empty()) {
-      write("{:{}}yield ", "", indent_);
+      indent();
+      text_ += "yield ";
       print_ids(block.yields);
       text_ += '\n';
     }
@@ -102,7 +110,7 @@ class Printer {
 
   void print_instruction(const MachineInstruction& instruction) {
     lines_.push_back(line());
-    write("{:{}}", "", indent_);
+    indent();
     if (!instruction.results.empty()) {
       print_ids(instruction.results);
       text_ += " = ";
@@ -113,7 +121,8 @@ class Printer {
       print_operation(instruction);
     }
     for (std::size_t i = 0; i < instruction.results.size(); ++i) {
-      write("{}{}", i == 0 ? " : " : ", ", kernel_.types[instruction.results[i]].to_text());
+      text_ += i == 0 ? " : " : ", ";
+      text_ += kernel_.types[instruction.results[i]].to_text();
     }
     if (!instruction.blocks.empty()) print_blocks(instruction);
     text_ += '\n';
@@ -123,7 +132,8 @@ class Printer {
     for (std::size_t i = 0; i < instruction.blocks.size(); ++i) {
       text_ += i == 0 ? " {\n" : " else {\n";
       print_block(instruction.blocks[i]);
-      write("{:{}}}}", "", indent_);
+      indent();
+      text_ += '}';
     }
   }
 
@@ -153,7 +163,7 @@ class Printer {
 
   const MachineKernel& kernel_;
   std::string text_;
-  int indent_ = 0;
+  std::size_t indent_ = 0;
   std::vector<std::uint32_t> lines_;
   std::size_t counted_ = 0;  // bytes of the text counted in num_ended_
   std::uint32_t num_ended_ = 0;

@@ -54,10 +54,19 @@ void append(std::string& text, fmt::format_string<Args...> format, Args&&... arg
 /// "%4, %5"
 template <class Id>
 void append_values(std::string& text, std::span<const Id> values) {
-  for (std::size_t i = 0; i < values.size(); ++i) append(text, "{}%{}", i == 0 ? "" : ", ", index_of(values[i]));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) text += ", ";
+    append_value(text, index_of(values[i]));
+  }
 }
 
 }  // namespace
+
+void append_value(std::string& text, std::uint32_t number) {
+  const fmt::format_int digits(number);
+  text += '%';
+  text.append(digits.data(), digits.size());
+}
 
 template <DenseId Id>
 void append_operation(std::string& text, KernelOp op, std::span<const Id> operands, std::uint64_t immediate,
@@ -70,7 +79,9 @@ void append_operation(std::string& text, KernelOp op, std::span<const Id> operan
     text += ' ';
     text += form == ImmediateForm::kNumber ? std::to_string(immediate) : MemoryRef::decode(immediate).to_text();
     if (operands.empty()) return;
-    append(text, "[%{}]{}", index_of(operands[0]), operands.size() > 1 ? ", " : "");
+    text += '[';
+    append_value(text, index_of(operands[0]));
+    text += operands.size() > 1 ? "], " : "]";
     return append_values(text, operands.subspan(1));
   }
   if (!operands.empty()) text += ' ';

@@ -59,6 +59,8 @@ struct Operation {
   std::uint64_t immediate = 0;
 };
 
+/// Appends "%7". Not by a format string: cache keys consist of such texts, and parsing formats took half of their time.
+void append_value(std::string& text, std::uint32_t number);
 /// Appends "load_masked @0[%2], %5, %6", "constant 1.5". `result` is the dtype of a constant.
 template <DenseId Id>
 void append_operation(std::string& text, KernelOp, std::span<const Id> operands, std::uint64_t immediate, DType result);
