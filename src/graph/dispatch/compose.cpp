@@ -36,8 +36,22 @@ bool is_pad_in_place(const DispatchGraph& dispatch, const Region& region, const 
   return part != dispatch.parts.end() && part->second.whole == region.outputs[0];
 }
 
-Result<std::vector<KernelRequest>> build_node(const Graph& graph, NodeId id, std::uint32_t used, bool is_border) {
+/// The nodes whose loop nests the region's kernel has: one, several reductions, or none if a map computes the region.
+std::vector<NodeId> find_roots(const Graph& graph, const Region& region) {
+  std::vector<NodeId> roots, iotas;
+  for (NodeId id : region.nodes) {
+    const Node& node = graph.nodes[id];
+    if (is_index_view(node) || is_elementwise(node)) continue;
+    (iota_attributes(node) != nullptr ? iotas : roots).push_back(id);
+  }
+  return roots.empty() ? iotas : roots;
+}
+
+Result<std::vector<KernelRequest>> build_root(const Graph& graph, const Region& region, NodeId id, bool is_border) {
   const Node& node = graph.nodes[id];
+  std::uint32_t used = 0;
+  for (const Value& output : region.outputs) used |= output.node == id ? 1u << output.result : 0;
+  if (used == 0) used = 1;  // no result of the root is stored; the epilogue reads result 0
   std::vector<TensorType> operands;
   for (const Value& operand : node.operands) operands.push_back(graph.type(operand));
   static const Attributes kNoAttributes = NoAttrs{};
@@ -54,6 +68,12 @@ struct Computed {
   Value value;
   Indices indices;
   BodyValue result;
+};
+
+/// A node of the region that has a loop nest of its own.
+struct RootNest {
+  NodeId node{};
+  LoopKernel nest;
 };
 
 class Composer {
@@ -83,20 +103,28 @@ class Composer {
     return {std::move(kernel_), operands_, {}};
   }
 
-  ComposedRequest compose_root(NodeId root, const LoopKernel& loop) {
-    root_ = root;
-    kernel_.domain = loop.domain;
-    kernel_.reductions = loop.reductions;
-    kernel_.extents = loop.extents;
+  /// The nests of all roots have the same domain, and store their results at the same points.
+  ComposedRequest compose_roots(std::span<const RootNest> roots) {
+    kernel_.domain = roots[0].nest.domain;
+    for (const RootNest& root : roots) roots_.insert(root.node);
+    std::vector<Numbering> numberings;
     BodyBuilder term;
-    for (BodyValue value : inline_root(term, loop, loop.term)) term.yield(value);
+    for (const auto& [node, nest] : roots) {
+      numberings.push_back({kernel_.reductions.size(), kernel_.extents.size()});
+      kernel_.reductions.insert(kernel_.reductions.end(), nest.reductions.begin(), nest.reductions.end());
+      kernel_.extents.insert(kernel_.extents.end(), nest.extents.begin(), nest.extents.end());
+      for (BodyValue value : inline_root(term, node, nest, nest.term, numberings.back())) term.yield(value);
+    }
     kernel_.term = term.finish();
     computed_.clear();
     BodyBuilder epilogue;
-    const BodyValue stored = inline_root(epilogue, loop, loop.epilogue)[0];
-    const Value result{root, 0};  // an op that is a loop nest has one result
-    const Indices& point = loop.stores[0].indices;
-    computed_.push_back({result, point, round_to(epilogue, graph_.type(result).dtype, stored)});
+    const Indices& point = roots[0].nest.stores[0].indices;
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+      const auto& [node, nest] = roots[i];
+      const BodyValue stored = inline_root(epilogue, node, nest, nest.epilogue, numberings[i])[0];
+      const Value result{node, 0};  // an op that is a loop nest has one result
+      computed_.push_back({result, point, round_to(epilogue, graph_.type(result).dtype, stored)});
+    }
     return finish(epilogue, point);
   }
 
@@ -126,10 +154,22 @@ class Composer {
     return static_cast<std::uint32_t>(kernel_.loads.size() - 1);
   }
 
-  /// Inlines the root's own body. Pulls the values of plain loads; loads with a fill value or a dynamic dim stay loads.
-  std::vector<BodyValue> inline_root(BodyBuilder& b, const LoopKernel& loop, const Body& body) {
-    const Node& root = graph_.nodes[root_];
+  /// The first numbers of one root's reductions and extents in the kernel.
+  struct Numbering {
+    std::size_t reduction = 0, extent = 0;
+  };
+
+  /// Inlines a root's own body. Pulls the values of plain loads; loads with a fill value or a dynamic dim stay loads.
+  std::vector<BodyValue> inline_root(BodyBuilder& b, NodeId id, const LoopKernel& loop, const Body& body,
+                                     const Numbering& first) {
+    const Node& root = graph_.nodes[id];
     return b.inline_body(body, [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {
+      if (instruction.op == KernelOp::kReduced) {
+        return b.reduced(static_cast<std::uint32_t>(first.reduction + instruction.immediate), instruction.dtype);
+      }
+      if (instruction.op == KernelOp::kExtent) {
+        return b.extent(static_cast<std::uint32_t>(first.extent + instruction.immediate));
+      }
       if (instruction.op != KernelOp::kLoad) return std::nullopt;
       Access access = loop.loads[instruction.immediate];
       const Value value = root.operands[access.tensor];
@@ -153,7 +193,7 @@ class Composer {
   BodyValue compute(BodyBuilder& b, Value value, const Indices& indices) {
     const Node& node = graph_.nodes[value.node];
     if (const std::optional<Scalar> scalar = scalar_constant(node)) return b.constant_scalar(*scalar);
-    if (!members_.contains(value.node) || value.node == root_) return load(b, value, indices);
+    if (!members_.contains(value.node) || roots_.contains(value.node)) return load(b, value, indices);
     if (is_index_view(node)) return pull(b, node.operands[0], look_through(graph_, node, indices));
     if (const auto* iota = iota_attributes(node)) {
       const BodyValue index = index_value(b, indices[iota_axis(*iota)], kernel_.extents);
@@ -198,7 +238,7 @@ class Composer {
   const Graph& graph_;
   const Region& region_;
   std::set<NodeId> members_;
-  NodeId root_{~0u};
+  std::set<NodeId> roots_;
   LoopKernel kernel_;
   std::vector<Value> operands_;
   std::vector<Computed> computed_;
@@ -273,28 +313,24 @@ std::vector<ComposedRequest> borders(const Region& region, std::vector<KernelReq
 
 Result<std::vector<ComposedRequest>> compose_region(const DispatchGraph& dispatch, const Region& region) {
   const Graph& graph = dispatch.graph;
-  std::optional<NodeId> root;
-  bool is_view_alone = true;
-  for (NodeId id : region.nodes) {
-    const Node& node = graph.nodes[id];
-    if (is_index_view(node)) continue;
-    is_view_alone = false;
-    if (!is_elementwise(node) && (!root || iota_attributes(node) == nullptr)) root = id;
-  }
-  if (!root || is_view_alone) return placed(dispatch, region, Composer(dispatch, region).compose_map());
-  std::uint32_t used = 0;
-  for (const Value& output : region.outputs) used |= output.node == *root ? 1u << output.result : 0;
-  if (used == 0) used = 1;  // no result of the root is stored; the epilogue reads result 0
-  const bool is_border = is_pad_in_place(dispatch, region, graph.nodes[*root]);
-  MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_node(graph, *root, used, is_border));
+  const std::vector<NodeId> roots = find_roots(graph, region);
+  if (roots.empty()) return placed(dispatch, region, Composer(dispatch, region).compose_map());
+  const NodeId root = roots[0];
+  const bool is_border = is_pad_in_place(dispatch, region, graph.nodes[root]);
+  MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_root(graph, region, root, is_border));
   if (is_border) return borders(region, std::move(requests));
-  const LoopKernel* loop = std::get_if<LoopKernel>(&requests[0]);
-  if (region.nodes.size() > 1 && has_trait(std::get<OpNode>(graph.nodes[*root].what).op, kFusibleLoad)) {
-    return std::vector<ComposedRequest>{with_load(dispatch, region, *root, std::move(requests[0]))};
+  LoopKernel* const loop = std::get_if<LoopKernel>(&requests[0]);
+  if (region.nodes.size() > 1 && has_trait(std::get<OpNode>(graph.nodes[root].what).op, kFusibleLoad)) {
+    return std::vector<ComposedRequest>{with_load(dispatch, region, root, std::move(requests[0]))};
   }
-  if (!region.copies.empty()) return copies(graph, region, *root, std::move(requests));
-  if (!loop) return alone(dispatch, region, *root, std::move(requests[0]));
-  return placed(dispatch, region, Composer(dispatch, region).compose_root(*root, *loop));
+  if (!region.copies.empty()) return copies(graph, region, root, std::move(requests));
+  if (!loop) return alone(dispatch, region, root, std::move(requests[0]));
+  std::vector<RootNest> nests = {{root, std::move(*loop)}};
+  for (const NodeId sibling : std::span(roots).subspan(1)) {
+    MILLRACE_TRY_ASSIGN(requests, build_root(graph, region, sibling, false));
+    nests.push_back({sibling, std::get<LoopKernel>(std::move(requests[0]))});
+  }
+  return placed(dispatch, region, Composer(dispatch, region).compose_roots(nests));
 }
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 //   - an elementwise node joins the epilogue of a producer that writes the same points;
 //   - an elementwise node joins the term of a reduction, or the load of a sort or scan, that is its only reader;
 //   - an iota joins the term of a reduction in the same way;
+//   - reductions over the same points that read the same value join each other (join_siblings.cpp);
 //   - index views (transpose, broadcast, slice) join every reader, as index maps;
 //   - reshapes join nothing: they share storage.
 // The obstacle that keeps two neighbours apart is noted with the edge between them (Separation).
@@ -67,7 +68,9 @@ Separation obstacle(JoinObstacle what, std::uint32_t node, std::uint32_t other =
 NodeGroups::NodeGroups(const Graph& graph) : graph_(graph) {
   prepare();
   for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
-    if (!groups_[i].empty()) consider_operands(i);
+    if (groups_[i].empty()) continue;
+    consider_operands(i);
+    join_sibling(i);
   }
 }
 
@@ -169,10 +172,12 @@ std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::u
   return {};
 }
 
-/// Whether the root of `group` reads from `from`. It reads at points of its own, so `from` must be in memory.
+/// Whether a root of `group` reads from `from`. It reads at points of its own, so `from` must be in memory.
 bool NodeGroups::root_reads(std::uint32_t group, std::uint32_t from) {
-  return root_[group] != kNone && std::ranges::any_of(node(root_[group]).operands, [&](const Value& operand) {
-           return producer_group(operand) == from;
+  return root_[group] != kNone && std::ranges::any_of(groups_[group], [&](std::uint32_t member) {
+           return std::ranges::any_of(node(member).operands,
+                                      [&](const Value& operand) { return producer_group(operand) == from; }) &&
+                  (member == root_[group] || have_equal_points(member, root_[group]));
          });
 }
 

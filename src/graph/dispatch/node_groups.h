@@ -50,6 +50,11 @@ class NodeGroups {
   std::optional<Separation> obstacle_to_operand(std::uint32_t i, Value operand);
   std::optional<Separation> find_obstacle(std::uint32_t i, std::size_t k);
 
+  bool have_equal_points(std::uint32_t a, std::uint32_t b) const;
+  bool reads(std::uint32_t group, std::uint32_t other);
+  bool can_join_sibling(std::uint32_t group, std::uint32_t other);
+  void join_sibling(std::uint32_t i);
+
   void consider_operands(std::uint32_t i);
   void join_operand(std::uint32_t i, Value operand);
   void join(std::uint32_t into, std::uint32_t other, std::string reason);
@@ -59,7 +64,8 @@ class NodeGroups {
   std::vector<std::vector<std::uint32_t>> groups_;  // keyed by representative
   std::vector<std::int64_t> instructions_;          // per group: the instructions of its bodies
   std::vector<std::uint32_t> parent_;
-  std::vector<std::uint32_t> root_;  // per group: the one node that is neither elementwise nor a view
+  std::vector<std::uint32_t>
+      root_;  // per group: a node that is neither elementwise nor a view; others are its siblings
   std::vector<std::vector<std::string>> reasons_;
   std::vector<Separation> separations_;  // may include edges inside a group whose parts were joined later
   std::vector<bool> is_output_;          // per node: whether it is an output or a variable's new value

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string>
 #include <vector>
-
 #include <xxhash.h>
 
 namespace millrace {
@@ -39,7 +38,8 @@ std::uint64_t hash_of(const LoopKernel& request) {
 /// Whether the sequence has the request's name only where rename() replaces it.
 bool can_rename(const KernelSequence& sequence, const std::string& name) {
   const auto is_free = [&](const std::vector<Refusal>& refusals) {
-    return std::ranges::none_of(refusals, [&](const Refusal& refusal) { return refusal.reason.find(name) != std::string::npos; });
+    return std::ranges::none_of(refusals,
+                                [&](const Refusal& refusal) { return refusal.reason.find(name) != std::string::npos; });
   };
   return is_free(sequence.refusals) && std::ranges::all_of(sequence.kernels, [&](const SequenceKernel& entry) {
            return is_free(entry.refusals) && entry.kernel.name.starts_with(name);

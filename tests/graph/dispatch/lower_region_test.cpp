@@ -27,7 +27,8 @@ std::string whole_text(const std::vector<KernelSequence>& sequences) {
                           to_text(kernel.memory), kernel.flops ? kernel.flops->to_text() : "data");
       if (const auto* machine = std::get_if<MachineKernel>(&kernel.mapped)) text += to_text(*machine);
       for (const std::optional<ByteRange>& range : entry.touched) {
-        text += range ? fmt::format("{} from {}\n", range->length_bytes.to_text(), range->offset_bytes.to_text()) : "all\n";
+        text +=
+            range ? fmt::format("{} from {}\n", range->length_bytes.to_text(), range->offset_bytes.to_text()) : "all\n";
       }
     }
   }
