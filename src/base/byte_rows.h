@@ -25,8 +25,8 @@ inline std::size_t num_same_pitches(const ByteRange& a, const ByteRange& b) {
 /// binding of the sizes.
 inline bool have_disjoint_columns(const ByteRange& a, const ByteRange& b) {
   for (std::size_t level = num_same_pitches(a, b); level-- > 0;) {
-    // A right row begins after the left row of this level ends. On this and every outer level, it ends before the next
-    // left row begins.
+    // A right row begins after the left row of this level ends. On this and every outer level, the right row ends
+    // before the next left row begins.
     const auto is_left_of = [level](const ByteRange& left, const ByteRange& right) {
       const SizeExpr distance = right.offset_bytes - left.offset_bytes;
       if ((distance - left.rows[level].row_bytes).lower_bound() < 0) return false;

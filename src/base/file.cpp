@@ -68,7 +68,7 @@ constexpr std::chrono::milliseconds kWaitForWriter{2000};
 Status wait_for_writer(std::string_view where, std::FILE* pipe) {
   pollfd ready{.fd = fileno(pipe), .events = POLLIN, .revents = 0};
   if (poll(&ready, 1, static_cast<int>(kWaitForWriter.count())) == 0) {
-    // A pipe whose writer has written nothing yet fails the read; a pipe without a writer is at its end.
+    // The read fails if the pipe's writer has written nothing yet, and finds the end if the pipe has no writer.
     const int byte = std::fgetc(pipe);
     if (byte == EOF && std::feof(pipe) != 0) {
       return unavailable(fmt::format("{}: nobody wrote to this pipe within {} s; start the writer first", where,

@@ -49,7 +49,8 @@ constexpr std::uint16_t narrow(std::uint64_t bits) {
     // A shift of 63 already gives less than half the smallest subnormal, so larger shifts change nothing.
     const int shift = kDropped + below_normal < 63 ? kDropped + below_normal : 63;
     magnitude = round_shift(hidden | fraction, shift);
-    // The hidden bit adds the missing 1 to the exponent. A carry out of the fraction adds another; cap it at infinity.
+    // The hidden bit adds the missing 1 to the exponent. A carry out of the fraction adds another; cap the result at
+    // infinity.
     if (target > 1) magnitude += static_cast<std::uint64_t>(target - 1) << kTo.fraction_bits;
     if (magnitude > kTo.infinity()) magnitude = kTo.infinity();
   }

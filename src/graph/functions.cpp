@@ -177,7 +177,7 @@ void reverse_slice(SizeExpr& start, SizeExpr& stop, std::int64_t& step) {
   step = -step;
   const SizeExpr count = ceil_div(start - stop, step), last = start;
   start = count.is(0) ? last + 1 : last - (count - 1) * step;
-  if (step > 1 && count.lower_bound() < 1) start = min(start, last + 1);  // of no elements, which a run may find
+  if (step > 1 && count.lower_bound() < 1) start = min(start, last + 1);  // the slice may turn out empty in a run
   stop = last + 1;
 }
 

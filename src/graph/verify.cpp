@@ -20,7 +20,7 @@ namespace {
 
 class Verifier {
  public:
-  /// `is_built`: a builder has checked each node as it was added.
+  /// `is_built`: whether a builder has checked each node as it was added.
   Verifier(const Graph& graph, bool is_built, std::size_t depth = 0)
       : graph_(graph), is_built_(is_built), depth_(depth) {}
 
@@ -131,7 +131,7 @@ class Verifier {
     }
   }
 
-  /// Text identifies a kernel by its name alone.
+  /// A text identifies a kernel only by its name.
   void check_kernel_name(NodeId id) {
     const auto* kernel = std::get_if<KernelNode>(&graph_.nodes[id].what);
     if (kernel == nullptr) return;

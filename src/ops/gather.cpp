@@ -52,7 +52,7 @@ struct ResultDims {
 };
 
 /// Loads check each index: an index out of range is reported, and 0 is read instead, so that no address leaves the
-/// operand. If the axis may have extent 0, even that element may not exist, so the load has a fill value.
+/// operand. If the axis may have extent 0, even element 0 may not exist, so the load has a fill value.
 Result<std::vector<KernelRequest>> build_indexed(const OpInstance& node, std::string name, const ResultDims& dims) {
   const std::size_t axis = axis_of(node);
   const Shape& x_shape = node.operands[0].shape;

@@ -98,7 +98,7 @@ Result<std::vector<KernelRequest>> build_pad_borders(const OpInstance& node) {
   const TensorType& type = node.results[0];
   std::vector<KernelRequest> requests;
   std::vector<SizeExpr> begin(type.shape.rank(), 0);
-  Shape extents = type.shape;  // of the part that is not filled yet; it begins at `begin`
+  Shape extents = type.shape;  // of the part that is not filled yet, which begins at `begin`
   const auto fill = [&](std::size_t axis, const SizeExpr& first, const SizeExpr& extent) -> Status {
     if (extent.is(0)) return {};
     Shape border = extents;

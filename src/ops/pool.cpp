@@ -47,7 +47,7 @@ InferResult infer_pool(Types operands, const Attributes& attributes, const DType
   return Inference({{operands[0].dtype, shape}}, std::move(needed));
 }
 
-/// A loop nest over n, c, i, j and the window that reads the operand's element, or `fill` in the padding.
+/// A loop nest over n, c, i, j and the window. Its load reads the operand's element, or `fill` in the padding.
 struct PoolNest {
   LoopKernelBuilder nest;
   WindowDims dims;

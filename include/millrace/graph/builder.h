@@ -83,7 +83,7 @@ class GraphBuilder {
   Tensor constant(Shape shape, std::span<const T> elements) {
     return constant_bytes({dtype_of<T>, std::move(shape)}, std::as_bytes(elements));
   }
-  /// Like the overload for spans, for a vector, an array, or a C array of any rank.
+  /// Does the same for a vector, an array, or a C array of any rank.
   template <detail::HasElements Elements>
   Tensor constant(Shape shape, const Elements& elements) {
     const std::span flat = detail::flat_span(elements);
@@ -95,8 +95,8 @@ class GraphBuilder {
     return constant<T>(std::move(shape), std::span(elements.begin(), elements.size()));
   }
   Tensor constant_bytes(TensorType type, std::span<const std::byte> bytes);
-  /// Adds a constant that shares its elements instead of copying them, for weights: constant_shared(entry.type,
-  /// entry.shared_bytes()) for a Safetensors entry.
+  /// Adds a constant that shares its elements instead of copying them. Use it for weights: constant_shared(entry.type,
+  /// entry.shared_bytes()), where `entry` is a Safetensors entry.
   Tensor constant_shared(TensorType type, SharedBytes bytes);
   /// A tensor with every element equal to `value`, rounded to the dtype.
   Tensor fill(DType dtype, Shape shape, double value);
@@ -193,8 +193,8 @@ class GraphBuilder {
   OpenScope scope(std::string_view name);
 
   /// While an OpenFunction lives, messages about mistakes name the function that the caller called, such as softmax,
-  /// instead of the op that this function builds. If several functions are open, messages name the outermost one.
-  /// `name` must outlive the object.
+  /// not the op inside it. If several functions are open, messages name the outermost one. `name` must outlive the
+  /// object.
   class [[nodiscard]] OpenFunction {
    public:
     OpenFunction(GraphBuilder& graph, std::string_view name)
@@ -235,7 +235,7 @@ class GraphBuilder {
   /// Records a mistake of a function that uses this builder. Returns an invalid tensor.
   Tensor fail(Status status);
   /// Returns the first mistake so far and forgets it, so that building goes on without what failed. Tensors that are
-  /// invalid since then stay so.
+  /// already invalid stay invalid.
   Status take_mistake() { return std::exchange(status_, Status()); }
   /// Returns the graph, which verify() accepts, or the first mistake. The builder is empty after that.
   Result<Graph> finish();
@@ -310,7 +310,7 @@ class GraphBuilder {
   std::map<std::string, std::size_t> value_names_;  // name with its scopes -> last suffix: 2 for scores_2
   std::optional<ScopeId> scope_;                    // the innermost open scope
   std::string_view function_;                       // the outermost open function
-  std::shared_ptr<const NodeOrigin> origin_;        // of the nodes that `function_` builds, which share it
+  std::shared_ptr<const NodeOrigin> origin_;        // shared by the nodes that `function_` builds
   Status status_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-/// The numbers of files in the cache's directory that the programs need.
+/// Counts the files in the cache's directory that the graph's programs need.
 struct CachedFiles {
   std::uint64_t written = 0;  // written by this call
   std::uint64_t present = 0;  // found there already

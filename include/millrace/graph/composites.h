@@ -86,11 +86,11 @@ struct LocalResponseAttributes {
     v("bias", bias);
   }
 };
-/// x / (bias + alpha / size * (sum of x^2 over `size` channels around each))^beta, for x[n, c, ...]. Channels outside x
+/// x / (bias + alpha / size * (sum of x^2 over a window of `size` channels))^beta, for x[n, c, ...]. Channels outside x
 /// count as 0. If the size is even, the window has one more channel after the element than before it. Source:
 /// Krizhevsky et al., NIPS 2012.
 Tensor local_response_norm(Tensor x, LocalResponseAttributes attributes = {});
-/// max + log(sum of e^(x - max)) over `axes`; -inf where all elements are -inf, +inf where any is.
+/// max + log(sum of e^(x - max)) over `axes`; -inf where all elements are -inf, +inf where any element is +inf.
 Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 /// x / max(sqrt(sum of x^2 over `axis`), epsilon).
 Tensor l2_normalize(Tensor x, std::int64_t axis = -1, double epsilon = 1e-12);
@@ -99,12 +99,13 @@ Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype = DType::kF32);
 /// Keeps the elements of the last two dims on and above (`upper`) or on and below a diagonal, and sets the others to 0.
 /// Diagonal 0 is the main one; positive ones are above it.
 Tensor trilu(Tensor x, bool upper, std::int64_t diagonal = 0);
-/// indices[..., m] select elements or slices by the first m axes of x. Each index wraps and is checked as in gather.
+/// Selects elements or slices of x: each row of indices[..., m] indexes the first m axes. Indices wrap and are checked
+/// as in gather.
 Tensor gather_nd(Tensor x, Tensor indices);
-/// How an update combines with the element that it meets.
+/// How an update combines with the element that its index selects.
 enum class ScatterReduction { kReplace, kAdd, kMul, kMin, kMax };
-/// x with elements or slices replaced by updates[..., rest], or combined with them; indices[..., m] select them by the
-/// first m axes. Each index wraps and is checked as in gather; of equal indices, the last one replaces.
+/// Replaces elements or slices of x by updates[..., rest], or combines them with the updates. Indices select them as in
+/// gather_nd. If indices are equal, kReplace keeps the last update.
 Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates, ScatterReduction reduction = ScatterReduction::kReplace);
 /// i64: for each of values[..., m], the position at which it would be inserted into sorted[..., n]: the number of
 /// elements that come before it in the order of sort or, with `right`, that do not come after it. The leading dims are
@@ -139,9 +140,8 @@ UniqueResults unique(Tensor x, SizeExpr bound);
 UniqueResults unique(Tensor x);
 /// The indices of the boxes[n, 4] to keep, best score first, at most `bound`. Drops a box if its overlap with a kept
 /// one (shared area divided by the area of the union) is above `max_overlap`. A box is given by two opposite corners:
-/// x, y, x, y. Only boxes with scores[n] above `min_score` are considered, and never a box whose score is NaN or -inf.
-/// Boxes with equal scores keep their order. From index `count` on, the i64 indices are -1. Runs one loop iteration of
-/// O(n) per kept box.
+/// x, y, x, y. Ignores a box if its score in scores[n] is NaN, -inf, or not above `min_score`. Boxes with equal scores
+/// keep their order. From index `count` on, the i64 indices are -1. Runs one loop iteration of O(n) per kept box.
 /// Source: Neubeck & Van Gool, "Efficient Non-Maximum Suppression", ICPR 2006 (the greedy algorithm).
 IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound, double max_overlap = 0.5,
                                     double min_score = -std::numeric_limits<double>::infinity());
@@ -163,7 +163,7 @@ inline Tensor stack(std::initializer_list<Tensor> tensors, std::int64_t axis) {
 }
 /// Drops axes of extent 1.
 Tensor squeeze(Tensor x, std::vector<std::int64_t> axes);
-/// Adds axes of extent 1, at the places `axes` of the result.
+/// Adds axes of extent 1. `axes` are their positions in the result.
 Tensor unsqueeze(Tensor x, std::vector<std::int64_t> axes);
 /// Repeats x `repeats[d]` times along each dim d.
 Tensor tile(Tensor x, std::vector<SizeExpr> repeats);
@@ -182,15 +182,15 @@ enum class DepthOrder { kBlockFirst, kChannelFirst };
 Tensor depth_to_space(Tensor x, std::int64_t block, DepthOrder order = DepthOrder::kBlockFirst);
 /// x[n, c, h * block, w * block] -> [n, block^2 * c, h, w]: the inverse of depth_to_space with kBlockFirst.
 Tensor space_to_depth(Tensor x, std::int64_t block);
-/// x with `updates` in place of the elements that `indices` select along `axis`, as in take_along_axis, or combined
-/// with them. Indices and updates have equal shapes, whose other dims are at most those of x. Of equal indices, the
-/// last one replaces.
+/// Replaces the elements of x that `indices` select along `axis`, as in take_along_axis, by `updates`, or combines them
+/// with the updates. Indices and updates have the same shape; its dims other than `axis` are at most those of x. If
+/// indices are equal, kReplace keeps the last update.
 Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis,
                         ScatterReduction reduction = ScatterReduction::kReplace);
 /// x with `update` in place of its elements from `start` on along `axis`; the other dims are equal. A negative start
 /// counts from the end. If nothing needs x later, or if x is a variable whose new value is the result, only the
-/// elements of `update` are written. A start that puts part of the update outside x is an error: here if that is
-/// known, otherwise at run time.
+/// elements of `update` are written. A start that puts part of the update outside x is an error: while the graph is
+/// built if the start is known, otherwise at run time.
 Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, SizeExpr start);
 /// Does the same with `start` as an i32 or i64 scalar.
 Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, Tensor start);

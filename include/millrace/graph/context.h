@@ -36,7 +36,7 @@ struct Context {
 };
 
 struct ContextOptions {
-  /// Empty caches kernels in memory only. Default: default_cache_directory().
+  /// If empty, kernels are cached in memory only. Default: default_cache_directory().
   std::string cache_directory = default_cache_directory();
   /// See KernelCache::Options.
   std::vector<std::string> read_only_cache_directories = default_read_only_cache_directories();

@@ -36,7 +36,7 @@ struct Region {
   std::vector<std::string> reasons;        // why these nodes are together, one per line
   std::vector<CopiedOperand> copies = {};  // operands that their producers do not write in place
   std::string copy_reason = {};            // why a scatter has to copy its operand first
-  std::vector<std::shared_ptr<const DispatchGraph>> bodies = {};  // of a loop or a condition, in the node's order
+  std::vector<std::shared_ptr<const DispatchGraph>> bodies = {};  // bodies of a loop or condition, in the node's order
 };
 
 /// The place of a value in the storage of the concat or pad that reads it. The value's elements are adjacent there, or
@@ -59,15 +59,15 @@ struct CopiedUpdate {
   std::string reason;  // "%x is an input"
 };
 
-/// What keeps the producer of a value and its reader in different regions; node_groups.cpp applies them.
+/// Why a value's producer and its reader are in different regions; node_groups.cpp decides.
 enum class JoinObstacle : std::uint8_t {
   kControl,              // `node` is a loop or a condition: the host decides what it runs
   kReadsMemory,          // the kernel of `node`, the reader, takes this operand only from memory
   kAfterView,            // `node`, a view between the two, makes the reader need elements at other points
-  kAfterReshape,         // `node`, a reshape between the two, shares its operand's storage, which must exist
+  kAfterReshape,         // `node`, a reshape between the two, shares its operand's storage, so it is in memory
   kTwoRoots,             // `node` and `other` are dots, reductions or the like; a kernel has at most one
   kNoEpilogue,           // `node`, in the producer's region, has a kernel without an epilogue
-  kViewAlone,            // the reader loads whole rows; `node`, a view, collects them from far apart
+  kViewAlone,            // the reader loads whole rows; `node`, a view, makes rows of distant elements
   kShapeDiffers,         // `node`, in the producer's region, has a different shape from the reader
   kWouldFormCycle,       // `node`, in a third region, reads one region and the other needs it
   kReadByRoot,           // `node`, one region's dot or reduction, reads the other region at other points
@@ -126,8 +126,8 @@ struct DispatchGraph {
 /// Values share memory where possible. Operands of concats and pads are stored directly in the result, unless they need
 /// memory of their own (CopiedOperand). A scatter changes its operand in place if nothing needs the operand later;
 /// otherwise, Region::copy_reason says why not. Elementwise nodes overwrite an operand if they are its last readers in
-/// every order. A variable's new value is stored in the variable once nothing needs the old value; otherwise, there is
-/// a CopiedUpdate.
+/// every order in which the regions can run. A variable's new value is stored in the variable once nothing needs the
+/// old value; otherwise, there is a CopiedUpdate.
 ///
 /// Target-independent. O(nodes * operands), but quadratic at worst, because each join searches for cycles. The result
 /// is verified. Precondition: verify(graph) passed.

@@ -112,9 +112,9 @@ Tensor select(Tensor condition, Literal if_true, Tensor if_false);
 /// Converts to any dtype. Float to integer rounds towards zero and saturates, NaN gives 0; integers wrap; a bool is
 /// x != 0.
 Tensor cast(Tensor x, DType dtype);
-/// Reads the bits of x as another dtype of the same size, without conversion; neither is bool. The bits of a NaN are
-/// known only where it was read or made from bits: an op that computes a NaN may give it any sign and payload. f16 and
-/// bf16 may become quiet NaNs where they were signalling ones.
+/// Reads the bits of x as another dtype of the same size, without conversion; neither dtype may be bool. The bits of a
+/// NaN are known only where it was read or made from bits: an op that computes a NaN may give it any sign and payload.
+/// f16 and bf16 may become quiet NaNs where they were signalling ones.
 Tensor bit_cast(Tensor x, DType dtype);
 
 /// Reductions over `axes` (at least one, each named once). The result keeps the dtype; reduced dims are dropped, or
@@ -135,8 +135,8 @@ Tensor argmax(Tensor x, std::int64_t axis, bool keep_dims = false);
 Tensor argmin(Tensor x, std::int64_t axis, bool keep_dims = false);
 
 /// Matrix product of the last two dims, as in NumPy: x[..., m, k] * y[..., k, n] -> [..., m, n]. The leading (batch)
-/// dims are broadcast. A vector counts as a row on the left or as a column on the right, and the result does not have
-/// its dim of extent 1.
+/// dims are broadcast. A vector counts as a row on the left or as a column on the right; the result drops that row's or
+/// column's dim of extent 1.
 Tensor matmul(Tensor x, Tensor y);
 /// Sums of products over the contracted dims, for integers or floats of one dtype. Result dims: batch dims, free dims
 /// of x, free dims of y. Integers wrap. The error of floats is bounded as for reduce_sum, with 512 instead of 128 and
@@ -171,7 +171,7 @@ Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims);
 /// elements from start down to, but excluding, stop, where -1 <= stop <= start < extent. A stop of -1 is then written
 /// as -1 - extent, because -1 itself means the last element, as in NumPy.
 Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step = {});
-/// Adds low[d] elements before and high[d] elements after each dim d, equal to `value`; both counts are 0 or more.
+/// Adds elements equal to `value`: low[d] before and high[d] after those along dim d. Both counts are 0 or more.
 Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, Number value = 0);
 /// Joins one or more tensors, whose types are equal except along `axis`.
 Tensor concat(std::span<const Tensor> tensors, std::int64_t axis);

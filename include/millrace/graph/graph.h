@@ -90,9 +90,9 @@ struct Node {
   /// Names of the results in text and messages: none, or one per result, empty for a result without a name. Unique
   /// together with the scope. No pass depends on them.
   std::vector<std::string> names = {};
-  /// In Graph::scopes: the part of the model to which the node belongs. Inputs and variables belong to no scope.
+  /// The part of the model to which the node belongs, in Graph::scopes. Inputs and variables belong to no scope.
   std::optional<ScopeId> scope = {};
-  std::shared_ptr<const NodeOrigin> origin = {};  // null: the caller built the node itself; not in texts
+  std::shared_ptr<const NodeOrigin> origin = {};  // null: the caller built the node; graph texts leave it out
 };
 
 struct GraphOutput {
@@ -157,13 +157,13 @@ std::string kind_name(const Node&);
 /// * The op or kernel accepts the operands and attributes, and the result types are the inferred ones.
 /// * Inputs, constants and variables have no operands and one result, whose type is within the limits on rank, extents
 ///   and elements.
-/// * Constants and variables have a static shape, and data of exactly its size; a variable may have the data of one
-///   element instead.
+/// * Constants and variables have a static shape, and data of exactly that shape's size; a variable may have the data
+///   of one element instead.
 /// * `inputs` lists every input node once. Names of inputs and variables are unique and not empty.
 /// * There is an output or an update. Output names are unique and not empty, and outputs name existing results.
 /// * An update names a variable and an existing result of its type. A variable has at most one update.
-/// * A node has no names, or one per result, which may be empty. A name is unique within its scope, also among the
-///   inputs and variables.
+/// * A node has no names, or one per result, which may be empty. A name, with its scopes, is unique among all
+///   results, inputs and variables.
 /// * Nodes are in scopes of the graph; inputs and variables are in none.
 /// * Custom kernels with the same name have the same body.
 /// * The bodies of loops and conditions keep these invariants too. The operands of a loop or a condition have the types

@@ -42,11 +42,11 @@ IdVector<CommandId, CommandOrigin> find_origins(const LoweredGraph&);
 /// Precondition: verify(graph) passed.
 Result<LoweredGraph> lower_graph(Graph graph, const Target&, const LowerOptions& = {}, const PassOptions& = {},
                                  ScheduleOrder = ScheduleOrder::kMaxConcurrency);
-/// One result per target, in their order. Passes and regions are shared; all regions are lowered for all targets before
-/// anything is scheduled.
+/// Returns one result per target, in the order of the targets. Passes and regions are shared; all regions are lowered
+/// for all targets before anything is scheduled.
 Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Target>, const LowerOptions& = {},
                                               const PassOptions& = {}, ScheduleOrder = ScheduleOrder::kMaxConcurrency);
-/// Prints one level.
+/// Prints the result of one stage.
 std::string to_text(const LoweredGraph&, Stage);
 
 }  // namespace millrace

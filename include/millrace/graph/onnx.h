@@ -49,11 +49,11 @@ struct OnnxCustomOp {
 };
 
 struct OnnxOptions {
-  /// By dim_param, as the model spells it: a number, or a symbol with facts, such as
+  /// The size that each dim_param of the model stands for: a number, or a symbol with facts, such as
   /// {"batch", Dim("batch").at_least(1).at_most(64)}. By default, each dim_param is a symbol without facts.
   std::map<std::string, SizeExpr> dims = {};
-  /// By input: its value. The graph then lacks that input. Conditions, axes and other operands that must be known while
-  /// a model is imported can be given here.
+  /// The values of inputs, by name. The graph then lacks these inputs. Conditions, axes and other operands that must be
+  /// known while a model is imported can be given here.
   std::map<std::string, OnnxConstant> values = {};
   /// Folders, apart from the model's own, that may hold external data.
   std::vector<std::string> data_folders = {};
@@ -62,7 +62,7 @@ struct OnnxOptions {
 
 struct OnnxModel {
   Graph graph;
-  /// Inputs and outputs of the graph, in its order, as the model spells them.
+  /// Names of the graph's inputs and outputs, in the graph's order, as the model spells them.
   std::vector<std::string> inputs, outputs;
   /// Decisions of the importer that a user should know, one line each, such as an input that became a dim.
   std::vector<std::string> notes;
@@ -79,8 +79,8 @@ Result<OnnxModel> import_onnx(const std::string& path, const OnnxOptions& option
 /// OnnxOptions::data_folders.
 Result<OnnxModel> import_onnx(const std::string& name, const SharedBytes& bytes, const OnnxOptions& options = {});
 
-/// The inputs that a model declares and does not initialise, for those who give their values (OnnxOptions::values).
-/// Dims without a number are symbols. Fails for a model with an input that is no tensor.
+/// The inputs that a model declares and does not initialise, for callers that set OnnxOptions::values. Dims without a
+/// number are symbols. Fails if an input is not a tensor.
 Result<std::vector<Argument>> onnx_inputs(const std::string& path);
 
 }  // namespace millrace

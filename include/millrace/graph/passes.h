@@ -16,7 +16,7 @@ namespace millrace {
 
 /// Computes nodes whose operands are all constants: elementwise nodes of at most 64 Ki elements through HostEval;
 /// transposes, slices and reshapes by copying, if the result has at most 64 Ki elements or no more than the operand.
-/// Leaves broadcasts: they cost nothing. O(elements). Idempotent.
+/// Does not fold broadcasts: they cost nothing. O(elements). Idempotent.
 Status fold_constants(Graph&);
 
 /// Merges nodes with equal ops, attributes and operands; constants are compared by content. Why here: after folding, so

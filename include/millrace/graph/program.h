@@ -107,8 +107,8 @@ class Session {
   /// Gives all variables their initial values, once the submitted runs have ended.
   Status reset();
   /// Makes each later run that succeeds record in `times` when each of its commands ran, on any device. Copies between
-  /// caller memory and the device are left out; commands in loops and conditions are recorded if `times` asks for them.
-  /// Null ends the recording. `times` must outlive the session, and must not be accessed during a run.
+  /// caller memory and the device are left out; commands in loops and conditions are recorded if `times->has_blocks` is
+  /// set. Null ends the recording. `times` must outlive the session, and must not be accessed during a run.
   void measure(SubmissionTimes* times);
 
  private:

@@ -17,7 +17,7 @@ namespace millrace {
 /// A safetensors file. Format: u64 header length, JSON header, row-major little-endian data. Every offset, dtype and
 /// size is checked before use. Errors name the file, the tensor and what is wrong.
 ///
-/// A regular file is mapped: its elements are paged in when they are read, and take no memory of the process's own.
+/// A regular file is mapped: its elements are paged in when they are read, and need no memory of the process's own.
 /// While the Safetensors or one of its shared_bytes lives, the file may be replaced or removed, but not truncated or
 /// changed.
 /// Source: the format's README at github.com/huggingface/safetensors.

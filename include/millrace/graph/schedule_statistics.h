@@ -14,7 +14,7 @@ namespace millrace {
 struct ScheduleStatistics {
   ScheduleOrder order = ScheduleOrder::kMaxConcurrency;
   std::size_t num_dispatches = 0;
-  std::size_t num_copies = 0;    // copies of values; a copy that a kernel does is also a dispatch
+  std::size_t num_copies = 0;    // copies of values; one by a kernel also counts as a dispatch
   std::size_t num_waits = 0;     // steps that wait for earlier ones
   std::size_t num_barriers = 0;  // the barriers that these steps wait for
   /// The slab bytes that a run takes, and a lower bound for them: the maximum, over all timepoints, of the bytes that

@@ -45,8 +45,8 @@
 ///   symbol first appears, in a dim or an attribute, and "rows" from there on.
 /// * Ops and attributes are those of ops/op_table.inc. An attribute that is left out has its default value.
 /// * An elementwise op of two operands broadcasts them, like its C++ function: "mul(%x, %scale)". An operand may be a
-///   number where the C++ function takes one: "add(%x, 1)", "select(%condition, %x, 0)". The nodes that this adds are
-///   printed too.
+///   number where the C++ function takes one: "add(%x, 1)", "select(%condition, %x, 0)". The nodes that a
+///   broadcast or a number adds are printed too.
 /// * A composite stands for the nodes that it expands to, and is printed expanded. Its attributes are the parameters of
 ///   its C++ function. operation_forms() lists ops and composites.
 /// * Every result of a node is named, used or not. The graph keeps the names for messages. %7 and %7.1 are numbers, not
@@ -76,9 +76,9 @@
 ///           return more = %more
 ///         }
 ///       }
-/// * `bytes` are the row-major, little-endian elements, with two hexadecimal digits per byte. `file` is a NumPy file,
-///   or a safetensors file with the name of an entry, or any file with the offset in bytes of elements that are stored
-///   as in `bytes`. Those need their type.
+/// * `bytes` are the row-major, little-endian elements, with two hexadecimal digits per byte. `file` names a NumPy
+///   file, a safetensors file and one of its entries, or any file and the byte offset of elements that are stored as in
+///   `bytes`. Only the last form of `file` needs a type.
 /// * "kernel" names one of ParseOptions::kernels.
 /// * Inputs come before all other nodes, except that a line "input %x" places %x among the nodes.
 namespace millrace {

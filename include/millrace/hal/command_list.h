@@ -51,8 +51,8 @@ struct BufferRange {
   friend bool operator==(const BufferRange&, const BufferRange&) = default;
 };
 
-/// The bytes of a range that a kernel touches: all of them, or, from its begin on, the first `row_bytes` of every
-/// `pitch_bytes`. A row may have rows of its own, and so on; the outermost come first.
+/// The bytes of a range that a kernel touches: all of them, or, starting at its first byte, the first `row_bytes` of
+/// every `pitch_bytes`. A row may have rows of its own, and so on; the outermost come first.
 struct TouchedRange {
   struct Rows {
     SizeIndex pitch_bytes{}, row_bytes{};
@@ -133,7 +133,7 @@ struct CondCommand {
 using Command = std::variant<FillCommand, CopyCommand, UploadCommand, DownloadCommand, DispatchCommand, BarrierCommand,
                              LoopCommand, CondCommand>;
 
-/// The commands inside a loop or a condition, which use the sizes, bindings and kernels of its list.
+/// The commands inside a loop or a condition. They use the sizes, bindings and kernels of the list that contains it.
 struct CommandBlock {
   std::vector<Command> commands;
   friend bool operator==(const CommandBlock&, const CommandBlock&) = default;

@@ -85,9 +85,9 @@ struct Submission {
   std::span<const Timepoint> signal = {};        // signalled when all work is done; if the work fails, they fail too
   FailureExplainer* explainer = nullptr;         // null: the device's message is used
   SubmissionTimes* times = nullptr;              // filled before the signals on success; null: not measured
-  /// A request to stop ends the submission early, with kCancelled. A submission that still waits ends at once. One that
-  /// runs ends before the next workgroup on a cpu device, and before the next command on other devices that finish
-  /// inline. A GPU completes the work that it was given. What a stopped submission has written is unspecified.
+  /// A request to stop ends the submission early, with kCancelled. A submission that still waits ends at once. A
+  /// running one ends before the next workgroup on a cpu device, and before the next command on other devices that
+  /// finish inline. A GPU completes the work that it was given. What a stopped submission has written is unspecified.
   std::stop_token stop = {};
 };
 

@@ -26,8 +26,8 @@ struct ObservedMemory {
   MemoryKind kind = MemoryKind::kBuffer;
   bool is_written = true;
   std::uint64_t element_bytes = 1;
-  std::uint64_t num_elements = 0;  // of a slot; unused for a buffer, which has the size that was bound
-  std::uint64_t offset_bytes = 0;  // of a slot, in its kind of memory
+  std::uint64_t num_elements = 0;  // size of a slot; a buffer has the size that was bound
+  std::uint64_t offset_bytes = 0;  // of a slot, within workgroup or private memory
 };
 
 struct ObservedKernel {

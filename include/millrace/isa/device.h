@@ -80,7 +80,7 @@ struct IsaDeviceOptions {
 ///  - a value taken from an inactive lane;
 ///  - an access that is misaligned, or outside workgroup memory or the buffer to which its address belongs;
 ///  - a barrier that not all waves reach; a race between waves; an endless loop;
-///  - an instruction without a row in the table of semantics; loading the kernel already fails.
+///  - an instruction without a row in the table of semantics: loading a kernel that contains one fails.
 /// The following are not modelled, so mistakes that concern them are not found:
 ///  - time;
 ///  - hazards that need S_NOP or other instructions in between, which LLVM's hazard recogniser handles (see

@@ -45,8 +45,9 @@ struct LoadOptions {
 ///     kernel.store("y", {DType::kF32, {rows}}, {m}, epilogue.max(sum, epilogue.constant_like(sum, 0)));
 ///     MILLRACE_TRY_ASSIGN(const LoopKernel built, kernel.finish());
 ///
-/// A kernel without reductions computes in the epilogue alone. Domain dims, operands, loads, reductions and results are
-/// numbered in the order of the calls. Wrong calls are recorded; finish() returns an error for the first one.
+/// A kernel without reductions computes everything in the epilogue. Domain dims, operands, loads, reductions and
+/// results are numbered in the order of the calls. Wrong calls are recorded; finish() returns an error for the first
+/// one.
 class LoopKernelBuilder {
  public:
   explicit LoopKernelBuilder(std::string name) { kernel_.name = std::move(name); }

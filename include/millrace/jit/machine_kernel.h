@@ -120,8 +120,8 @@ struct MachineKernel {
 ///   those of the op; types, lanes and immediates follow its rule (kernel_ops.inc).
 /// * Loads, stores and atomics name an existing buffer or slot, and access buffers only as declared (is_read,
 ///   is_written). Atomics do not access private memory.
-/// * If subgroup_size > 1 and all other invariants hold: shuffles and ballots are only in blocks that all threads of a
-///   subgroup enter together, or none (jit/ir/subgroup_flow.h).
+/// * If subgroup_size > 1 and all other invariants hold: shuffles and ballots occur only in blocks that either all
+///   threads of a subgroup enter together or none of them enters (jit/ir/subgroup_flow.h).
 Status verify(const MachineKernel&);
 
 /// The kernel as text that parse_machine_kernel reads. It has everything that determines the code: kernels with equal

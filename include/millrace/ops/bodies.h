@@ -26,9 +26,9 @@ namespace millrace::bodies {
 //       static auto emit(auto& b, auto x) { return b.mul(x[0], bodies::sigmoid(b, x[0])); }
 //     };
 //
-// Operands have one dtype, the op's; f16 and bf16 operands are passed as f32. ops/math/ states the range, special
-// values and largest error of each elementary function, as measured by tests/ops/math_test.cpp with mul_add fused and
-// unfused.
+// All operands have the op's dtype, except that f16 and bf16 operands are passed as f32. ops/math/ states the range,
+// special values and largest error of each elementary function, as measured by tests/ops/math_test.cpp with mul_add
+// fused and unfused.
 
 using math::atan2;
 using math::cos;

@@ -21,11 +21,11 @@ using HostFunction = Scalar (*)(HostEval&, BodyOperands<HostEval>, const Attribu
 ///     };
 ///     Tensor y = graph.kernel<Swish>("swish", x);
 ///
-/// `x` is a BodyOperands: reading an operand that was not passed is an error, whose message has the kernel's name, the
+/// `x` is a BodyOperands: reading an operand that was not passed is an error; its message gives the kernel's name, the
 /// index and the number of operands. `emit` must build the same operations each time it is called. All operands have
-/// one shape. The result has that shape and the dtype of the value that emit returns; b.convert makes it f16 or bf16.
-/// Math functions of floats reject integers; emit must convert them. Within a graph, and within ParseOptions::kernels,
-/// a name stands for one kernel.
+/// the same shape. The result has that shape and the dtype of the value that emit returns; b.convert makes it f16 or
+/// bf16. Math functions of floats reject integers; emit must convert them. Within a graph, and within
+/// ParseOptions::kernels, a name stands for one kernel.
 struct CustomKernel {
   std::string name;
   BodyFunction body = nullptr;

@@ -33,7 +33,7 @@ enum OpTraits : std::uint32_t {
   kMove = 1 << 5,      // copies elements elsewhere
   kOrder = 1 << 6,     // sort and topk
   kSequence = 1 << 7,  // scans and scatters: results depend on the order of the operand's points
-  // What its kernel can fuse. Elementwise ops have all of these properties.
+  // What the op's kernel can fuse. Elementwise ops have all of these properties.
   kFusibleEpilogue = 1 << 8,  // can apply elementwise ops to its result before it stores it
   kFusibleTerm = 1 << 9,      // reads each operand point once, and can apply elementwise ops to it first
   kReadsViews = 1 << 10,      // reads operands through index views; ops with kFusibleTerm do too
@@ -43,7 +43,7 @@ enum OpTraits : std::uint32_t {
   kMultiplies = 1 << 13,    // products, not sums
   kPicks = 1 << 14,         // each result element is an operand's element, as in views and moves
   kTakesIndices = 1 << 15,  // operand 1 holds indices along an axis of operand 0
-  // What its kernel can fuse, continued.
+  // What the op's kernel can fuse, continued.
   kFusibleLoad = 1 << 16,  // can apply elementwise ops to the elements of its operand as it reads them
 };
 

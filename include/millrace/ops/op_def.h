@@ -46,7 +46,7 @@ struct OpDef {
 };
 
 const OpDef& definition(Op op);
-/// The attributes of the op with default values, in the op's alternative of the variant.
+/// The op's attributes with default values, in the alternative of the variant that the op uses.
 Attributes default_attributes(Op op);
 
 /// Describes how a type breaks the limits that hold for every value: a known dtype, at most kMaxRank dims, extents of 0

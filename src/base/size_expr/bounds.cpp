@@ -45,7 +45,7 @@ bool factors_less(const Factors& a, const Factors& b) { return compare_factors(T
 using Polynomial = std::map<Factors, std::int64_t, decltype(&factors_less)>;
 
 /// Substitutes x = l + t for each factor x of the term, where l is the minimum of x, and adds the expanded products to
-/// `sum`. Its keys name each t by its x.
+/// `sum`. In the keys of `sum`, each t has the name of its x.
 void add_shifted(Polynomial& sum, const Term& term) {
   for (std::uint32_t kept = 0; kept < 1U << term.factors.size(); ++kept) {
     std::int64_t coefficient = term.coefficient;

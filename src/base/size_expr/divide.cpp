@@ -14,8 +14,8 @@ SizeExpr division_atom(SizeExpr dividend, SizeExpr divisor) {
   return finish(Atom{AtomKind::kFloorDiv, Dim(""), {std::move(dividend), std::move(divisor)}, {}});
 }
 
-/// Removes the part of `sum` that `divisor` divides and returns its quotient. The remainder in `sum` has coefficients
-/// smaller in magnitude than the divisor, and a constant in [0, divisor).
+/// Removes the part of `sum` that `divisor` divides, and returns that part's quotient. The remainder in `sum` has
+/// coefficients smaller in magnitude than the divisor, and a constant in [0, divisor).
 Sum take_quotient(Sum& sum, std::int64_t divisor) {
   Sum quotient;
   quotient.constant = saturating::floor_divide(sum.constant, divisor);

@@ -141,7 +141,7 @@ struct Lowering {
   ScheduleOrder order;
 };
 
-/// Lowers one graph for all targets, without a setup: `prepared` gets the constants that it would compute.
+/// Lowers one graph for all targets, without a setup: `prepared` gets the constants that the setup must compute.
 Result<std::vector<LoweredGraph>> lower_alone(Graph graph, const Lowering& how, const PassOptions& passes,
                                               PreparedConstants* prepared) {
   LoweredGraph common;

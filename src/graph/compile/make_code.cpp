@@ -16,7 +16,7 @@
 namespace millrace {
 namespace {
 
-/// Adds the node that a kernel computes to the message that no available generator can make the kernel.
+/// If no available generator can make the kernel, adds the node that the kernel computes to the message.
 Status about_node(const LoweredGraph& lowered, std::size_t kernel, Status status) {
   if (status.code() != StatusCode::kUnavailable) return status;
   const auto index = static_cast<KernelIndex>(kernel);

@@ -12,7 +12,8 @@ using IndexMap = Tensor (*)(Tensor position, Tensor last);
 Tensor clamp_index(Tensor position, Tensor last) { return max(min(position, last), 0); }
 Tensor mirror_index(Tensor position, Tensor last) {
   Tensor mirrored = last - abs(last - abs(position));
-  // A position below -last needs a second reflection. Return the position itself: it is below 0, so "no element".
+  // A position below -last needs a second reflection. Return the position itself: it is below 0, which means "no
+  // element".
   Tensor is_too_low = less(position, -last);
   return select(is_too_low, position, mirrored);
 }

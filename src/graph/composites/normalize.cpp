@@ -31,12 +31,12 @@ struct Centred {
   Tensor variance;  // has extent 1 along the axis
 };
 
-/// Subtracts the mean of each row, and before that one element of the row. Without the element, the rounding error of
-/// the mean would stay: a constant row would not become 0, and dividing by its deviation would enlarge the error up to
-/// 1; a row far from 0 would be off by half an ulp of the mean. Differences from a near element are exact or almost
-/// exact, and all 0 in a constant row. The element is the median of three, because differences from an outlier would
-/// lose digits; finding it costs no pass over x. A row with an infinity or a NaN becomes NaN, and so does a row whose
-/// differences overflow.
+/// Subtracts one element of each row from the row, then the mean of the differences. Subtracting only the row's mean
+/// would keep the mean's rounding error: a constant row would not become 0, and dividing by its deviation would enlarge
+/// the error up to 1; a row far from 0 would be off by half an ulp of the mean. Differences from a near element are
+/// exact or almost exact, and all 0 in a constant row. The element is the median of three, because differences from an
+/// outlier would lose digits; finding it costs no pass over x. A row with an infinity or a NaN becomes NaN, and so does
+/// a row whose differences overflow.
 Centred centre(Tensor x, std::size_t axis) {
   const auto along = static_cast<std::int64_t>(axis);
   Tensor near = median_of_three(x, axis);

@@ -14,7 +14,7 @@ Tensor is_first_of_equals(Tensor sorted) {
   return pad(differs, {n - rest}, {0}, true);
 }
 
-/// x, [n], or a single 0 if x is empty, so that index 0 is valid.
+/// x[n] itself, or a single 0 if x is empty, so that index 0 is valid.
 Tensor with_some(Tensor x) {
   const SizeExpr n = x.shape()[0];
   return n.lower_bound() >= 1 ? x : pad(x, {0}, {1 - min(n, 1)});

@@ -129,7 +129,7 @@ class Composer {
   }
 
  private:
-  /// Makes the points of the shape the domain, and returns the index of each dim.
+  /// Sets the domain to the points of the shape, and returns the index of each dim.
   Indices set_domain(const Shape& shape) {
     Indices point;
     for (std::size_t d = 0; d < shape.rank(); ++d) {

@@ -34,7 +34,7 @@ class StoredValues {
 
   bool contains(Value value) const { return stored_.contains(dispatch_.storage_of(value)); }
 
-  /// Returns false if it is stored already.
+  /// Returns false if the value is stored already.
   bool add(Value value) {
     if (!stored_.insert(value).second) return false;
     for (auto part = dispatch_.parts.find(value); part != dispatch_.parts.end();) {

@@ -124,8 +124,8 @@ std::uint32_t NodeGroups::group_of(std::uint32_t i) {
   return groups_[g].empty() ? kNone : g;
 }
 
-/// The obstacle that a view is to joining. Through an index view, `reader` reads at points other than its own; through
-/// a reshape, it reads several rows as one row. So the view's operand must be in memory.
+/// Why a view between two groups keeps them apart. Through an index view, `reader` reads at points other than its own;
+/// through a reshape, it reads several rows as one row. So the view's operand must be in memory.
 Separation NodeGroups::obstacle_after(std::uint32_t view, std::uint32_t reader) const {
   return obstacle(is_storage_view(node(view)) ? JoinObstacle::kAfterReshape : JoinObstacle::kAfterView, view, reader);
 }
@@ -172,7 +172,8 @@ std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::u
   return {};
 }
 
-/// Whether a root of `group` reads from `from`. It reads at points of its own, so `from` must be in memory.
+/// Whether a root of `group` reads a value of `from`. A root reads at points of its own, so that value must be in
+/// memory.
 bool NodeGroups::root_reads(std::uint32_t group, std::uint32_t from) {
   return root_[group] != kNone && std::ranges::any_of(groups_[group], [&](std::uint32_t member) {
            return std::ranges::any_of(node(member).operands,
@@ -258,7 +259,7 @@ std::optional<Separation> NodeGroups::find_obstacle(std::uint32_t i, std::size_t
   if (!is_elementwise(reader) && !(takes_first && k == 0)) return obstacle(JoinObstacle::kReadsMemory, i);
   if (group_of(read) == kNone) return obstacle_after(read, i);
   if (is_elementwise(reader)) return obstacle_to_epilogue(i, operand);
-  // Loading through a view alone saves no work, and its elements may be far apart in memory.
+  // Fusing only a view saves no work, and the view's elements may be far apart in memory.
   if (has_fusible_load(reader) && is_index_view(node(read))) return obstacle(JoinObstacle::kViewAlone, read);
   return obstacle_to_operand(i, operand);
 }
@@ -295,7 +296,7 @@ std::vector<Separation> NodeGroups::take_separations() {
   std::erase_if(separations_, [&](const Separation& each) {
     return group_of(index_of(each.value.node)) == group_of(index_of(each.reader));
   });
-  // Keep only the first note per edge.
+  // Keep only the first separation per edge.
   std::map<std::pair<NodeId, Value>, Separation> by_edge;
   for (const Separation& each : separations_) by_edge.try_emplace({each.reader, each.value}, each);
   std::vector<Separation> kept;

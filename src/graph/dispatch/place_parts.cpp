@@ -222,7 +222,7 @@ class PartPlacer {
   /// 346779f9).
   static bool is_slower_in_rows(const Nest& nest, const SizeExpr& row, DType dtype, bool has_border) {
     constexpr std::int64_t kVector = 16;     // elements of f32 in the widest vector of x86
-    constexpr std::int64_t kLong = 1024;     // elements; if a row is longer, few of them do not fill a vector
+    constexpr std::int64_t kLong = 1024;     // elements; longer rows leave few elements after the last full vector
     constexpr std::int64_t kLineBytes = 64;  // of a cache line
     // A map of up to this many instructions, such as relu, is faster in place for rows of any length (commit 36ab5188).
     // For 16-bit floats the count includes widening and rounding.

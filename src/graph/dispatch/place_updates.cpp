@@ -92,7 +92,7 @@ class UpdatePlacer {
     return dispatch_.storage_of(first) == variable && reads_once(region, variable);
   }
 
-  /// Why the region may not store a result, `stored` if given, in the memory of its operand `old`; empty if it may.
+  /// Why the region may not store a result (`stored`, if given) in the memory of its operand `old`; empty if it may.
   std::string find_obstacle(RegionId id, Value old, std::optional<Value> stored) const {
     const Node& node = graph_.nodes[old.node];
     if (std::holds_alternative<InputNode>(node.what)) return name(old) + " is an input";
@@ -244,7 +244,7 @@ class UpdatePlacer {
     return "";
   }
 
-  /// If a scatter changes a copy of a variable, notes why it is a copy.
+  /// If a scatter changes a copy of a variable, records why the copy is needed.
   void explain_copy(Region& region) const {
     const Node* scatter = scattered(region);
     if (scatter == nullptr || !region.copy_reason.empty()) return;

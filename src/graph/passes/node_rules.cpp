@@ -28,7 +28,7 @@ bool is_same_type(const Graph& graph, NodeId id) {
 }
 
 // Turn this: cast x : f32 {dtype = f32}      Into this: x
-// bit_cast as well.
+// The same holds for bit_cast.
 Rewrite drop_cast(const Graph& graph, NodeId id) {
   const bool is_cast = op_at(graph, id, Op::cast) || op_at(graph, id, Op::bit_cast);
   if (!is_cast || !is_same_type(graph, id)) return std::nullopt;

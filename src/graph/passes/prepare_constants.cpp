@@ -114,9 +114,9 @@ class ConstantTaker {
     return kind;
   }
 
-  /// Notes that a node which does not depend on constants alone reads the value. Views of the value stay in the graph.
-  /// A value also stays if its reader can compute it from fewer bytes than the value has, because that is cheaper than
-  /// loading it.
+  /// Records that the value is read by an output, or by a node that needs more than constants. Views of the value stay
+  /// in the graph. A value also stays if its reader can compute it from fewer bytes than the value has, because that is
+  /// cheaper than loading it.
   void note_read(Value value, const Node* reader) {
     while (kinds_[value.node].is_work && is_view(graph_.nodes[value.node]))
       value = graph_.nodes[value.node].operands[0];
@@ -165,7 +165,7 @@ class ConstantTaker {
     return setup;
   }
 
-  /// Replaces the chosen values with constants without bytes. Leaves nodes without a reader in the graph.
+  /// Replaces the chosen values with constants that have no bytes yet. Leaves nodes without a reader in the graph.
   void replace_chosen() {
     GraphRewriter rewriter(graph_);
     std::map<Value, std::uint32_t> numbers;

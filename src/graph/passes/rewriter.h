@@ -44,8 +44,8 @@ class GraphRewriter {
     hand_names(id, as);
   }
   void copy(NodeId id) { keep(id, append(mapped(id))); }
-  /// Replaces one result of old node `id`, for which keep() was called, with the value, and gives the value that
-  /// result's name.
+  /// Replaces one result of old node `id` with the value, and gives the value that result's name. Precondition: keep()
+  /// was called for the node.
   void replace_result(NodeId id, std::uint32_t result, Value value) {
     give_scope(old_.nodes[id]);
     const Value kept = std::exchange(values_[id][result], value);

@@ -34,7 +34,7 @@ struct Program::State : Signature::State {
 
   /// Loads the device's variant.
   Status load(std::shared_ptr<Device>);
-  /// Takes the device's buffer of these constants. If the device has none yet, allocates one, which `fill` fills.
+  /// Uses the device's buffer of these constants. If the device has none yet, allocates one, which `fill` fills.
   Status place_constants(const std::function<Status(const Buffer&)>& fill);
   /// Copies the constants from the same program on another device.
   Status copy_constants(const State& from);

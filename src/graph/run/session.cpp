@@ -29,7 +29,7 @@ struct Session::State {
   std::shared_ptr<const Program::State> program;
   SubmissionTimes* times = nullptr;   // null: nothing is measured
   std::atomic<bool> is_busy = false;  // a thread is in run() or submit()
-  std::shared_ptr<Buffer> slab;       // as large as any run so far needed
+  std::shared_ptr<Buffer> slab;       // as large as the largest run so far needed
   std::unique_ptr<SessionVariables> variables;
   std::vector<BufferBinding> bindings;  // in the order of record_commands()
   std::vector<std::int64_t> sizes;      // the values of CommandList::sizes

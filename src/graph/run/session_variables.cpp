@@ -95,7 +95,7 @@ Status SessionVariables::set(std::string_view name, const TensorBinding& from) {
   return upload(*program_->device, *buffer_, std::span(&part, 1));
 }
 
-/// The index of the variable. Fails if there is none of that name, or `given` does not fit it.
+/// The index of the variable. Fails if no variable has that name, or if `given` does not fit it.
 Result<std::size_t> SessionVariables::find(std::string_view who, std::string_view name,
                                            const TensorBinding& given) const {
   const auto variable = std::ranges::find(program_->variables, name, &Argument::name);

@@ -88,7 +88,7 @@ void AccessTimes::split(std::int64_t at) {
   enclosing->second.end = at;
 }
 
-/// Merges the intervals that the range covers into one with the latest of their times, which keeps their number small.
+/// Merges the intervals that the range covers into one with the latest of their times, so that few intervals remain.
 /// After a write, this loses nothing: a step that waits for the write also waits for the earlier accesses. After a
 /// read, later readers of one interval also wait for writes to the others, which is safe but may delay them.
 void AccessTimes::add_constant(std::int64_t begin, std::int64_t end, const Times& times, bool writes) {

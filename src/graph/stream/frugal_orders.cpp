@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proposes orders of the steps that may need little memory. Finding the best one is NP-hard; two searches that do well
-// on graphs that are nearly trees or chains give candidates, and the caller measures which is best.
+// Proposes orders of the steps that may need little memory. Finding the best one is NP-hard. Two searches, which do
+// well on graphs that are nearly trees or chains, propose candidates; the caller measures which is best.
 #include <algorithm>
 #include <numeric>
 

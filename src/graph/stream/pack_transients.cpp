@@ -49,12 +49,12 @@ class FreeSlots {
   }
 
  private:
-  static constexpr std::size_t kMaxSizes = 64;  // the maximum number to compare with one resource
+  static constexpr std::size_t kMaxSizes = 64;  // the maximum number of sizes compared per resource
   std::map<SizeExpr, std::vector<Slot*>, decltype(&form_less)> slots_{&form_less};
 };
 
-/// Places transients of symbolic size after those of constant size. Placing them in the order of their lives needs no
-/// more slots than the number of transients that live at once. O(n log n).
+/// Places transients of symbolic size after those of constant size. Placing them in the order in which their lives
+/// begin needs no more slots than the number of transients that live at once. O(n log n).
 void place_symbolic(Schedule& schedule, std::vector<Resource*> symbolic) {
   std::sort(symbolic.begin(), symbolic.end(), [](const Resource* a, const Resource* b) {
     return a->first_timepoint != b->first_timepoint ? a->first_timepoint < b->first_timepoint : a < b;

@@ -15,7 +15,8 @@ using SampleBytes = std::array<std::int64_t, kNumSamples>;
 bool is_at_most(const SampleBytes& a, const SampleBytes& b);
 
 /// The slab bytes that each transient takes for some bindings of the symbols: small, middle and large sizes, and
-/// mixtures. Orders are compared by these numbers if sizes are expressions. Resources other than transients take none.
+/// mixtures. Orders are compared by these numbers if sizes are expressions. Resources other than transients take no
+/// slab bytes.
 class SampleSizes {
  public:
   explicit SampleSizes(const Schedule&);
@@ -27,7 +28,7 @@ class SampleSizes {
 
 /// Sets the first and the last timepoint of every resource.
 void find_lives(Schedule&);
-/// The largest sum of sizes that live at one timepoint. Precondition: find_lives.
+/// The maximum, over all timepoints, of the bytes that are live, per sample. Precondition: find_lives.
 SampleBytes max_live_bytes(const Schedule&, const SampleSizes&);
 
 }  // namespace millrace

@@ -80,7 +80,7 @@ class Scheduler {
  private:
   struct OutputCopy {
     std::size_t output = 0;
-    bool is_first = false;  // whether this copy comes first: it takes a variable's old value
+    bool is_first = false;  // whether this copy comes first, because it reads a variable's old value
   };
   struct Move {
     ResourceId from{}, to{};

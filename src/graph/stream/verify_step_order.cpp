@@ -44,7 +44,7 @@ class OrderCheck {
     WrittenBytes written = {};
     ByteSet touched = {};
     std::vector<StepUse> all_uses = {};
-    bool is_rewritten = false;  // a variable, or some bytes were touched and then written again
+    bool is_rewritten = false;  // is a variable, or has bytes that were touched and then written again
     // Only for the timepoint of the last step that was checked:
     std::vector<StepUse> uses = {};
     ByteSet touched_now = {}, written_now = {};
@@ -99,9 +99,8 @@ class OrderCheck {
     return written.contains({0, resource.size_bytes});
   }
 
-  /// Bytes that are written only once are right whenever they are read later. Bytes that are written again, as in
-  /// scratch, or that begin with a variable's old value, are right only in the graph's order, which decides which write
-  /// a read sees.
+  /// Bytes that are written only once have the same value for every later read. For bytes that are written again, as in
+  /// scratch, or that begin with a variable's old value, the graph's order decides which write a read sees.
   void check_graph_order(const Step& step, const ResourceUse& use, const Resource& resource, const Seen& seen) {
     for (const auto& [other_step, other] : seen.all_uses) {
       if (other_step->number <= step.number || !do_meet(use, *other)) continue;
@@ -125,8 +124,8 @@ class OrderCheck {
   void find_meeting(const Step& step, const ResourceUse& use, const Resource& resource, const Seen& seen) {
     for (const auto& [other_step, other] : seen.uses) {
       if (other_step == &step || !do_meet(use, *other)) continue;
-      problems_.add("step {}: meets {}, which {} {} at the same timepoint @{}; put a barrier between them", step.name,
-                    other_step->name, other->is_written ? "writes" : "reads", resource.name, step.timepoint);
+      problems_.add("step {}: overlaps {}, which {} {} at the same timepoint @{}; put a barrier between them",
+                    step.name, other_step->name, other->is_written ? "writes" : "reads", resource.name, step.timepoint);
       return;
     }
   }

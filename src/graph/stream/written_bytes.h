@@ -12,8 +12,8 @@ namespace millrace {
 
 /// The bytes that are certainly written, for every binding. Adjacent symbolic ranges are joined, and so are rows whose
 /// columns are adjacent. Adding a range that continues another takes O(log n). Adding any other range visits at most 64
-/// of the ranges that have gaps between them, and all rows with gaps. A query takes linear time in the symbolic ranges
-/// and rows with gaps. Added ranges are never removed.
+/// separate ranges and all rows with gaps. A query takes linear time in the symbolic ranges and rows with gaps. Added
+/// ranges are never removed.
 class WrittenBytes {
  public:
   bool empty() const { return is_empty_; }

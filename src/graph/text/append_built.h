@@ -37,7 +37,7 @@ struct CallOperands {
 /// An operand of a C++ function.
 using TensorOrNumber = std::variant<Tensor, Literal>;
 
-/// Calls `function`, which has an overload for tensors alone, and one for each place of a number among them.
+/// Calls `function`, which has one overload for tensors only, and one for each position that may hold a number.
 template <class Function, class... Operands>
 Tensor call_beside_number(const Function& function, const Operands&... operands) {
   const auto call = [&]<class... Ts>(const Ts&... x) -> Tensor {

@@ -20,8 +20,8 @@ Result<Literal> read_literal(TextReader&);
 /// Sets the attributes that were left out and are derived from the operands: the steps of a slice, a dim of a reshape.
 void complete_attributes(Attributes&, const Graph&, std::span<const Value> operands);
 
-/// Whether append_function must append the op: an operand is a number, or two operands have one dtype and different
-/// shapes.
+/// Whether append_function must append the op: an operand is a number, or two operands have the same dtype but
+/// different shapes.
 bool needs_function(const Graph&, Op, const CallOperands&);
 /// Appends the nodes that the op's C++ function builds from the operands. Precondition: needs_function.
 Result<std::vector<Value>> append_function(Graph&, Op, const CallOperands&, const OperationPlace&);

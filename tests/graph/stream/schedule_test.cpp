@@ -212,7 +212,7 @@ TEST_CASE("verify names parts that do not exist or lie outside, and outputs that
   CHECK(damaged(a, b) == "");
   CHECK(damaged({"%a", y, {}, {0, 28}}, b) == "output y: steps write only some of its 64 bytes; write all of them");
   CHECK(damaged({"%a", y, {}, {0, 36}}, b) ==
-        "step high: meets low, which writes y at the same timepoint @0; put a barrier between them");
+        "step high: overlaps low, which writes y at the same timepoint @0; put a barrier between them");
   CHECK(damaged(a, {"%b", y, {}, {36, 32}}) ==
         "part %b: is bytes [36, 68) of y, expected a range within its 64 bytes\n"
         "step high: touches bytes [36, 68) of y, expected a range within its 64 bytes");

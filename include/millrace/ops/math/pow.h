@@ -87,14 +87,14 @@ V exp2_double_double(B& b, DoubleDouble<V> x) {
   return scale(b, y, n.integer);
 }
 
-/// |x|^y in f64, except in the cases for which C defines the result as 1 although the logarithm would give another one.
+/// |x|^y in f64, except where C defines the result as 1 but the logarithm gives another value.
 template <class B, class V>
 V pow_magnitude_f64(B& b, V x, V y) {
   const auto f64 = [&](double value) { return b.constant(DType::kF64, value); };
   DoubleDouble<V> log2 = log2_double_double(b, x);
   const V zero = f64(0), infinity = f64(kInfinity);
   const V is_usual = b.bit_and(b.lt(zero, x), b.lt(x, infinity));
-  const V unusual = b.select(b.eq(x, zero), f64(-kInfinity), x);  // otherwise +inf or NaN
+  const V unusual = b.select(b.eq(x, zero), f64(-kInfinity), x);  // here x is 0, +inf or NaN
   log2 = {b.select(is_usual, log2.high, unusual), b.select(is_usual, log2.low, zero)};
   const V whole = b.mul(y, log2.high);
   const V y_high = upper_half(b, y);

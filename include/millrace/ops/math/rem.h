@@ -73,9 +73,9 @@ V rem_of_integer_parts(B& b, V x, V y) {
   const V count = b.trunc(b.mul(b.add(difference, f64(0.5)), f64(1.0 / kBits)));
   const V rest = power_of_two(b, integer(b.mul_add(count, f64(-kBits), difference)), m);
   V r = reduce(dividend.m, rest, b.mul(minus_inverse, rest));
-  // Each loop runs kSteps steps. For each step too many, r is first scaled down by 2^kBits; these steps find a quotient
-  // of 0 and only undo the scaling, so r is an integer again when it comes near m. There are two loops, because an r
-  // scaled for all 80 steps at once would be below the smallest f64.
+  // Each loop runs kSteps steps. For each surplus step, r is first scaled down by 2^kBits; the surplus steps find a
+  // quotient of 0 and only undo the scaling, so r is an integer again when it comes near m. There are two loops,
+  // because an r scaled for all 80 steps at once would be below the smallest f64.
   const V first = b.select(b.lt(count, f64(kSteps)), count, f64(kSteps));
   for (const V& part : {first, b.sub(count, first)}) {
     r = scale(b, r, integer(b.mul(b.sub(part, f64(kSteps)), f64(kBits))));

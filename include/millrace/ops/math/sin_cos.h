@@ -12,8 +12,8 @@ namespace detail {
 // The bits of 1 / (2 pi), 29 at a time: the product of an f32 and one part is exact in f64.
 inline constexpr double kTurnParts[] = {0x1.45f306cp-3,   0x1.c9c882ap-31,  0x1.4fe13a8p-61, 0x1.f47d4d3p-88,
                                         0x1.dc0db62p-118, 0x1.2b32788p-147, 0x1.c820ffp-177};
-// pi / 2 as the sum of three parts of at most 27 bits and a remainder. The product of one of the three parts and the
-// multiple n in reduce_small_angle, which is at most 2^28 / pi, is exact.
+// pi / 2 as the sum of three parts of at most 27 bits and a remainder. The multiple n in reduce_small_angle is at most
+// 2^28 / pi, so its product with each of the three parts is exact.
 inline constexpr double kHalfPiParts[] = {0x1.921fb54p+0, 0x1.10b46p-30, 0x1.1a6263p-54, 0x1.8a2e03707344ap-81};
 inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
 inline constexpr double kTwoPi = 0x1.921fb54442d18p+2;
