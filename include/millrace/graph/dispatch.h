@@ -44,7 +44,7 @@ struct Region {
 /// read the value. A value that is padded along several axes has rows within rows, listed outermost first.
 struct StoragePart {
   struct Rows {
-    std::size_t num_outer_dims = 0;  // that index the rows of this and all outer levels
+    std::size_t num_outer_dims = 0;  // the dims that index the rows of this and all outer levels
     SizeExpr pitch_elements;         // from one row to the next
   };
   Value whole;  // the result of the concat or pad
@@ -62,16 +62,16 @@ struct CopiedUpdate {
 /// Why a value's producer and its reader are in different regions; node_groups.cpp decides.
 enum class JoinObstacle : std::uint8_t {
   kControl,              // `node` is a loop or a condition: the host decides what it runs
-  kReadsMemory,          // the kernel of `node`, the reader, takes this operand only from memory
+  kReadsMemory,          // the kernel of `node`, the reader, can load this operand only from memory
   kAfterView,            // `node`, a view between the two, makes the reader need elements at other points
   kAfterReshape,         // `node`, a reshape between the two, shares its operand's storage, so it is in memory
   kTwoRoots,             // `node` and `other` are dots, reductions or the like; a kernel has at most one
   kNoEpilogue,           // `node`, in the producer's region, has a kernel without an epilogue
   kViewAlone,            // the reader loads whole rows; `node`, a view, makes rows of distant elements
   kShapeDiffers,         // `node`, in the producer's region, has a different shape from the reader
-  kWouldFormCycle,       // `node`, in a third region, reads one region and the other needs it
+  kWouldFormCycle,       // `node`, in a third region, reads one region, and the other region needs `node`
   kReadByRoot,           // `node`, one region's dot or reduction, reads the other region at other points
-  kRootInOperand,        // `node`, in the producer's region, is not elementwise, as the reader requires
+  kRootInOperand,        // `node`, in the producer's region, is not elementwise, so the reader cannot fuse it
   kIsStored,             // `node`, in the producer's region, is an output or update: in memory anyway
   kOtherReader,          // `node` reads the producer's region too, so the value is in memory anyway
   kTooManyNodes,         // the two have `found` nodes together; a region has at most `limit`

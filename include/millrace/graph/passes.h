@@ -55,7 +55,7 @@ Result<PreparedConstants> prepare_constants(Graph&, std::uint64_t max_bytes);
 struct GraphPass {
   /// Runs on each body, then on the graph around it.
   using Rewrite = Status (*)(Graph&);
-  /// Runs on the outermost graph alone, with PassOptions::max_prepared_bytes.
+  /// Runs only on the outermost graph, with PassOptions::max_prepared_bytes.
   using Prepare = Result<PreparedConstants> (*)(Graph&, std::uint64_t max_bytes);
 
   std::string_view name;
@@ -68,7 +68,7 @@ inline constexpr GraphPass kGraphPasses[] = {
     {"simplify_algebra", simplify_algebra},
     {"merge_equal_nodes", merge_equal_nodes},
     {"eliminate_dead_nodes", eliminate_dead_nodes},
-    // Runs on the outermost graph alone; the other passes run on bodies too.
+    // Runs only on the outermost graph; the other passes run on bodies too.
     {"prepare_constants", prepare_constants},
 };
 

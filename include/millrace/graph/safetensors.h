@@ -27,7 +27,7 @@ class Safetensors {
     TensorType type;
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> owner = {};  // keeps the bytes alive; null if the caller does
-    /// The bytes with shared ownership, as GraphBuilder::constant_shared takes them. They are copied only if there is
+    /// The bytes with shared ownership, as GraphBuilder::constant_shared expects them. They are copied only if there is
     /// no owner.
     SharedBytes shared_bytes() const { return owner == nullptr ? SharedBytes(bytes) : SharedBytes(owner, bytes); }
   };

@@ -42,7 +42,7 @@ struct Resource {
   // Set by pack_transients: the offset in the slab (transients) or in the constants' or the variables' binding, and,
   // for transients, the first and the last timepoint at which it lives.
   SizeExpr offset_bytes = 0;
-  SizeExpr reserved_bytes = 0;  // in the slab, from that offset on: at least size_bytes
+  SizeExpr reserved_bytes = 0;  // reserved in the slab from offset_bytes on: at least size_bytes
   std::uint32_t first_timepoint = 0, last_timepoint = 0;
 
   /// Whether steps write it. Inputs and constants are only read.
@@ -109,7 +109,7 @@ struct Step {
   std::string display_name() const { return labelled(name, label); }
 };
 
-/// Which steps run when, and in which memory. Made from KernelSequences alone, without code.
+/// Which steps run when, and in which memory. Made only from KernelSequences, without code.
 struct Schedule {
   IdVector<ResourceId, Resource> resources;
   IdVector<PartId, ResourcePart> parts;
@@ -158,8 +158,8 @@ Status pack_transients(Schedule&);
 /// log n) in steps and resources.
 /// * The resources and the kernel of each step exist.
 /// * A copy has two uses; a kernel has as many buffers and sizes as its KernelInfo.
-/// * Each body keeps these invariants itself. The step that holds it gives each of its resources a place in a use, and
-/// maps each of its kernels to one of this schedule.
+/// * Each body keeps these invariants too. Its step gives each of the body's resources a place in a use, and
+///   maps each of the body's kernels to a kernel of this schedule.
 /// * Parts are inside the parts or resources that hold them, and what a step touches is inside its kernel's buffers. If
 /// that depends on symbols, it must hold for some binding.
 /// * Steps write only transients, variables and outputs. They read bytes of transients and outputs only after earlier

@@ -105,7 +105,7 @@ struct DispatchCommand {
   friend bool operator==(const DispatchCommand&, const DispatchCommand&) = default;
 };
 
-/// "exp_0 (layer3/q)": a kernel's name and the label of its dispatch; the name alone if the label is empty.
+/// "exp_0 (layer3/q)": a kernel's name and the label of its dispatch; only the name if the label is empty.
 std::string labelled(std::string_view kernel, std::string_view label);
 
 /// Before any command after the barrier starts, all commands before it have finished and their writes are visible.

@@ -54,7 +54,7 @@ struct ExecutableImage {
   SharedBytes bytes = {};
   std::string symbol = {};         // the kernel's name in `bytes`, if it has one
   std::uint64_t code_bytes = 0;    // a multiple of 4096, or bytes.size()
-  std::uint64_t entry_offset = 0;  // of the HostKernelEntry, or of the microkernel that `routine` calls
+  std::uint64_t entry_offset = 0;  // offset of the HostKernelEntry, or of the microkernel that `routine` calls
   RoutineCall routine = {};
   std::shared_ptr<const HostKernel> kernel = nullptr;  // kInterpreted only
 };

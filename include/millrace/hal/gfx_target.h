@@ -19,11 +19,11 @@ struct GfxTarget {
   std::uint32_t max_workgroup_size;       // threads
   std::uint32_t workgroup_memory_bytes;   // maximum per workgroup (LDS)
   std::uint32_t private_memory_bytes;     // maximum per thread: the registers that it can address
-  std::uint32_t num_registers;            // vector registers of one SIMD, which its waves share
+  std::uint32_t num_registers;            // vector registers of one SIMD, shared by its waves
   std::uint32_t register_granule;         // a wave is given a multiple of these
-  std::uint32_t num_scalar_registers;     // of one SIMD, which its waves share; 0: each wave has all it can use
+  std::uint32_t num_scalar_registers;     // of one SIMD, shared by its waves; 0: each wave has the maximum
   std::uint32_t scalar_register_granule;  // a wave is given a multiple of these
-  std::uint32_t max_waves;                // on one SIMD at a time
+  std::uint32_t max_waves;                // maximum on one SIMD at a time
   std::uint32_t num_simds;                // of one compute unit
   std::uint32_t unit_memory_bytes;        // LDS of one compute unit, shared by its workgroups
   std::uint32_t memory_granule_bytes;     // a workgroup gets a multiple of this

@@ -12,7 +12,7 @@
 namespace millrace {
 
 /// The instruction sets for which CPU code is generated. The level is chosen at run time, not by an #ifdef, so that a
-/// test can ask for a lower level than the host's.
+/// test can choose a lower level than the host's.
 enum class IsaLevel : std::uint8_t {
   kBaseline,  // x86-64-v2: SSE4.2
   kAvx2,      // x86-64-v3: AVX2, FMA, F16C

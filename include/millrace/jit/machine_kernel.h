@@ -33,7 +33,7 @@ enum class BufferAccess : std::uint8_t { kRead, kWrite, kReadWrite };
 
 struct BufferArgument {
   std::string name;
-  DType dtype = DType::kF32;  // as stored; loads of f16 and bf16 give u16 registers, of bool give bool
+  DType dtype = DType::kF32;  // as stored; f16 and bf16 are loaded as u16, bool as bool
   BufferAccess access = BufferAccess::kRead;
   bool is_read() const { return access != BufferAccess::kWrite; }
   bool is_written() const { return access != BufferAccess::kRead; }

@@ -12,7 +12,7 @@ struct Tiling {
   std::uint32_t vector_dim = 0;  // the domain dim whose points are lanes
   std::uint32_t lanes = 1;
   std::uint32_t vector_unroll = 1;  // vectors per tile along vector_dim
-  std::uint32_t row_dim = 0;        // second parallel dim in registers (contractions); vector_dim if none
+  std::uint32_t row_dim = 0;        // second parallel dim in registers, for contractions; otherwise vector_dim
   std::uint32_t row_unroll = 1;
   std::int64_t points_per_group = 0;  // approximate number of parallel points per workgroup
   /// Whether a reduction's epilogue is emitted once, in a loop over the tile's cells, which are then kept in private

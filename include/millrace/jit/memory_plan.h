@@ -16,7 +16,7 @@ struct PlannedSlot {
   MemoryKind kind = MemoryKind::kWorkgroup;
   std::uint64_t offset_bytes = 0;
   std::uint64_t size_bytes = 0;
-  std::uint32_t first_phase = 0;  // each barrier begins a new phase; a slot used in a loop lives for all of it
+  std::uint32_t first_phase = 0;  // each barrier begins a new phase; a slot used in a loop lives for the whole loop
   std::uint32_t last_phase = 0;
   PaddedRow row = {};  // the slot's padded row
   friend bool operator==(const PlannedSlot&, const PlannedSlot&) = default;

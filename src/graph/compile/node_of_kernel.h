@@ -8,7 +8,7 @@
 namespace millrace {
 
 /// The last node of the region that the kernel computes, as messages name it: "%y = exp". If several regions share the
-/// kernel, takes the region of the first step. O(steps).
+/// kernel, uses the region of the first step. O(steps).
 std::string node_of_kernel(const LoweredGraph&, KernelIndex);
 
 }  // namespace millrace

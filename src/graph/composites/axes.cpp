@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the axes that callers give composites, and counts negative ones from the end.
+// Checks the axes that callers pass to composites, and counts negative ones from the end.
 #include "graph/composites/axes.h"
 
 namespace millrace {

@@ -54,9 +54,9 @@ class Composite {
   bool is_open_ = false;
 };
 
-/// Every composite returns the result of this function: that of `body`, which receives a Composite with the name of the
-/// calling function. It is empty after an earlier mistake, if an operand is not a tensor of the graph, or if memory
-/// runs out.
+/// Every composite calls this function and returns its result, which is that of `body`. `body` receives a Composite
+/// with the name of the calling function. The result is empty after an earlier mistake, if an operand is not a tensor
+/// of the graph, or if memory runs out.
 template <class Body>
 std::invoke_result_t<Body, Composite&> build_composite(
     std::span<const Tensor> operands, Body&& body,

@@ -107,9 +107,9 @@ class UpdatePlacer {
     for (const Value part : parts_of(old)) {
       const std::string reason = find_later_need(id, part);
       if (!reason.empty()) return reason;
-      if (reads(dispatch_.regions[id], part)) return fmt::format("{} is another operand, too", name(part));
+      if (reads(dispatch_.regions[id], part)) return fmt::format("{} is used as another operand too", name(part));
     }
-    return reads_once(dispatch_.regions[id], old) ? "" : fmt::format("{} is another operand, too", name(old));
+    return reads_once(dispatch_.regions[id], old) ? "" : fmt::format("{} is used as another operand too", name(old));
   }
 
   /// The values that are stored in the memory of `whole` as parts, or as parts of parts.

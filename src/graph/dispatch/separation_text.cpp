@@ -68,7 +68,7 @@ std::string obstacle_text(const Graph& graph, const Separation& edge) {
       return fmt::format("{} reads it at other points, from memory; nothing helps while it does", node());
     case JoinObstacle::kRootInOperand:
       return fmt::format(
-          "{} takes elementwise nodes into its loop, and {} is not one; only a single op that does both would help",
+          "{} fuses elementwise nodes into its loop, and {} is not one; only a single op that does both would help",
           reader(), node());
     case JoinObstacle::kIsStored:
       return fmt::format(

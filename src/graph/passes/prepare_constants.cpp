@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves costly work that depends on constants alone into a setup graph, which runs once when a program is loaded.
+// Moves costly work that depends only on constants into a setup graph, which runs once when a program is loaded.
 #include <algorithm>
 #include <cstring>
 #include <map>

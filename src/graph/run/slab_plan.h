@@ -32,8 +32,8 @@ class PlacementCheck {
  public:
   explicit PlacementCheck(std::span<const Lifespan>);
 
-  /// Fails with kInternal and the transients' indices if two that live at the same time share bytes, or if one leaves
-  /// the slab. O(transients + pairs that live together).
+  /// Fails with kInternal and the transients' indices if two that live at the same time share bytes, or if one extends
+  /// beyond the slab. O(transients + pairs that live together).
   Status run(std::span<const std::int64_t> bytes, std::span<const std::int64_t> offsets, std::int64_t slab_bytes);
 
  private:

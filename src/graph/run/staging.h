@@ -39,7 +39,7 @@ class Staging {
     std::shared_ptr<Recording> recording;
     std::vector<std::shared_ptr<Buffer>> buffers;  // one per argument, as large as its largest binding so far
     std::vector<BufferBinding> bindings;           // host, device, host, device, ...
-    std::vector<std::int64_t> sizes;               // per argument, then a 0 for all offsets
+    std::vector<std::int64_t> sizes;               // one per argument, then the 0 that all offsets use
     bool has_work = false;
   };
 

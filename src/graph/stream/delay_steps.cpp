@@ -84,7 +84,7 @@ class Delayer {
   const SampleSizes& sizes_;
   std::uint32_t end_;
   IdVector<ResourceId, std::optional<std::uint32_t>> first_users_;
-  IdVector<ResourceId, std::uint32_t> last_timepoints_;  // at which a later step uses it
+  IdVector<ResourceId, std::uint32_t> last_timepoints_;  // the last one at which a later step uses the resource
   IdVector<ResourceId, AccessTimes> times_;
 };
 

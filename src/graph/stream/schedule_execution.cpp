@@ -141,7 +141,7 @@ class Scheduler {
     return resources_[storage] = schedule_.resources.push_back(std::move(resource));
   }
 
-  /// The resource that holds the value, and the part of it that is the value.
+  /// The resource that holds the value, and the part of the resource that is the value.
   ResourceUse use_of(Value value) {
     std::vector<Value> chain = {dispatch_.memory_of(value)};  // from the part to the whole
     for (auto part = dispatch_.parts.find(chain[0]); part != dispatch_.parts.end();

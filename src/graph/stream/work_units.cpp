@@ -80,7 +80,7 @@ class UnitAccesses {
   std::vector<std::pair<std::uint32_t, ByteRange>> earlier_;  // all accesses of units before `unit_`
   std::vector<Access> own_;
   std::uint32_t unit_ = 0;
-  std::multimap<std::int64_t, Write> writes_;  // of constant bytes without gaps, keyed by begin
+  std::multimap<std::int64_t, Write> writes_;  // writes to constant bytes without gaps, keyed by begin
   std::int64_t longest_write_ = 0;
   std::vector<std::pair<std::uint32_t, ByteRange>> other_writes_;
 };

@@ -80,9 +80,9 @@ void WrittenBytes::Spans::add(const SizeExpr& first, const SizeExpr& last) {
   begins_.insert_or_assign(end, begin);
 }
 
-/// Extends the range by each span that it certainly meets, and removes that span. If it is unknown which of the two
-/// begins first, or which ends last, they stay two spans. If only the order of the begins is unknown, both get the
-/// later end.
+/// Extends the range by each span that certainly overlaps or touches it, and removes that span. If it is unknown which
+/// of the two begins first, or which ends last, they stay two spans. If only the order of the begins is unknown, both
+/// get the later end.
 void WrittenBytes::Spans::join_overlapping(SizeExpr& begin, SizeExpr& end) {
   constexpr std::size_t kMaxCompared = 64;  // spans; limits the time of a call
   std::size_t compared = 0;

@@ -25,7 +25,7 @@ class WrittenBytes {
   template <class T>
   using MapByForm = std::map<SizeExpr, T, decltype(&form_less)>;
 
-  /// Symbolic and constant spans. Spans that certainly meet are joined.
+  /// Symbolic and constant spans. Spans that certainly overlap or touch are joined.
   class Spans {
    public:
     void add(const SizeExpr& begin, const SizeExpr& end);

@@ -12,7 +12,8 @@ namespace {
 
 using Constant = ConstantFiles::Constant;
 
-/// Reads the type of elements in a file and takes as many of its bytes. `begin` is the position of the file's name.
+/// Reads the type of the elements in a file, and takes as many of the file's bytes as the type needs. `begin` is the
+/// position of the file's name.
 Result<Constant> read_type_and_take(const ConstantSource& source, const SharedBytes& bytes, std::size_t begin) {
   TextReader& text = source.text;
   if (!text.take(":")) return text.unexpected("expected ':' and a type; say what the elements are");

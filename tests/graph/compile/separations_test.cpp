@@ -72,7 +72,7 @@ TEST_CASE("a reduction that takes no product in its term says so") {
   const Tensor x = graph.input("x", DType::kF32, {8, 8}), w = graph.input("w", DType::kF32, {8, 8});
   graph.output("maximum", reduce_max(tanh(matmul(x, w)), {0}));
   CHECK(separations_of(graph) ==
-        "%3 -> %4: %4 = reduce_max takes elementwise nodes into its loop, and %2 = dot is not one; only a single op "
+        "%3 -> %4: %4 = reduce_max fuses elementwise nodes into its loop, and %2 = dot is not one; only a single op "
         "that does both "
         "would help\n");
 }

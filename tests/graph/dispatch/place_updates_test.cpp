@@ -155,7 +155,7 @@ TEST_CASE("a concat and a pad are changed in place unless another node still nee
   CHECK(made("%y = scatter(%c, %i, %row) {axis = 0} %z = cumulative_sum(%a) {axis = 0} return y = %y, z = %z") ==
         Texts{"%a is read later by cumulative_sum_4"});
   CHECK(made("%j = constant(0, 1) : i64[2] %y = scatter(%c, %j, %b) {axis = 0} return y = %y") ==
-        Texts{"%b is another operand, too"});
+        Texts{"%b is used as another operand too"});
   CHECK(made("update %v = %c return") == Texts{"operands of %c are stored in its memory at other times"});
 }
 
