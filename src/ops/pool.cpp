@@ -67,8 +67,8 @@ struct PoolNest {
                       {n, c, dims[0].walked_by(i, kh), dims[1].walked_by(j, kw)}, options);
   }
 
-  /// The number of window points at output index `dim`, as an i64, that are in the operand or, if `counts_padding`, in
-  /// its padding.
+  /// Counts, as an i64, the points of the window at output index `dim` that are in the operand or, if `counts_padding`,
+  /// in its padding.
   BodyValue count(const AffineIndex& dim, const WindowDim& window, bool counts_padding) {
     BodyBuilder& b = nest.epilogue();
     const auto i64 = [&](std::int64_t value) { return b.constant_int(DType::kI64, value); };

@@ -185,17 +185,17 @@ Tensor gather(Tensor x, Tensor indices, std::int64_t axis);
 /// x, except that their extent along the axis may differ; the result has the shape of the indices. A negative index
 /// wraps once; an index out of range is an error at run time, as for gather.
 Tensor take_along_axis(Tensor x, Tensor indices, std::int64_t axis);
-/// x with the elements that the indices select (as in gather) replaced by the updates, or combined with them, in the
-/// order of the indices. The updates have the type of gather(x, indices, axis). scatter takes any dtype; scatter_add,
-/// _mul, _min and _max take integers and floats.
+/// Replaces the elements of x that the indices select (as in gather) by the updates, or combines them with the updates,
+/// in the order of the indices. The updates have the type of gather(x, indices, axis). scatter takes any dtype;
+/// scatter_add, _mul, _min and _max take integers and floats.
 Tensor scatter(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_add(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_mul(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_min(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_max(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
-/// Scans of integers or floats along one axis. An exclusive scan begins with the value of an empty scan: sum 0, product
-/// 1, maximum the lowest value and minimum the highest value, which are -inf and +inf for floats. The error of each
-/// element of a cumulative_sum of floats is bounded as for the reduce_sum of its whole row.
+/// Scans of integers or floats along one axis. An exclusive scan begins with the value of an empty scan: 0 for a sum, 1
+/// for a product, the lowest value for a maximum and the highest for a minimum (-inf and +inf for floats). Each element
+/// of a cumulative_sum of floats has the error bound of a reduce_sum of the whole row.
 Tensor cumulative_sum(Tensor x, ScanAttrs attributes = {});
 Tensor cumulative_prod(Tensor x, ScanAttrs attributes = {});
 Tensor cumulative_max(Tensor x, ScanAttrs attributes = {});

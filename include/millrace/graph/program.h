@@ -72,12 +72,12 @@ class Session {
   /// Runs the program and waits: run({bind("x", x), bind("w", w)}, {bind("y", y)}).
   ///
   /// Arguments: `inputs` and `outputs` are in the order of Program::inputs() and outputs(), or have names; elements are
-  /// row-major. Each is caller memory or a buffer of the program's device. Caller memory is used in place if the device
-  /// can address it; otherwise it is copied to the device and back. Inputs are only read; every output element is
-  /// written. A bool is a byte: 0 is false, any other value is true; computed bools are 0 or 1. An input with a symbol
-  /// in its type needs extents; `dims` binds the symbols that no input determines. Facts, extents, sizes in bytes and
-  /// requirements are checked before anything runs; the message names the argument, what was found and what was
-  /// expected.
+  /// row-major. Each argument is caller memory or a buffer of the program's device. Caller memory is used in place if
+  /// the device can address it; otherwise it is copied to the device and back. Inputs are only read; every output
+  /// element is written. A bool is a byte: 0 is false, any other value is true; computed bools are 0 or 1. An input
+  /// with a symbol in its type needs extents; `dims` binds the symbols that no input determines. Facts, extents, sizes
+  /// in bytes and requirements are checked before anything runs; the message names the argument, what was found and
+  /// what was expected.
   ///
   /// Variables get their new values when the run ends. A run that is refused before it starts leaves them as they are.
   /// After a run that fails or is stopped later, the variables that the graph updates have unspecified values, until

@@ -88,7 +88,7 @@ struct StepControl {
 };
 
 /// A kernel launch, a copy, a loop or a condition on the timeline. Its timepoint is the number of barriers before it;
-/// steps with the same timepoint may run concurrently, also on several queues.
+/// steps with the same timepoint may run concurrently, even on different queues.
 struct Step {
   std::string name;
   std::string label = {};                           // its region's label

@@ -48,9 +48,9 @@ struct CommandTime {
   friend bool operator==(const CommandTime&, const CommandTime&) = default;
 };
 
-/// When the commands of a submission ran, except barriers, in the list's order. Meant for profiles, on any device. A
-/// device that does not finish inline measures on its own clock. A measured submission runs its commands one after
-/// another. A loop or a condition counts as one command. The host's clock times it, from before the host's first
+/// When each command of a submission ran, in the list's order; barriers are left out. Meant for profiles, on any
+/// device. A device that does not finish inline measures on its own clock. A measured submission runs its commands one
+/// after another. A loop or a condition counts as one command. The host's clock times it, from before the host's first
 /// decision to the end of the command.
 struct SubmissionTimes {
   std::vector<CommandTime> commands;

@@ -64,7 +64,7 @@ class OpenDevice {
 /// Finds and opens devices of one kind.
 struct Driver {
   std::string name = {};  // "cpu"
-  /// Ok, or why no device is available here (a missing runtime).
+  /// Ok, or why no device is available here, such as a missing runtime.
   Status (*available)() = nullptr;
   /// All devices of the driver, in the order of their ordinals.
   Result<std::vector<DeviceInfo>> (*enumerate)() = nullptr;

@@ -31,7 +31,7 @@ struct HipDeviceOptions {
   std::size_t staging_bytes = std::size_t{4} << 20;
 };
 
-/// Counts of what a HIP device could not return to the runtime.
+/// Counts of objects that a HIP device did not, or could not, return to the runtime.
 struct HipLosses {
   std::uint64_t num_quarantined = 0;      // objects never released, because the releasing call might hang
   std::uint64_t num_failed_releases = 0;  // calls that should have released an object, but failed

@@ -91,7 +91,7 @@ typename B::Value sticky_f64(B& b, typename B::Value x) {
   return b.select(is_large, scaled, direct);
 }
 
-/// Converts any register to an f32 from which narrowing to 16 bits rounds only once in total.
+/// Converts any register to f32, so that this and the later narrowing to 16 bits together round only once.
 template <ScalarBuilder B>
 typename B::Value for_narrowing(B& b, typename B::Value x) {
   switch (x.dtype) {

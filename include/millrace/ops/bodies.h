@@ -91,8 +91,8 @@ typename B::Value sign(B& b, typename B::Value x) {
   return b.select(b.gt(x, zero), b.constant_like(x, 1), negative);
 }
 
-/// Takes two steps that each round, instead of one approximate instruction. In f32 and f64, the result therefore equals
-/// div(1, sqrt(x)) bit for bit on every target.
+/// Computed in two steps that are each correctly rounded, instead of by one approximate instruction. In f32 and f64,
+/// the result therefore equals div(1, sqrt(x)) bit for bit on every target.
 template <class B>
 typename B::Value rsqrt(B& b, typename B::Value x) {
   return b.div(b.constant_like(x, 1), b.sqrt(x));

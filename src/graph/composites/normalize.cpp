@@ -52,7 +52,7 @@ Centred centre(Tensor x, std::size_t axis) {
   return {same_difference + spread(shift, x), variance};
 }
 
-/// Expects floats with a last dim.
+/// Expects floats of rank 1 or more.
 Status expect_rows(std::span<const TensorType> types) {
   MILLRACE_TRY(ops::expect_dtype(types, 0, ops::kFloats));
   if (types[0].shape.rank() > 0) return {};

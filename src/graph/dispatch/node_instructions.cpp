@@ -24,8 +24,8 @@ bool has_strided_elements(const Graph& graph, const Node& node) {
   return false;
 }
 
-/// The cost of loading an operand, which no other node's cost includes: widening it and, if the elements of a view are
-/// not adjacent, one address per SIMD lane.
+/// The cost of loading an operand: widening it and, if the elements of a view are not adjacent, one address per SIMD
+/// lane. 0 if another node's cost includes it.
 std::int64_t load_instructions(const Graph& graph, Value operand) {
   constexpr std::int64_t kAddressInstructions = 26;  // instructions for addresses, if lanes are not adjacent
   const Node& node = graph.nodes[operand.node];

@@ -79,7 +79,7 @@ Result<Constant> read_elements_and_type(const ConstantSource& source, bool is_va
 Result<Constant> read_state(const ConstantSource& source) {
   TextReader& text = source.text;
   if (!text.take("(")) return text.unexpected("expected '('; write the elements in parentheses");
-  if (!text.take(")")) return text.unexpected("expected ')'; a state begins with the loop's operand");
+  if (!text.take(")")) return text.unexpected("expected ')'; a state gets its first value from the loop's operand");
   if (!text.take(":")) return text.unexpected("expected ':' and a type; say what the state is");
   const std::size_t begin = text.position();
   MILLRACE_TRY_ASSIGN(TensorType type, read_type(text, source.symbols));

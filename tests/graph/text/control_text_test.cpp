@@ -235,7 +235,7 @@ TEST_CASE("the parser names the missing part of a loop or a condition") {
   CHECK(parse_problem("%y = if(%p, %x) { graph a(%x: f32[4]) { return r = %x } }").find("expected 'graph'") !=
         std::string::npos);
   CHECK(parse_problem("%y = while(%p, %x) { graph a() { %s = variable(1) : f32[4] return c = %s } }")
-            .find("expected ')'; a state begins with the loop's operand") != std::string::npos);
+            .find("expected ')'; a state gets its first value from the loop's operand") != std::string::npos);
   CHECK(parse_problem("%y = while(%p, %x) { graph a() { %s = variable() : f32[4] return c = %s } }")
             .find("'a' has 1 outputs, expected one bool[] that is true to continue; return that") != std::string::npos);
   CHECK(parse_problem("%y = while(%p) { graph a() { %s = variable() : f32[4] return c = %s } }")

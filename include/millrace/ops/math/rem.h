@@ -24,7 +24,7 @@ V rem_in_f64(B& b, V x, V y) {
   const V dividend = b.convert(DType::kF64, b.abs(x)), m = b.convert(DType::kF64, b.abs(y));
   const V up = b.constant(DType::kF64, 0x1p29);
   const V minus_inverse = b.div(b.constant(DType::kF64, -1), m), minus_inverse_up = b.mul(minus_inverse, up);
-  V r = b.mul(dividend, b.constant(DType::kF64, 0x1p-261));  // 29 * (kSteps - 1)
+  V r = b.mul(dividend, b.constant(DType::kF64, 0x1p-261));  // 2^-(29 * (kSteps - 1))
   r = b.mul_add(rounded_product(b, r, minus_inverse), m, r);
   for (int step = 1; step < kSteps; ++step) {
     r = b.mul_add(rounded_product(b, r, minus_inverse_up), m, b.mul(r, up));
