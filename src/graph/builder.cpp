@@ -65,7 +65,7 @@ bool GraphBuilder::accept(Tensor tensor, const std::string& what) {
     return false;
   }
   fail(invalid_argument(tensor.builder() == nullptr
-                            ? fmt::format("{} is an empty tensor; use what a builder returned", what)
+                            ? fmt::format("{} is an empty tensor; use one that a builder returned", what)
                             : fmt::format("{} belongs to another graph; build both in one GraphBuilder", what)));
   return false;
 }

@@ -24,7 +24,7 @@ void GraphBuilder::name_value(Value value, std::string_view name) {
   const Tensor tensor(this, value);
   if (!accept(std::span(&tensor, 1), "named")) return;
   if (name.empty()) {
-    fail(invalid_argument(value_text(graph_, value) + ": the name is empty; give it characters"));
+    fail(invalid_argument(value_text(graph_, value) + ": the name is empty; choose a name"));
     return;
   }
   Node& node = graph_.nodes[value.node];
@@ -49,7 +49,7 @@ GraphBuilder::OpenScope GraphBuilder::scope(std::string_view name) {
   const std::optional<ScopeId> outer = scope_;
   const auto where = [&] { return fmt::format("scope {}", string_text(name)); };
   const Status status = guard_allocations(where, [&]() -> Status {
-    if (name.empty()) return invalid_argument("scope: the name is empty; give it characters");
+    if (name.empty()) return invalid_argument("scope: the name is empty; choose a name");
     if (status_.ok()) scope_ = graph_.scopes.find_or_add(outer, name);
     return {};
   });

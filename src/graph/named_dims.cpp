@@ -35,7 +35,7 @@ Result<std::map<std::string, Dim>> collect_live_symbols(const Graph& graph) {
   for (const auto& [name, dim] : symbols) {
     if (dim.max() < saturating::kMax || sources.contains(name)) continue;
     return invalid_argument(
-        fmt::format("dim '{0}' has no upper bound, expected one as it is not the extent of any input; promise one: "
+        fmt::format("dim '{0}' has no upper bound, expected one, as it is not the extent of any input; promise one: "
                     "'{0} in {1}..N' in text, at_most(N) in C++",
                     name, dim.min()));
   }

@@ -98,19 +98,19 @@ constexpr Misuse kConstants[] = {
 
 constexpr Misuse kTensors[] = {
     {"an empty operand", [](GraphBuilder& g) { f32(g, {4}) + Tensor(); },
-     "%1 = add: operand 1 is an empty tensor; use what a builder returned"},
+     "%1 = add: operand 1 is an empty tensor; use one that a builder returned"},
     {"an empty operand in front", [](GraphBuilder& g) { select(Tensor(), f32(g, {4}), Tensor()); },
-     "%1 = select: operand 0 is an empty tensor; use what a builder returned"},
+     "%1 = select: operand 0 is an empty tensor; use one that a builder returned"},
     {"an empty tensor in a list", [](GraphBuilder& g) { concat(std::vector{f32(g, {4}), Tensor()}, 0); },
-     "%1 = concat: operand 1 is an empty tensor; use what a builder returned"},
+     "%1 = concat: operand 1 is an empty tensor; use one that a builder returned"},
     {"a product with nothing", [](GraphBuilder& g) { matmul(f32(g, {4, 4}), Tensor()); },
-     "matmul: operand 1 is an empty tensor; use what a builder returned"},
+     "matmul: operand 1 is an empty tensor; use one that a builder returned"},
     {"a norm without a scale",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {4, 8});
        layer_norm(x, Tensor(), x);
      },
-     "layer_norm: operand 1 is an empty tensor; use what a builder returned"},
+     "layer_norm: operand 1 is an empty tensor; use one that a builder returned"},
     {"another graph's operand", [](GraphBuilder& g) { f32(g, {4}) * foreign(); },
      "%1 = mul: operand 1 belongs to another graph; build both in one GraphBuilder"},
     {"a finished graph's operand",
@@ -125,7 +125,7 @@ constexpr Misuse kTensors[] = {
     {"an output of another graph", [](GraphBuilder& g) { g.output("y", foreign()); },
      "output 'y': the tensor belongs to another graph; build both in one GraphBuilder"},
     {"an empty output", [](GraphBuilder& g) { g.output("y", Tensor()); },
-     "output 'y': the tensor is an empty tensor; use what a builder returned"},
+     "output 'y': the tensor is an empty tensor; use one that a builder returned"},
     {"the result of a mistake is passed on, and the first mistake is reported",
      [](GraphBuilder& g) {
        Tensor wrong = f32(g, {4}) + i32(g, {4});

@@ -199,7 +199,7 @@ constexpr Misuse kOrders[] = {
     {"unique: a scalar", [](GraphBuilder& g) { unique(f32(g, {}), 1); },
      "unique: operand is f32[], expected rank 1; reshape it"},
     {"topk with an empty tensor of indices", [](GraphBuilder& g) { topk(f32(g, {4}), Tensor(), 1); },
-     "topk: operand 1 is an empty tensor; use what a builder returned"},
+     "topk: operand 1 is an empty tensor; use one that a builder returned"},
     {"a reshape with two dims to find", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, -1}); },
      "%1 = reshape: 2 dims of -1 in shape [-1x-1], expected at most 1; give the others"},
     {"a reshape with an inferred dim next to extent 0", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, 0}); },

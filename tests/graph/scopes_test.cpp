@@ -99,9 +99,9 @@ TEST_CASE("mistakes are reported with the scopes that they are in") {
         },
         "%decoder/\"layer 3\"/1 = logical_not: operand 0 is f32[4], expected bool or an integer; insert a cast"},
        {"an empty name", [](GraphBuilder& graph) { exp(f32(graph, {4})).named(""); },
-        "%1: the name is empty; give it characters"},
+        "%1: the name is empty; choose a name"},
        {"an empty scope", [](GraphBuilder& graph) { const auto scope = graph.scope(""); },
-        "scope: the name is empty; give it characters"},
+        "scope: the name is empty; choose a name"},
        {"an input with a value's name",
         [](GraphBuilder& graph) {
           exp(f32(graph, {4})).named("mask");

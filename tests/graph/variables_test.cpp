@@ -118,7 +118,7 @@ TEST_CASE("the builder names the update and its mistake") {
           graph.update(v, graph.input("x", DType::kF32, {5}));
         }) == "update of %v: %x is f32[5], expected f32[4]; cast or reshape it");
   CHECK(complaint([](GraphBuilder& graph) { graph.update(graph.variable("v", kFour), {}); }) ==
-        "update: the value is an empty tensor; use what a builder returned");
+        "update: the value is an empty tensor; use one that a builder returned");
   CHECK(complaint([](GraphBuilder& graph) { graph.variable("v", kFour); }) ==
         "the graph has no output; name what it computes with output()");
 }

@@ -111,7 +111,8 @@ TEST_CASE("a size whose facts leave one value need not be given, but may be") {
   CHECK(here.error_of("run pinned.mr --input x=arange --dim k=4") ==
         "millrace: --dim k=4: the graph promises k in 3..3; say a value that it allows\n");
   CHECK(here.error_of("run pinned.mr --input x=arange,3x4") ==
-        "millrace: input 'x': dim 0 is 3, expected rows in 2..2; keep the promise, or build the graph with another\n");
+        "millrace: input 'x': dim 0 is 3, expected rows in 2..2; keep the promise, or build the graph with other "
+        "facts\n");
 }
 
 TEST_CASE("a run from the cache does not load LLVM") {

@@ -62,7 +62,7 @@ TEST_CASE("check refuses a graph that no run could bind") {
   const Workplace here;
   here.write("free.mr", "graph free() {\n  %i = iota() {shape = [n], dtype = i64, axis = 0}\n  return i = %i\n}\n");
   CHECK(here.error_of("check free.mr") ==
-        "millrace: free.mr: dim 'n' has no upper bound, expected one as it is not the extent of any input; promise "
+        "millrace: free.mr: dim 'n' has no upper bound, expected one, as it is not the extent of any input; promise "
         "one: 'n in 0..N' in text, at_most(N) in C++\n");
 }
 

@@ -142,7 +142,7 @@ Status check_memory(const BufferBinding& given, std::int64_t expected_bytes, con
       given.buffer == nullptr ? reinterpret_cast<std::uintptr_t>(given.data)
                               : reinterpret_cast<std::uintptr_t>(given.buffer->host_address()) + given.offset_bytes;
   if (address % alignment != 0) {
-    return invalid_argument(fmt::format("run: {} '{}' is not aligned to {} bytes, as {} needs; bind memory that is",
+    return invalid_argument(fmt::format("run: {} '{}' is not aligned to {} bytes, as {} needs; bind aligned memory",
                                         what, printable(argument.name), alignment, to_text(argument.type.dtype)));
   }
   return {};

@@ -227,7 +227,7 @@ Session::~Session() = default;
 Result<Session> Session::create(const Program& program) {
   return guard_allocations([&]() -> Result<Session> {
     if (program.state() == nullptr)
-      return invalid_argument("session: the program is empty; give what compile() returned");
+      return invalid_argument("session: the program is empty; pass a program that compile() returned");
     auto state = std::make_unique<State>(program.state());
     const Program::State& shared = *state->program;
     for (const ProgramSymbol& symbol : shared.symbols.symbols) state->values[symbol.dim.name()] = 0;

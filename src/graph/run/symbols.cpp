@@ -24,8 +24,8 @@ std::string extents_text(const Extents& extents) {
 
 Status check_fact(const Dim& dim, std::int64_t value, const std::string& who) {
   if (dim.allows(value)) return {};
-  return invalid_argument(fmt::format("{} is {}, expected {}; keep the promise, or build the graph with another", who,
-                                      value, promise_text(dim)));
+  return invalid_argument(fmt::format("{} is {}, expected {}; keep the promise, or build the graph with other facts",
+                                      who, value, promise_text(dim)));
 }
 
 /// Finds the dims that are bound by name. Allocates only if there are many of them.

@@ -107,8 +107,8 @@ class PartsCheck {
   void check_control(const Step& step) {
     const std::size_t expected = step.control->is_loop ? 1 : 2;
     if (step.uses.empty() || step.control->bodies.size() != expected) {
-      problems_.add("step {}: {} bodies and {} uses, expected {} bodies and the condition; give it both", step.name,
-                    step.control->bodies.size(), step.uses.size(), expected);
+      problems_.add("step {}: {} bodies and {} uses, expected {} bodies and the condition; add what is missing",
+                    step.name, step.control->bodies.size(), step.uses.size(), expected);
       return;
     }
     for (const StepBody& body : step.control->bodies) {

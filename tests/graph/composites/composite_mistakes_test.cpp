@@ -312,7 +312,7 @@ TEST_CASE("operands that are not tensors of the graph are reported as the compos
   CHECK(graph.status().message() == "layer_norm: operand 1 belongs to another graph; build both in one GraphBuilder");
   GraphBuilder empty;
   matmul(f(empty, {4, 8}), Tensor());
-  CHECK(empty.status().message() == "matmul: operand 1 is an empty tensor; use what a builder returned");
+  CHECK(empty.status().message() == "matmul: operand 1 is an empty tensor; use one that a builder returned");
 }
 
 TEST_CASE("the outermost composite is reported, with the scopes around it") {

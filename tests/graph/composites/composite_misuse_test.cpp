@@ -31,7 +31,7 @@ constexpr Misuse kComposites[] = {
      [](GraphBuilder& g) { conv1d(f32(g, {1, 3, 8}), y(g, {4, 3, 3}), g.input("b", DType::kF16, {4})); },
      "conv1d: bias is f16[4], expected f32[4], one element per filter; reshape or cast it"},
     {"conv2d with an empty bias", [](GraphBuilder& g) { conv2d(f32(g, {1, 3, 8, 8}), y(g, {4, 3, 3, 3}), Tensor()); },
-     "conv2d: operand 2 is an empty tensor; use what a builder returned"},
+     "conv2d: operand 2 is an empty tensor; use one that a builder returned"},
     {"quantize_linear of integers",
      [](GraphBuilder& g) {
        Tensor x = i32(g, {4});

@@ -145,7 +145,7 @@ TEST_CASE("a symbol that no input gives needs an upper bound") {
   GraphBuilder graph;
   graph.output("top", topk(graph.input("x", DType::kF32, {Dim("n")}), Dim("k")).values);
   constexpr std::string_view kMessage =
-      "dim 'k' has no upper bound, expected one as it is not the extent of any input; promise one: 'k in "
+      "dim 'k' has no upper bound, expected one, as it is not the extent of any input; promise one: 'k in "
       "0..N' in "
       "text, at_most(N) in C++";
   CHECK(graph.finish().status().message() == kMessage);
@@ -234,7 +234,7 @@ TEST_CASE("rows by 14336 f32 to f16 are one dispatch at every number of rows tha
         if (promised && n % 128 != 0) {
           CHECK(status.message() == "run: input 'x': dim 0 is " + std::to_string(n) +
                                         ", expected rows in 128..524160 multiple_of 128; keep the "
-                                        "promise, or build the graph with another");
+                                        "promise, or build the graph with other facts");
           continue;
         }
         if (promised && n == 0) continue;

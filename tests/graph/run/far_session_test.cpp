@@ -99,7 +99,7 @@ TEST_CASE("buffers are checked like other memory") {
       return session.run(std::array{given, bind(w)}, std::array{bind(y)}).message();
     };
     CHECK(run(bind(*x)) == "run: input 'x' has 12 bytes, expected 8 for f32[2]; bind the whole tensor");
-    CHECK(run(part(*x, 2, 8)) == "run: input 'x' is not aligned to 4 bytes, as f32 needs; bind memory that is");
+    CHECK(run(part(*x, 2, 8)) == "run: input 'x' is not aligned to 4 bytes, as f32 needs; bind aligned memory");
     CHECK(run(part(*x, 8, 8)) ==
           "submit: input 'x' is 8 bytes at offset 8 of a buffer of 12, expected bytes inside it");
     const auto foreign = on_far("cpu").on_device->allocate(8).value();

@@ -196,9 +196,9 @@ TEST_CASE("run refuses memory that is not aligned to its elements") {
   SumRun run;
   std::array<float, 8> room{};
   run.outputs[1] = {reinterpret_cast<std::byte*>(room.data()) + 2, 16};
-  CHECK(run.error() == "run: output 'z' is not aligned to 4 bytes, as f32 needs; bind memory that is");
+  CHECK(run.error() == "run: output 'z' is not aligned to 4 bytes, as f32 needs; bind aligned memory");
   run.inputs[0] = {reinterpret_cast<std::byte*>(room.data()) + 1, 16};
-  CHECK(run.error() == "run: input 'x' is not aligned to 4 bytes, as f32 needs; bind memory that is");
+  CHECK(run.error() == "run: input 'x' is not aligned to 4 bytes, as f32 needs; bind aligned memory");
 }
 
 TEST_CASE("run refuses outputs that share memory with anything") {
@@ -221,7 +221,7 @@ TEST_CASE("a session that was moved from says so") {
   CHECK(run.error() == "run: the session was moved from; create another");
   CHECK(taken.run(run.inputs, run.outputs).ok());
   CHECK(Session::create(Program(nullptr)).status().message() ==
-        "session: the program is empty; give what compile() returned");
+        "session: the program is empty; pass a program that compile() returned");
 }
 
 TEST_CASE("a session keeps its program") {

@@ -129,7 +129,7 @@ TEST_CASE("mistakes in loops and conditions name the found and the expected valu
           return Tensors{x};
         }) == "output 'z': found inside a loop or a branch, expected outside; move it out");
   CHECK(loop(some, [](GraphBuilder&, Tensor) { return Tensors{Tensor()}; }) ==
-        "%6 = while: the next state 0 is an empty tensor; use what a builder returned");
+        "%6 = while: the next state 0 is an empty tensor; use one that a builder returned");
 }
 
 TEST_CASE("a tensor of a body does not leave it") {
