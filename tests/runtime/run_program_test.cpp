@@ -95,7 +95,7 @@ TEST_CASE("its errors name the bindings") {
   std::vector<std::int32_t> x(1001), y(1001), z(4), small(3);
   CHECK(run(program, x, y, z).message() ==
         "run: input 'x': dim 0 is 1001, expected rows in 0..1000; keep the promise, or build "
-        "the graph with another");
+        "the graph with other facts");
   x.resize(5);
   CHECK(run(program, x, small, z).message() ==
         "run: output 'y' has 12 bytes, expected 20 for i32[5]; bind the whole tensor");

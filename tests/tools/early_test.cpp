@@ -39,7 +39,7 @@ TEST_CASE("arguments are checked before anything is compiled") {
           "millrace: input 'x' is [2x7], expected 1237 in dim 1 of f32[rows, 1237]; bind tensors that agree\n");
     CHECK(error("--input x=ones,65x1237 --dim k=2") ==
           "millrace: input 'x': dim 0 is 65, expected rows in 1..64; keep the promise, or build the graph with "
-          "another\n");
+          "other facts\n");
     CHECK(error("--input x=ones,2x1237") ==
           "millrace: the size k in 0..1237 is unknown, because no input determines it; say --dim k=N\n");
     CHECK(error("--input x=ones,2x1237 --dim j=2") ==
@@ -71,7 +71,7 @@ TEST_CASE("extents of inputs are checked before their memory is allocated") {
     const auto error = [&](const std::string& arguments) { return here.error_of(command + " fresh.mr " + arguments); };
     const std::string rows =
         "millrace: input 'x': dim 0 is 200000000, expected rows in 1..64; keep the promise, or build the graph with "
-        "another\n";
+        "other facts\n";
     CHECK(error("--input x=ones,200000000x1237") == rows);
     CHECK(error("--input x=@rows.npy") == rows);
     CHECK(error("--input x=@columns.npy") ==

@@ -210,7 +210,7 @@ TEST_CASE("mistakes in a run's arguments are named, with what the graph has") {
         "in x=zeros,8x32000\n");
   CHECK(error("top.mr --input x=ones,99999999x99999999") ==
         "millrace: input 'x': dim 0 is 99999999, expected rows in 1..64; keep the promise, or build the graph with "
-        "another\n");
+        "other facts\n");
   CHECK(error("top.mr --input x=@") ==
         "millrace: --input x=@: found '@', expected @FILE.npy, zeros, ones, randn or arange\n");
   CHECK(error(".") == "millrace: graph '.': the file cannot be read: Is a directory; check the kind of file\n");
@@ -239,7 +239,7 @@ TEST_CASE("mistakes in sizes are named") {
         "millrace: input 'x' is [5x11], expected 10 in dim 1 of f32[rows, 10]; bind tensors that agree\n");
   CHECK(error("top.mr --input x=ones,65x10") ==
         "millrace: input 'x': dim 0 is 65, expected rows in 1..64; keep the promise, or build the "
-        "graph with another\n");
+        "graph with other facts\n");
   CHECK(error("some.mr --input x=ones,9") ==
         "millrace: the size k in 0..8 is unknown, because no input determines it; say --dim k=N\n");
 }

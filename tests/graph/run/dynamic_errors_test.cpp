@@ -59,11 +59,11 @@ TEST_CASE("a broken promise names the input, the dim and the fact") {
   run.inputs[0] = {9, 4};
   CHECK(run.error() ==
         "run: input 'x': dim 0 is 9, expected rows in 1..8; keep the promise, or build the graph "
-        "with another");
+        "with other facts");
   run.inputs[0] = {-1, 4};
   CHECK(run.error() ==
         "run: input 'x': dim 0 is -1, expected rows in 1..8; keep the promise, or build the graph "
-        "with another");
+        "with other facts");
 }
 
 TEST_CASE("extents that disagree name the input and the expected extent") {
@@ -95,7 +95,7 @@ TEST_CASE("dims bound by name are those that no input gives, each once") {
   run.dims = {{"k", 3}};
   CHECK(run.error() ==
         "run: dim 'k' is 3, expected k in 0..6 multiple_of 2; keep the promise, or build the graph "
-        "with another");
+        "with other facts");
 }
 
 TEST_CASE("the requirements of an op on sizes are checked by the run") {
