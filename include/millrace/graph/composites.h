@@ -147,9 +147,9 @@ IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound,
                                     double min_score = -std::numeric_limits<double>::infinity());
 /// The bound is n.
 IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores);
-/// topk of elements that come with indices of their own: integers in the shape of x. The result's indices are taken
-/// from `indices`, in its dtype, instead of being positions along the axis. This merges the results of several shards
-/// or of an earlier topk. Equal elements keep the order that they have in x, regardless of `indices`.
+/// topk with given indices of the elements: integers in the shape of x. The result's indices are taken from `indices`,
+/// in its dtype, instead of being positions along the axis. This merges the results of several shards or of an earlier
+/// topk. Equal elements keep the order that they have in x, regardless of `indices`.
 ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes = {});
 
 /// Parts of x along `axis`, with the extents `sizes`, which add up to the axis' extent.

@@ -167,7 +167,7 @@ std::string kind_name(const Node&);
 /// * Nodes are in scopes of the graph; inputs and variables are in none.
 /// * Custom kernels with the same name have the same body.
 /// * The bodies of loops and conditions keep these invariants too. The operands of a loop or a condition have the types
-///   that its bodies expect, and it has at most 32 results.
+///   that its bodies expect. Each has at most 32 results.
 /// * A symbol's facts do not contradict each other and are the same everywhere, in types and attributes.
 Status verify(const Graph&);
 

@@ -84,9 +84,9 @@ struct PassOptions {
   Callback<std::string_view, const Graph&> dump = {};
 };
 
-/// Runs the passes. Only this function verifies, times and dumps. A graph that a pass made invalid is an internal error
-/// naming the pass. prepare_constants moves its work to `prepared`; if that is null, the pass moves nothing.
-/// Precondition: verify(graph) passed.
+/// Runs the passes. Only this function verifies, times and dumps. If a pass makes the graph invalid, returns an
+/// internal error that names the pass. prepare_constants moves its work to `prepared`; if that is null, the pass moves
+/// nothing. Precondition: verify(graph) passed.
 Result<std::vector<PassReport>> run_passes(Graph&, std::span<const GraphPass> passes, const PassOptions& = {},
                                            PreparedConstants* prepared = nullptr);
 

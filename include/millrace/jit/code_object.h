@@ -47,7 +47,7 @@ struct CodeObjectInfo {
   std::vector<CodeObjectKernel> kernels = {};
   std::vector<std::string> other_functions = {};
   std::vector<std::string> undefined_symbols = {};
-  std::vector<std::string> relocations = {};  // types, except relative ones
+  std::vector<std::string> relocations = {};  // their types; relative ones are left out
 };
 
 /// Reads a code object through the LLVM module. Fails if the bytes are not a code object, if its metadata is malformed,
