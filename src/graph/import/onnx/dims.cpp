@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes sizes of the dims that a model names.
+// Converts the dims that a model declares to sizes.
 #include "graph/import/onnx/dims.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The text with an underscore in place of each character that a symbol's name cannot have.
+/// The text with an underscore in place of each character that a symbol's name cannot contain.
 std::string plain_symbol(std::string_view text) {
   constexpr std::size_t kMaxBytes = 200;
   std::string name;
@@ -68,7 +68,7 @@ Result<SizeExpr> OnnxDims::size_of(const DimensionProto& dim, std::string_view i
     if (*dim.dim_value < -1) return data_loss(fmt::format("is {}, expected 0 or more", *dim.dim_value));
     if (*dim.dim_value >= 0) return SizeExpr(*dim.dim_value);
   }
-  // Some exporters write -1 for a dim without a number.
+  // Some exporters write -1 for an unknown dim.
   if (!dim.dim_param || dim.dim_param->empty()) return SizeExpr(fresh(fmt::format("{}_{}", input, axis)));
   used_params_.emplace(*dim.dim_param);
   const auto given = given_.find(std::string(*dim.dim_param));

@@ -13,20 +13,21 @@
 
 namespace millrace {
 
-/// The sizes that the dims of a model's inputs stand for.
+/// Converts the dims of a model's inputs to sizes.
 class OnnxDims {
  public:
-  /// Adds what the caller gives, by dim_param. Symbols that are made later have other names than those in `dims`.
+  /// Adds the caller's sizes, by dim_param. Symbols that are made later do not reuse the names of symbols in `dims`.
   void give(const std::map<std::string, SizeExpr>& dims);
-  /// Adds a dim_param that is the whole dim of some input. If it is a symbol's name, that input binds the symbol.
+  /// Adds the dim_param of an input's dim. If it is a valid name of a symbol, that input binds the symbol.
   void add_plain(std::string_view dim_param);
-  /// The size of a dim of input `input`. A dim_param is, in this order: what the caller gives; a symbol of that name; a
-  /// formula of such symbols, as in "past + 1"; a symbol of a similar name. A dim without a value or a name becomes a
-  /// symbol that is named after the input and the axis.
+  /// The size of a dim of input `input`. A dim_param becomes the first of these that is possible: the caller's size; a
+  /// symbol of that name; a formula of such symbols, as in "past + 1"; a symbol of a similar name. A dim without a
+  /// value or a name becomes a symbol that is named after the input and the axis.
   Result<SizeExpr> size_of(const DimensionProto&, std::string_view input, std::size_t axis);
-  /// A new symbol, which no other dim has. Its name begins with `text`, as far as a symbol's name allows.
+  /// A new symbol, which no other dim has. Its name begins with `text`, with '_' for each character that is not
+  /// allowed.
   Dim fresh(std::string_view text);
-  /// One line for each dim_param whose symbol has another name, and for each name of the caller's that no input has.
+  /// One line for each dim_param whose symbol has another name, and for each of the caller's names that no input has.
   std::vector<std::string> notes() const;
 
  private:

@@ -18,10 +18,11 @@ namespace {
 constexpr std::size_t kMaxNodes = 256;
 constexpr std::int64_t kMaxElements = 64 * 1024;
 
-/// The nodes from which the tensor is computed, its own included. Empty if they are too many, too large, or depend on
-/// more than constants.
+/// The nodes that compute the tensor, including node `end` itself. Empty if there are too many of them, if their
+/// results are too large, or if they depend on anything except constants.
 std::set<NodeId> find_origins(const GraphBuilder& builder, NodeId end, OnnxFolding& folding) {
-  // What reads the node cannot be folded either. Without that, each node of a chain would be walked by all after it.
+  // A node that reads an unfoldable node cannot be folded either. Without the mark, each node of a chain would walk all
+  // nodes before it again.
   const auto give_up = [&] {
     folding.mark_unfoldable(end);
     return std::set<NodeId>();
@@ -51,7 +52,8 @@ std::set<NodeId> find_origins(const GraphBuilder& builder, NodeId end, OnnxFoldi
       open.push_back(operand.node);
     }
   }
-  // Kernels compute ranges as fast as they would load them. As indices they say what a flip returns.
+  // A kernel computes a range as fast as it would load one, so folding it gains nothing. A range that a gather reads as
+  // indices is folded, because it decides which elements a flip returns.
   if (has_iota && !has_gather) return {};
   if (num_elements > folding.element_room) return give_up();
   folding.element_room -= num_elements;
@@ -89,7 +91,7 @@ std::vector<std::byte> broadcast_bytes(const Graph& graph, const Node& node, con
   return bytes;
 }
 
-/// The bytes of a concatenation of constants: for each index of the dims before the axis, a run of each operand.
+/// The bytes of a concatenation of constants: for each index of the dims before the axis, one run of each operand.
 std::vector<std::byte> joined_bytes(const Graph& graph, const Node& node) {
   const std::int64_t given = std::get<AxisAttrs>(std::get<OpNode>(node.what).attributes).axis;
   const Shape& shape = node.results[0].shape;
@@ -107,7 +109,7 @@ std::vector<std::byte> joined_bytes(const Graph& graph, const Node& node) {
   return bytes;
 }
 
-/// The bytes of a gather from a constant. Empty if an index is out of range, which is an error of the run.
+/// The bytes of a gather from a constant. Empty if an index is out of range, because runs report that error.
 std::optional<std::vector<std::byte>> gathered_bytes(const Graph& graph, const Node& node) {
   const std::int64_t given = std::get<GatherAttrs>(std::get<OpNode>(node.what).attributes).axis;
   const Shape& shape = graph.type(node.operands[0]).shape;
@@ -147,8 +149,8 @@ std::vector<std::byte> iota_bytes(const Node& node) {
   return bytes;
 }
 
-/// What the node computes, for the ops that fold_constants leaves. Empty for other ops. Precondition: the operands are
-/// constants.
+/// The bytes of the node's result, for ops that fold_constants does not fold. Empty for other ops. Precondition: the
+/// operands are constants.
 std::optional<std::vector<std::byte>> folded_bytes(const Graph& graph, const Node& node) {
   const auto* op = std::get_if<OpNode>(&node.what);
   if (op == nullptr) return {};
@@ -160,14 +162,15 @@ std::optional<std::vector<std::byte>> folded_bytes(const Graph& graph, const Nod
     case Op::gather:
       return gathered_bytes(graph, node);
     case Op::iota:
-      // The indices of a flip or a range. Floats are left: f16 and bf16 are stored from f32.
+      // The indices of a flip, or an integer range. Float ranges are not folded: store_element() would need f32 scalars
+      // for f16 and bf16.
       return is_float(node.results[0].dtype) ? std::nullopt : std::optional(iota_bytes(node));
     default:
       return {};
   }
 }
 
-/// Folds nodes of constants that fold_constants leaves. Returns whether there was one.
+/// Folds nodes with constant operands that fold_constants does not fold. Returns whether it folded any.
 bool fold_rest(Graph& graph) {
   bool has_changed = false;
   const auto is_constant = [&](const Value& operand) {

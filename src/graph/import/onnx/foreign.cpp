@@ -18,7 +18,7 @@ struct SmallFloat {
   int exponent_bits = 4, mantissa_bits = 3, bias = 7;
   bool has_infinity = false;      // the highest exponent is infinity and NaN, as in IEEE 754
   bool has_nan_for_zero = false;  // "UZ": the bits of -0 are the only NaN
-  bool has_last_nan = false;      // all bits but the sign set: NaN
+  bool has_last_nan = false;      // NaN has all bits set, except perhaps the sign
   bool has_sign = true;
 };
 
@@ -52,7 +52,7 @@ const ForeignFormat* find_format(const OnnxForeign& foreign) {
   return nullptr;
 }
 
-/// Exact in f32.
+/// Exact: f32 holds every value of these formats.
 float decode(const SmallFloat& format, unsigned bits) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const int magnitude_bits = format.exponent_bits + format.mantissa_bits;
@@ -73,7 +73,7 @@ float decode(const SmallFloat& format, unsigned bits) {
          std::ldexp(static_cast<float>(whole), (is_subnormal ? 1 : exponent) - format.bias - format.mantissa_bits);
 }
 
-/// Element i, in its lowest bits.
+/// The bits of element i, in the lowest bits of the result.
 unsigned element_bits(const SharedBytes& packed, int bits, std::size_t i) {
   const std::size_t per_byte = 8 / static_cast<std::size_t>(bits);
   const auto byte = std::to_integer<unsigned>(packed.data()[i / per_byte]);

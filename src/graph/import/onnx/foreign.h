@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-/// How wide a foreign element is, and what it means.
+/// How wide a foreign element is, and how its bits are read.
 struct ForeignType {
   enum class Kind { kSigned, kUnsigned, kFloat };
   Kind kind = Kind::kSigned;

@@ -17,7 +17,7 @@ Status add_constant(OnnxImport& import, OnnxScope& scope, std::string_view name,
                     Result<OnnxValue> value) {
   if (!value.ok()) {
     if (is_plain_out_of_memory(value)) return value.status();
-    // The message begins with the path.
+    // The message already begins with the path.
     import.problems.push_back({"", value.status().message()});
     scope.values.emplace(name, OnnxValue::failed());
     return {};
@@ -49,7 +49,7 @@ Result<std::vector<OnnxValue>> find_outputs(const OnnxScope& scope, const std::s
 Status OnnxOpenBody::check() const {
   constexpr std::size_t kMaxBodies = 64;
   if (import_.num_bodies <= kMaxBodies) return {};
-  return unimplemented(fmt::format(": bodies and functions are inside each other {} levels deep, expected at most {}",
+  return unimplemented(fmt::format(": bodies and functions are nested {} levels deep, expected at most {}",
                                    import_.num_bodies, kMaxBodies));
 }
 

@@ -49,7 +49,7 @@ class ModelImporter {
     return result;
   }
 
-  /// The inputs whose elements a shape needs, including those given to the constructor.
+  /// The inputs whose elements decide shapes, including those given to the constructor.
   const std::set<std::string, std::less<>>& sized_inputs() const { return import_.sized_inputs; }
 
  private:
@@ -59,7 +59,7 @@ class ModelImporter {
         return data_loss(fmt::format("{}: the domain '{}' is imported twice", where_, printable(set.domain)));
       }
     }
-    // Before IR version 3, models imported no sets: version 1 was the only one.
+    // Before IR version 3, models did not import operator sets: version 1 was the only one.
     if (model_.opset_import.empty()) opsets_.emplace("", 1);
     for (const FunctionProto& function : model_.functions) {
       if (!import_.functions
@@ -75,7 +75,7 @@ class ModelImporter {
   Status import_all_nodes() {
     Status imported = import_nodes(import_, scope_, graph_.node);
     if (imported.ok() || is_plain_out_of_memory(imported)) return imported;
-    return report_problems();  // there are too many nodes
+    return report_problems();  // the model has too many nodes
   }
 
   /// Drops the operands of nodes that were folded into constants.
@@ -86,8 +86,8 @@ class ModelImporter {
     return Status(dropped.status().code(), where_ + ": " + dropped.status().message());
   }
 
-  /// Whether the input is one of the graph's: its shape then binds symbols. Inputs that are initialized, given by the
-  /// caller or replaced by dims are not.
+  /// Whether the input stays an input of the graph, so that its shape binds symbols. Inputs that are initialized, given
+  /// by the caller or replaced by dims do not.
   bool is_kept(const ValueInfoProto& input) const {
     return !scope_.values.contains(input.name) && !import_.options.values.contains(std::string(input.name)) &&
            !import_.sized_inputs.contains(input.name);
@@ -172,7 +172,7 @@ class ModelImporter {
       sizes.values.emplace_back(dim.at_most(kMaxSize));
       names += (names.empty() ? "" : ", ") + dim.name();
     }
-    import_.notes.push_back(fmt::format("input '{}' decides shapes: it is given as {}", printable(name), names));
+    import_.notes.push_back(fmt::format("input '{}' decides shapes: replaced by the dims {}", printable(name), names));
     return sizes;
   }
 
@@ -239,8 +239,8 @@ class ModelImporter {
 Result<OnnxModel> import_model(const std::string& where, const std::string& path, const ModelProto& model,
                                const OnnxOptions& options) {
   if (!model.graph) return data_loss(where + ": has no graph; is it an ONNX model?");
-  // If an attempt finds integer inputs whose elements shapes need, the next one has dims in their place.
-  constexpr int kMaxAttempts = 8;  // an attempt finds all such inputs, except those that only matter after others
+  // If an attempt finds integer inputs whose elements decide shapes, the next attempt puts dims in their place.
+  constexpr int kMaxAttempts = 8;  // an attempt finds all such inputs, except those that matter only after others
   std::set<std::string, std::less<>> sized_inputs;
   for (int attempt = 1;; ++attempt) {
     ModelImporter importer(where, path, model, options, sized_inputs);

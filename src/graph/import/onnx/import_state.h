@@ -28,8 +28,8 @@ std::string_view plain_domain(std::string_view domain);
 
 struct OnnxScope;
 
-/// An attribute of a call of a function. The nodes of a graph in it read the values of the call's scope; without one,
-/// it is a default of the function.
+/// An attribute that a call passes to a function. If it is a graph, the graph's nodes read the values of `scope`, the
+/// call's. A null scope marks a default of the function.
 struct OnnxCallAttribute {
   const AttributeProto* attribute = nullptr;
   const OnnxScope* scope = nullptr;
@@ -52,7 +52,7 @@ struct OnnxScope {
 /// "graph.node[17] (Resize 'r')".
 std::string node_path(const OnnxScope&, const NodeProto&, std::size_t index);
 
-/// What the functions that import one model share.
+/// The state that the functions that import one model share.
 struct OnnxImport {
   OnnxImport(const ModelProto& model, const OnnxOptions& options, std::string model_path)
       : model(model),
@@ -62,7 +62,7 @@ struct OnnxImport {
   OnnxImport(const OnnxImport&) = delete;
   OnnxImport& operator=(const OnnxImport&) = delete;
 
-  /// read_tensor(), once per tensor of the file: functions and bodies are imported many times, and their constants
+  /// Calls read_tensor() once per tensor of the file: functions and bodies are imported many times, and their constants
   /// would be copied each time.
   Result<OnnxValue> read(const TensorProto& tensor, const std::string& path);
 
@@ -73,19 +73,19 @@ struct OnnxImport {
   OnnxDims dims;
   OnnxProblems problems;
   std::vector<std::string> notes;
-  const std::set<std::string_view> read_names;  // what no node reads need not be known
+  const std::set<std::string_view> read_names;  // values that no node reads need not be known
   /// Functions of the model by domain, name and overload.
   std::map<std::array<std::string_view, 3>, const FunctionProto*> functions;
   std::map<const TensorProto*, OnnxValue> tensors;  // those that were read
   std::vector<const FunctionProto*> open_calls;     // from the outside in
-  std::size_t num_bodies = 0;                       // that are open: bodies inside bodies, and calls inside both
-  std::size_t num_nodes = 0;                        // imported so far, those of functions once per call
+  std::size_t num_bodies = 0;                       // open now, nested in each other; includes open calls
+  std::size_t num_nodes = 0;                        // imported so far; a function's nodes count once per call
   // Limits on what a file may ask for: a few bytes can call functions many times, or describe many elements.
   std::size_t max_nodes = 100'000 + model.file.size() / 8;
   OnnxFolding folding{(std::uint64_t{1} << 23) + model.file.size()};
-  /// Integer inputs whose elements a shape needs: found while importing, and used by the next attempt.
+  /// Integer inputs whose elements decide shapes: found while importing, and used by the next attempt.
   std::set<std::string, std::less<>> sized_inputs;
-  /// Nodes of the graph that may be built, those of functions and bodies once per use.
+  /// The maximum number of nodes of the built graph. Those of functions and bodies count once per use.
   std::size_t max_graph_nodes = 250'000 + model.file.size() / 2;
 };
 
@@ -97,23 +97,23 @@ class OnnxOpenBody {
   OnnxOpenBody& operator=(const OnnxOpenBody&) = delete;
   ~OnnxOpenBody() { --import_.num_bodies; }
 
-  /// Fails if the importer would call itself too deeply.
+  /// Fails if the importer would recurse too deeply.
   Status check() const;
 
  private:
   OnnxImport& import_;
 };
 
-/// Imports the nodes in order. Adds the values to the scope, and what goes wrong to the problems. Fails only if memory
-/// runs out or the model has too many nodes.
+/// Imports the nodes in order. Adds their values to the scope, and errors to the problems. Fails only if memory runs
+/// out or the model has too many nodes.
 Status import_nodes(OnnxImport&, OnnxScope&, std::span<const NodeProto>);
 
 /// Adds the constants of a graph to the scope.
 Status add_initializers(OnnxImport&, OnnxScope&, const GraphProto&);
 
-/// Imports a body inside the scope of its node, and returns its outputs. `path` is the node's, and `place` where in the
-/// node the body is: ".attribute 'then_branch'". Fails unless the body has
-/// `inputs.size()` inputs. If an output failed, its problem is already noted, and the error has no message.
+/// Imports a body inside the scope of its node, and returns its outputs. `path` is the node's path; `place` says where
+/// in the node the body is: ".attribute 'then_branch'". Fails unless the body has `inputs.size()` inputs. If an output
+/// failed, its problem is already noted, and the error has no message.
 Result<std::vector<OnnxValue>> import_body(OnnxImport&, const OnnxScope& outer, const GraphProto& body,
                                            const std::string& path, const std::string& place,
                                            std::vector<OnnxValue> inputs);

@@ -21,7 +21,7 @@ Status OnnxNodeContext::match_dim(Tensor& tensor, std::size_t axis, const SizeEx
 
 namespace {
 
-/// Whether a dim of the shape other than `axis` is that size.
+/// Whether the shape has that size in a dim other than `axis`.
 bool has_elsewhere(const Shape& shape, std::size_t axis, const SizeExpr& size) {
   for (std::size_t d = 0; d < shape.rank(); ++d) {
     if (d != axis && shape[d] == size) return true;
@@ -35,8 +35,8 @@ Status OnnxNodeContext::spread_dim(Tensor& tensor, std::size_t axis, const SizeE
   std::vector<SizeExpr> dims = tensor.shape().dims();
   const SizeExpr extent = dims[axis];
   std::string note = fmt::format("{}: {} must be 1 or {}", path(), extent.to_text(), size.to_text());
-  // An extent of 1 gives the indices 0, 0, ...; another one 0, 1, ..., which end outside if it is less than the size.
-  // If it is more, the reshape fails.
+  // An extent of 1 gives the indices 0, 0, ...; any other gives 0, 1, .... If that extent is less than the size, the
+  // last index is out of range and the gather fails. If it is more, the reshape fails.
   const Tensor step = cast(not_equal(size_of(graph(), extent), 1), DType::kI64);
   const Tensor index = iota(graph(), DType::kI64, {max(extent, size)}, 0) * step;
   MILLRACE_TRY_ASSIGN(const Tensor spread, built(gather(tensor, index, static_cast<std::int64_t>(axis))));

@@ -11,8 +11,7 @@ constexpr std::size_t kMaxScopes = 32;
 /// Longer names are not kept: nodes of functions would copy them once per call.
 constexpr std::size_t kMaxNameBytes = 512;
 
-/// The part of a node's name that names its scopes, with the last '/': "/encoder/layers.0/" of
-/// "/encoder/layers.0/MatMul".
+/// The scopes in a node's name, up to and including the last '/': "/encoder/layers.0/" of "/encoder/layers.0/MatMul".
 std::string_view scope_part(const NodeProto& node) {
   const std::size_t end = node.name.rfind('/');
   if (node.name.size() > kMaxNameBytes) return {};

@@ -13,7 +13,8 @@ namespace millrace {
 struct ModelProto;
 struct NodeProto;
 
-/// Opens the scopes in a node's name while it lives: "/encoder/layers.0/MatMul" is in encoder and layers.0.
+/// Opens the scopes that a node's name lists, and closes them in its destructor: "/encoder/layers.0/MatMul" is in
+/// encoder and layers.0.
 class OnnxNodeNames {
  public:
   OnnxNodeNames(GraphBuilder& graph, const NodeProto& node);
@@ -30,10 +31,10 @@ class OnnxNodeNames {
   std::deque<Opened> scopes_;
 };
 
-/// Gives the tensor the result's name, without the part that its scopes already say.
+/// Names the tensor after the result, without the prefix that repeats the node's scopes.
 void name_result(const NodeProto& node, std::string_view name, const OnnxValue& value);
 
-/// The names that some node of the model reads, in any body or function, and those of its outputs.
+/// The names of all values that a node of the model reads, in any body or function, and of all outputs.
 std::set<std::string_view> read_names(const ModelProto&);
 
 }  // namespace millrace

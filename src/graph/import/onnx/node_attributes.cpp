@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives the functions that import ops the attributes of their nodes, each checked for its type.
+// Reads the attributes of a node for the function that imports its op, and checks their types.
 #include <fmt/format.h>
 
 #include "graph/import/onnx/element_types.h"
@@ -62,7 +62,7 @@ Result<const AttributeProto*> OnnxNodeContext::typed_attribute(std::string_view 
     return attribute;
   }
   const auto wanted = static_cast<std::int32_t>(type);
-  // Before IR version 2, attributes had no type; proto3 writers leave out a field whose value is 0.
+  // Before IR version 2, attributes had no type. With a type, the field may be absent: proto3 writers leave out zeros.
   const bool has_type = attribute->type == wanted || (attribute->type == 0 && holds(*attribute));
   if (has_type) return attribute;
   return attribute_error(name,
@@ -155,7 +155,7 @@ Result<std::map<std::string, OnnxAttribute>> OnnxNodeContext::all_attributes() {
   std::map<std::string, OnnxAttribute> all;
   for (const AttributeProto& given : node_.attribute) {
     const AttributeProto* attribute = find_attribute(given.name);
-    if (attribute == nullptr) continue;  // refers to one that the call does not have
+    if (attribute == nullptr) continue;  // refers to an attribute that the call does not pass
     OnnxAttribute& value = all[std::string(given.name)];
     switch (static_cast<AttributeType>(attribute->type)) {
       case AttributeType::kFloat:

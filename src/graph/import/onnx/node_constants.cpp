@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives the functions that import ops the operands that are known while a model is imported.
+// Reads the operands of a node that are known while a model is imported, for the function that imports its op.
 #include <fmt/format.h>
 
 #include "graph/import/onnx/element_types.h"
@@ -33,7 +33,7 @@ Status OnnxNodeContext::not_known(std::size_t operand) {
   if (found.is_omitted()) return operand_error(operand, "is missing");
   if (found.unknown() != nullptr) {
     return operand_error(
-        operand, fmt::format("depends on {}, which is not known; give the dims facts or values", *found.unknown()));
+        operand, fmt::format("depends on {}, which is not known; give the dims bounds or values", *found.unknown()));
   }
   return operand_error(operand,
                        "is computed at run time, expected elements that are known when the model is imported; if an "

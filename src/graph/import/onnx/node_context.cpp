@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives the functions that import ops the operands of their nodes, in the form that each needs.
+// Reads the operands of a node for the function that imports its op, in the form that the function needs.
 #include "graph/import/onnx/node_context.h"
 
 #include <algorithm>

@@ -14,8 +14,9 @@
 
 namespace millrace {
 
-/// A node, as the function that imports its op sees it. Messages give the reason only: the node's path is put before
-/// them. Each operand and attribute must be asked for, or the node is refused, so that nothing is dropped silently.
+/// A node, as the function that imports its op sees it. Messages state only the reason: the node's path is put before
+/// them. The function must read every operand and attribute; otherwise the node is refused, so that nothing is ignored
+/// silently.
 class OnnxNodeContext {
  public:
   OnnxNodeContext(OnnxImport& import, const OnnxScope& scope, const NodeProto& node, std::size_t index,
@@ -27,7 +28,7 @@ class OnnxNodeContext {
   /// The version of the op's domain that the model imports. An op keeps its meaning until a version that changes it.
   std::int64_t version() const { return version_; }
 
-  // Operands, by index. An operand with an empty name is missing, as are all after the last one.
+  // Operands, by index. An operand is missing if its name is empty or its index is past the last one.
   std::size_t num_operands() const { return operands_.size(); }
   bool has(std::size_t operand);
   /// Omitted if the operand is missing.
@@ -56,20 +57,20 @@ class OnnxNodeContext {
   Result<OnnxSequence> sequence(std::size_t operand);
   /// TensorProto.DataType of the operand; 0 if it is missing or a sequence. For operands whose elements no dtype holds.
   std::int64_t element_type(std::size_t operand);
-  /// A constant whose elements no dtype holds, in one that holds their values: i8, u8, or f32 for 8-bit floats. Other
-  /// constants are returned as they are.
+  /// A constant whose element type is not a dtype, converted to a dtype that holds its values: i8, u8, or f32 for
+  /// floats of 8 bits or less. Other constants are returned as they are.
   Result<OnnxConstant> unpacked(std::size_t operand);
   /// The bytes of a constant of 4-bit or 2-bit elements, several to a byte, with the first one in the lowest bits.
   Result<SharedBytes> packed(std::size_t operand);
-  /// Whether each operand is missing, sizes, or a small constant of integers or bools: the op can then compute with
-  /// sizes, and makes no tensor.
+  /// Whether every operand is missing, a list of sizes, or a small constant of integers or bools. The op can then
+  /// compute with sizes and need not build a tensor.
   bool are_all_sizes();
 
   // Attributes, by name. The second argument is the value if the node has none; without it, the attribute is required.
   bool has_attribute(std::string_view name);
   Result<std::int64_t> integer_attribute(std::string_view name, std::optional<std::int64_t> otherwise = {});
   Result<bool> flag_attribute(std::string_view name, std::optional<bool> otherwise = {});
-  /// An f32, as ONNX has them; `otherwise` is rounded to that.
+  /// ONNX stores an f32; `otherwise` is rounded to f32 too.
   Result<double> number_attribute(std::string_view name, std::optional<double> otherwise = {});
   Result<std::string_view> text_attribute(std::string_view name, std::optional<std::string_view> otherwise = {});
   /// Empty if the node has none.
@@ -81,7 +82,7 @@ class OnnxNodeContext {
   Result<OnnxValue> sparse_attribute(std::string_view name);
   Result<const GraphProto*> graph_attribute(std::string_view name);
   Result<DType> dtype_attribute(std::string_view name, std::optional<DType> otherwise = {});
-  /// An axis of a tensor of that rank, counted from the first.
+  /// An axis of a tensor of that rank. A negative one is converted to count from the first.
   Result<std::int64_t> axis_attribute(std::string_view name, std::size_t rank,
                                       std::optional<std::int64_t> otherwise = {});
   /// Every attribute of the node, for custom ops. Fails if one is a graph, a type or a list of tensors.
@@ -101,10 +102,10 @@ class OnnxNodeContext {
   Result<Tensor> materialize(const OnnxValue& value);
 
   /// Makes dims equal where broadcasting needs it; a dim that is the number 1 stays. If two dims are different
-  /// expressions, each run checks that they are equal. If the tensor with the one dim also has the other dim, elsewhere
-  /// in its shape, the two are independent: each run then repeats the other tensor where its dim is 1.
+  /// expressions, each run checks that they are equal. If one of the tensors has both dims, along two axes, the dims
+  /// are independent: each run then repeats the other tensor if its dim is 1.
   Status match_dims(std::initializer_list<Tensor*> tensors);
-  /// Makes one dim of the tensor that size, in the same way.
+  /// Makes dim `axis` of the tensor equal to `size`, in the same way.
   Status match_dim(Tensor& tensor, std::size_t axis, const SizeExpr& size);
 
   /// Imports a graph attribute here, with these values as its inputs, and returns its outputs.
@@ -114,11 +115,11 @@ class OnnxNodeContext {
   /// Tells the user of a decision, in OnnxModel::notes. The text follows the node's path.
   void note(std::string_view text);
 
-  /// Takes the elements from what the importer may compute for the whole model: a few bytes can describe any number.
-  /// Fails if there are fewer left.
+  /// Subtracts `count` from the number of elements that the importer may still compute for the model, because a few
+  /// bytes can describe any number of them. Fails if fewer are left.
   Status reserve_elements(std::uint64_t count);
 
-  // Reasons. "found 3, expected 1 or 2" becomes "graph.node[4] (Conv 'c').attribute 'group': found 3, ...".
+  // Errors. The reason "found 3, expected 1 or 2" becomes "graph.node[4] (Conv 'c').attribute 'group': found 3, ...".
   Status attribute_error(std::string_view name, const std::string& reason) const;
   Status operand_error(std::size_t operand, const std::string& reason) const;
 
@@ -130,18 +131,18 @@ class OnnxNodeContext {
   const AttributeProto* find_attribute(std::string_view name);
   /// The scope whose values a graph in the attribute reads: the node's, or that of the call that gives the attribute.
   const OnnxScope& scope_of(std::string_view attribute) const;
-  /// The attribute of that type; null if the node has none. `holds` tells whether it has the field of the type.
+  /// The attribute of that type; null if the node has none. `holds` tells whether its field for that type is set.
   template <class Holds>
   Result<const AttributeProto*> typed_attribute(std::string_view name, AttributeType type, bool is_required,
                                                 Holds holds);
   Status missing_attribute(std::string_view name) const;
   Status not_known(std::size_t operand);
   void mark_sized_input(std::size_t operand);
-  /// Makes one dim of the tensor that size: a run repeats its elements if there is one of them, and otherwise fails
-  /// unless there are `size`.
+  /// Makes dim `axis` of the tensor equal to `size`: a run repeats the elements along it if the extent is 1, and fails
+  /// if the extent is neither 1 nor `size`.
   Status spread_dim(Tensor& tensor, std::size_t axis, const SizeExpr& size);
-  /// Does so for each dim of `part`, counted from the last, that differs from the one of `whole` and equals another dim
-  /// of `whole`.
+  /// Calls spread_dim() for each dim of `part`, counted from the last, that differs from the same dim of `whole` but
+  /// equals another dim of `whole`.
   Status spread_dims(Tensor& part, const Tensor& whole);
 
   OnnxImport& import_;
@@ -149,7 +150,7 @@ class OnnxNodeContext {
   const NodeProto& node_;
   std::size_t index_;  // of the node in its graph
   std::int64_t version_;
-  std::vector<const OnnxValue*> operands_;  // of the scope
+  std::vector<const OnnxValue*> operands_;  // the scope owns them
   std::vector<bool> are_operands_read_, are_attributes_read_;
 };
 

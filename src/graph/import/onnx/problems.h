@@ -16,8 +16,8 @@ struct OnnxProblem {
   std::string op = "";   // "Resize"
 };
 
-/// The problems of one model. Beyond 1 MiB of text they are only counted: a small file can have a function fail at
-/// each of many nodes, many calls deep, and each path names all the calls.
+/// The problems of one model. Beyond 1 MiB of text, they are counted but not kept: in a small file, a function can fail
+/// at each of many nodes, many calls deep, and each path names all the calls.
 class OnnxProblems {
  public:
   void push_back(OnnxProblem problem);
@@ -30,7 +30,7 @@ class OnnxProblems {
   std::size_t num_left_out_ = 0, num_bytes_ = 0;
 };
 
-/// One line per problem. A long list joins those of one op for one reason, and names the first of them.
+/// One line per problem. In a long list, problems of one op for one reason share a line, which names the first few.
 std::string list_problems(const std::string& where, const OnnxProblems& problems);
 
 }  // namespace millrace

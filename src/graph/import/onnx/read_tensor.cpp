@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the elements of tensors from where a model keeps them: raw, in lists of numbers, or in a file of their own.
+// Reads the elements of tensors from where a model stores them: raw bytes, lists of numbers, or a separate file.
 #include "graph/import/onnx/read_tensor.h"
 
 #include <cstring>
@@ -43,7 +43,7 @@ std::vector<std::byte> copy(const std::vector<Number>& numbers) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// The numbers of int32_data in the dtype's own bytes.
+/// The numbers of int32_data, narrowed to the dtype, as bytes.
 Result<std::vector<std::byte>> narrow_to(DType dtype, const std::vector<std::int32_t>& numbers,
                                          const std::string& path) {
   std::vector<std::byte> bytes(numbers.size() * size_bytes(dtype));
@@ -66,7 +66,7 @@ Result<std::vector<std::byte>> narrow_to(DType dtype, const std::vector<std::int
   return bytes;
 }
 
-/// The elements from the field in which the format lists those of the dtype.
+/// The elements, from the field that ONNX uses for the dtype.
 Result<SharedBytes> read_numbers(const TensorProto& tensor, DType dtype, const std::string& path) {
   const std::size_t num_lists = std::size_t{!tensor.float_data.empty()} + std::size_t{!tensor.int32_data.empty()} +
                                 std::size_t{!tensor.int64_data.empty()} + std::size_t{!tensor.double_data.empty()} +

@@ -79,7 +79,7 @@ std::optional<SizeExpr> truncated_div(const SizeExpr& a, const SizeExpr& b) {
 
 namespace {
 
-/// The number k with k * b == a, found for one binding and checked for all; empty if there is none.
+/// The number k with k * b == a, found for one binding of the symbols and checked for all; empty if there is none.
 std::optional<std::int64_t> find_factor(const SizeExpr& a, const SizeExpr& b) {
   std::map<std::string, Dim> symbols;
   if (!a.collect_symbols(symbols).ok() || !b.collect_symbols(symbols).ok()) return {};
@@ -95,7 +95,7 @@ std::optional<std::int64_t> find_factor(const SizeExpr& a, const SizeExpr& b) {
 
 std::optional<SizeExpr> exact_quotient(const std::vector<SizeExpr>& dims, const SizeExpr& divisor) {
   if (dims.size() > kMaxRank || divisor.is(0)) return {};
-  // Some of the dims remain; the others are a multiple of the divisor.
+  // Tries each subset of the dims as the ones that remain. The product of the others must be a multiple of the divisor.
   for (unsigned remaining = 0; remaining < 1u << dims.size(); ++remaining) {
     SizeExpr quotient = 1, others = 1;
     for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -151,7 +151,7 @@ std::optional<OnnxSizes> combine_sizes(const OnnxSizes& a, const OnnxSizes& b, D
   for (const std::int64_t extent : *shape) count = saturating::multiply(count, extent);
   if (count > static_cast<std::int64_t>(kMaxSizes)) return {};
   const OnnxSizes x = broadcast_sizes(a, *shape), y = broadcast_sizes(b, *shape);
-  constexpr std::size_t kMaxTerms = 8 * kMaxSizes;  // of all elements: each op on them costs as much
+  constexpr std::size_t kMaxTerms = 8 * kMaxSizes;  // over all elements: the cost of an op grows with them
   OnnxSizes result{dtype, *shape, {}};
   std::size_t num_terms = 0;
   for (std::size_t i = 0; i < x.values.size(); ++i) {

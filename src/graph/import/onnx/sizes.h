@@ -69,9 +69,9 @@ std::optional<std::vector<std::int64_t>> broadcast_extents(std::span<const std::
 OnnxSizes broadcast_sizes(const OnnxSizes& sizes, const std::vector<std::int64_t>& shape);
 
 using SizeFunction = std::function<std::optional<SizeExpr>(const SizeExpr&, const SizeExpr&)>;
-/// Applies the function to each pair of elements, with broadcasting. Empty if the shapes do not fit or the function has
-/// no answer for one pair, or if the results have more than 8 * kMaxSizes terms in all. Ignores the divisors of both:
-/// that of the result is 1.
+/// Applies the function to each pair of elements, with broadcasting. Empty if the shapes do not fit, if the function
+/// returns nothing for a pair, or if the results have more than 8 * kMaxSizes terms in all. Ignores the divisors of
+/// both operands; the divisor of the result is 1.
 std::optional<OnnxSizes> combine_sizes(const OnnxSizes& a, const OnnxSizes& b, DType dtype,
                                        const SizeFunction& function);
 

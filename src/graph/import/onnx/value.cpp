@@ -93,7 +93,7 @@ std::optional<OnnxConstant> OnnxValue::as_constant() const {
   std::vector<std::byte> bytes(sizes()->values.size() * size_bytes(sizes()->dtype));
   for (std::size_t i = 0; i < sizes()->values.size(); ++i) {
     const std::int64_t value = sizes()->values[i].constant();
-    // f16 and bf16 are stored from f32.
+    // store_element() takes f16 and bf16 as f32 scalars.
     const DType dtype = size_bytes(sizes()->dtype) == 2 ? DType::kF32 : sizes()->dtype;
     const Scalar scalar =
         is_float(dtype) ? Scalar::from_double(dtype, static_cast<double>(value) / static_cast<double>(sizes()->divisor))

@@ -18,7 +18,7 @@ namespace millrace {
 
 /// Constant elements of a type that no tensor has: 8-bit floats, 4-bit and 2-bit numbers, complex numbers, texts.
 struct OnnxForeign {
-  const TensorProto* tensor = nullptr;  // the file's
+  const TensorProto* tensor = nullptr;  // the decoded model owns it
 };
 
 class OnnxValue;
@@ -66,7 +66,7 @@ class OnnxValue {
   /// The value as a tensor of the graph. Builds it if it is not one yet. Precondition: type() is not empty.
   Tensor materialize(GraphBuilder& graph) const;
 
-  /// Why the elements are not known, if a fact about a dim would decide it: "whether n is 1".
+  /// The fact about a dim that must be known before the elements are: "whether n is 1". Null if there is none.
   const std::shared_ptr<const std::string>& unknown() const { return unknown_; }
   OnnxValue because(std::shared_ptr<const std::string> unknown) && {
     unknown_ = std::move(unknown);
@@ -76,7 +76,7 @@ class OnnxValue {
  private:
   std::variant<Omitted, Failed, Tensor, OnnxSizes, OnnxConstant, OnnxForeign, OnnxSequence> what_;
   std::shared_ptr<const std::string> unknown_;
-  // The last result of materialize(). It is used again unless it was built in a body: its tensors end with the body.
+  // The last result of materialize(). It is reused unless it was built in a body, because a body's tensors end with it.
   mutable Tensor materialized_;
 };
 

@@ -84,7 +84,7 @@ TEST_CASE("ONNX: comparisons of sizes are decided by facts") {
   CHECK(shape_of(model) ==
         "onnx 'm': 1 part cannot be imported:\n"
         "  graph.node[3] (ConstantOfShape '').input[0] ('size'): depends on Greater of n and 4, which is not known; "
-        "give the dims facts or values [ai.onnx 18]");
+        "give the dims bounds or values [ai.onnx 18]");
 }
 
 TEST_CASE("ONNX: Min, Max, Mod, products and quotients of sizes are sizes") {
@@ -237,8 +237,9 @@ TEST_CASE("ONNX: an integer input whose elements decide a shape is given as dims
                       .file())
           .value();
   CHECK(imported.inputs == std::vector<std::string>{"x"});
-  CHECK(imported.notes == std::vector<std::string>{"input 'shape' decides shapes: it is given as shape_0, shape_1",
-                                                   "graph.node[0] (Expand ''): 4 and shape_1 must be equal"});
+  CHECK(imported.notes ==
+        std::vector<std::string>{"input 'shape' decides shapes: replaced by the dims shape_0, shape_1",
+                                 "graph.node[0] (Expand ''): 4 and shape_1 must be equal"});
 }
 
 }  // namespace millrace

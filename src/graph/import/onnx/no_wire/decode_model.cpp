@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of the decoder, in builds without protozero.
+// Replaces the decoder in builds without protozero.
 #include <fmt/format.h>
 
 #include "graph/import/onnx/decode.h"

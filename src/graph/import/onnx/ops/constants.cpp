@@ -79,10 +79,11 @@ Result<OnnxResults> import_constant_of_shape(OnnxNodeContext& node) {
 
 namespace {
 
-/// The numbers of a range of floats must be smaller, so that none of their multiples by the maximum divisor overflows.
+/// Start, limit and delta of a float range must be smaller, so that they can be multiplied by the maximum divisor
+/// without overflow.
 constexpr double kMaxRangeNumber = 0x1p31;
 
-/// Whether all numbers of the fractions that are known are small.
+/// Whether all of the fractions that are constants are small.
 bool are_small(const OnnxSizes& fractions) {
   return std::ranges::all_of(fractions.values, [&](const SizeExpr& value) {
     const double limit = kMaxRangeNumber * static_cast<double>(fractions.divisor);
@@ -109,7 +110,7 @@ Result<OnnxResults> symbolic_range(OnnxNodeContext& node, DType dtype, DType pre
   return cast(steps + cast(reshape(first, {}), precision), dtype);
 }
 
-/// The dtype in which a range of 16-bit floats is computed: f32, or from version 27 on, what stash_type names.
+/// The dtype in which a range of 16-bit floats is computed: f32 or, from version 27 on, the one that stash_type names.
 Result<DType> range_precision(OnnxNodeContext& node, DType dtype) {
   DType stash = DType::kF32;
   if (node.version() >= 27) {
@@ -135,12 +136,12 @@ Result<OnnxResults> float_range(OnnxNodeContext& node, DType dtype) {
   return cast(steps + start, dtype);
 }
 
-/// A range of integers that have fewer than 32 bits, which are never sizes. The steps wrap less in i64.
+/// A range of i16, whose elements are never sizes. It is computed in i64, because i16 steps could wrap.
 Result<OnnxResults> narrow_range(OnnxNodeContext& node, DType dtype) {
   MILLRACE_TRY_ASSIGN(const std::int64_t start, node.integer(0));
   MILLRACE_TRY_ASSIGN(const std::int64_t limit, node.integer(1));
   MILLRACE_TRY_ASSIGN(const std::int64_t delta, node.integer(2));
-  if (delta == 0) return node.operand_error(2, "is 0, expected another step");
+  if (delta == 0) return node.operand_error(2, "is 0, expected a step other than 0");
   const SizeExpr count = max(ceil_div(delta > 0 ? limit - start : start - limit, std::abs(delta)), 0);
   return cast(iota(node.graph(), DType::kI64, {count}, 0) * delta + start, dtype);
 }
@@ -151,7 +152,7 @@ Result<OnnxResults> narrow_range(OnnxNodeContext& node, DType dtype) {
 Result<OnnxResults> import_range(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const TensorType type, node.type(0));
   if (is_float(type.dtype)) return float_range(node, type.dtype);
-  if (node.version() >= 27) node.ignore_attribute("stash_type");  // of 16-bit floats
+  if (node.version() >= 27) node.ignore_attribute("stash_type");  // only for 16-bit floats
   if (type.dtype == DType::kI16) return narrow_range(node, type.dtype);
   MILLRACE_TRY_ASSIGN(const SizeExpr start, node.size(0));
   MILLRACE_TRY_ASSIGN(const SizeExpr limit, node.size(1));

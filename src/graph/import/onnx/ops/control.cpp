@@ -29,7 +29,7 @@ Result<std::vector<Tensor>> import_tensors(OnnxNodeContext& node, Result<std::ve
 
 }  // namespace
 
-/// A condition that is known selects its branch, and the other is not imported.
+/// If the condition is known, only the branch that it selects is imported.
 Result<OnnxResults> import_if(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const GraphProto* then_branch, node.graph_attribute("then_branch"));
   MILLRACE_TRY_ASSIGN(const GraphProto* else_branch, node.graph_attribute("else_branch"));
@@ -48,7 +48,7 @@ Result<OnnxResults> import_if(OnnxNodeContext& node) {
     Result<std::vector<Tensor>> tensors = import_tensors(node, import_branch(is_then));
     if (tensors.ok() && status.ok()) return *std::move(tensors);
     if (status.ok()) status = tensors.status();
-    // The builder needs results to close the branch; the node fails all the same.
+    // The builder needs results to close the branch; the node still fails.
     return std::vector<Tensor>(node.num_results(), node.graph().fill(DType::kF32, {}, 0));
   };
   const std::vector<Tensor> results =

@@ -21,7 +21,7 @@ Result<OnnxResults> import_matmul(OnnxNodeContext& node) {
 
 namespace {
 
-/// Before version 7, c has the dims of the product unless the attribute `broadcast` is 1.
+/// Before version 7, c must have the dims of the product unless the attribute `broadcast` is 1.
 Status check_old_sum(OnnxNodeContext& node, const Tensor& product, const Tensor& c) {
   if (node.version() >= 7) return {};
   MILLRACE_TRY_ASSIGN(const bool broadcasts, node.flag_attribute("broadcast", false));
@@ -33,7 +33,7 @@ Status check_old_sum(OnnxNodeContext& node, const Tensor& product, const Tensor&
 
 }  // namespace
 
-/// alpha * x * y + beta * c, each matrix transposed on request. Factors of integers are whole numbers.
+/// alpha * x * y + beta * c, each matrix transposed on request. For integers, alpha and beta must be whole numbers.
 Result<OnnxResults> import_gemm(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(Tensor y, node.tensor(1));

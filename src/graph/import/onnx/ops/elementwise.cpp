@@ -21,7 +21,7 @@ namespace millrace {
 
 namespace {
 
-/// The operands as sizes if both are known and one depends on symbols, or both are integers.
+/// Both operands as fractions if either depends on symbols, otherwise as integers. Empty if one of them is not known.
 std::optional<std::pair<OnnxSizes, OnnxSizes>> read_sizes(OnnxNodeContext& node) {
   if (node.num_operands() != 2) return {};
   const OnnxValue &x = node.value(0), &y = node.value(1);
@@ -33,7 +33,7 @@ std::optional<std::pair<OnnxSizes, OnnxSizes>> read_sizes(OnnxNodeContext& node)
   return std::pair(*std::move(a), *std::move(b));
 }
 
-/// The fact that would have to be known for the result to be known.
+/// Names the fact that is missing: the op and the first element of each operand.
 std::shared_ptr<const std::string> undecided(const std::pair<OnnxSizes, OnnxSizes>& operands, std::string_view op) {
   const auto first = [](const OnnxSizes& sizes) { return sizes.values.empty() ? "" : sizes.values[0].to_text(); };
   return std::make_shared<const std::string>(
@@ -96,8 +96,8 @@ Result<DType> read_cast_type(OnnxNodeContext& node) {
 /// ONNX does not define the cast of a float that is outside the range of an integer dtype. Ours saturates.
 Result<OnnxResults> import_cast(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const DType to, read_cast_type(node));
-  node.ignore_attribute("saturate");    // of 8-bit floats
-  node.ignore_attribute("round_mode");  // of 8-bit floats
+  node.ignore_attribute("saturate");    // only for 8-bit floats
+  node.ignore_attribute("round_mode");  // only for 8-bit floats
   if (std::optional<OnnxSizes> sizes = node.value(0).as_sizes()) {
     std::optional<OnnxSizes> result = cast_sizes(*std::move(sizes), to);
     if (result) return *std::move(result);

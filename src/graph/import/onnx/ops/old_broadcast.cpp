@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// Whether part[i] can stand for whole[first + i]: both are 1, or neither is, or the part repeats its one element.
+/// Whether each part[i] broadcasts to whole[first + i]: both are 1, or neither is, or `repeats` and part[i] is 1.
 bool fits(const Shape& part, const Shape& whole, std::size_t first, bool repeats) {
   for (std::size_t i = 0; i < part.rank(); ++i) {
     const bool is_one = part[i].is(1);

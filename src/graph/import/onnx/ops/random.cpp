@@ -41,7 +41,7 @@ Tensor normal_numbers(Tensor seed, const Shape& shape) {
   return reshape(radius * cos(angle), shape);
 }
 
-/// Numbers of a distribution with two parameters: normal of a mean and a scale, uniform between low and high.
+/// Random numbers: normal with a mean and a scale, or uniform between low and high.
 Result<OnnxResults> draw(OnnxNodeContext& node, bool is_normal, const Shape& shape, DType dtype) {
   if (!is_float(dtype)) {
     return unimplemented(fmt::format(": found elements of {}, expected floats", to_text(dtype)));

@@ -20,7 +20,7 @@ namespace {
 using Axes = std::vector<std::int64_t>;
 using Reduction = std::function<Tensor(Tensor x, Axes axes, bool keep_dims)>;
 
-/// A list of sizes, joined by an op of two sizes. Empty if the operand is not known as sizes, or the result is not.
+/// Reduces a list of sizes by an op of two sizes. Empty if the operand or the result is not known as sizes.
 std::optional<OnnxSizes> reduce_sizes(OnnxNodeContext& node, std::string_view op, bool keep_dims) {
   const std::optional<OnnxSizes> list = node.value(0).as_sizes();
   if (!list || list->rank() != 1 || list->values.empty() || list->are_floats()) return {};
@@ -58,7 +58,7 @@ Result<OnnxResults> import_reduction(OnnxNodeContext& node, std::int64_t operand
   return reduce(x, *std::move(axes), keep_dims);
 }
 
-/// Makes a Reduction of a function on tensors, which needs at least one axis.
+/// Makes a Reduction from a function on tensors that needs at least one axis.
 template <class Function>
 Reduction of(Function function) {
   return [function](Tensor x, Axes axes, bool keep_dims) {

@@ -83,11 +83,11 @@ struct SliceRange {
   std::int64_t step = 1;
 };
 
-/// The place that `given` names in a dim: a negative one counts from the end, and what is outside is clamped to [low,
-/// high]. Empty if its sign is not known.
+/// The position that `given` means in a dim, clamped to [low, high]. A negative one counts from the end. Empty if the
+/// sign of `given` is not known.
 std::optional<SizeExpr> clamp_place(const SizeExpr& given, const SizeExpr& extent, const SizeExpr& low,
                                     const SizeExpr& high) {
-  // Exporters write the ends of int64, or numbers near them, for "to the end". No dim has more elements than this.
+  // Exporters write the limits of int64, or numbers near them, for "to the end". No dim has more elements than this.
   constexpr std::int64_t kMaxExtent = std::int64_t{1} << 48;
   if (given.lower_bound() >= kMaxExtent) return high;
   if (given.upper_bound() <= -kMaxExtent) return low;
@@ -150,7 +150,7 @@ std::optional<OnnxSizes> slice_sizes(const OnnxSizes& sizes, const SliceRange& r
   OnnxSizes picked{sizes.dtype, {}, {}, sizes.divisor};
   const auto count = static_cast<std::int64_t>(sizes.values.size());
   const std::int64_t stop = range.stop.constant() < 0 ? range.stop.constant() + count : range.stop.constant();
-  const std::int64_t step = std::clamp(range.step, -count - 1, count + 1);  // longer ones pick one element too
+  const std::int64_t step = std::clamp(range.step, -count - 1, count + 1);  // a longer step also picks one element
   for (std::int64_t i = range.start.constant(); step > 0 ? i < stop : i > stop; i += step) {
     picked.values.push_back(sizes.values[static_cast<std::size_t>(i)]);
   }
@@ -180,7 +180,7 @@ Result<OnnxResults> import_slice(OnnxNodeContext& node) {
     const SizeExpr &from = operands.starts.values[i], &to = operands.ends.values[i];
     const std::optional<SliceRange> range = read_range(from, to, by, type.shape[d]);
     if (!range) {
-      return invalid_argument(fmt::format(": whether {} or {} is below 0 is not known; give the dims facts or values",
+      return invalid_argument(fmt::format(": whether {} or {} is below 0 is not known; give the dims bounds or values",
                                           from.to_text(), to.to_text()));
     }
     start[d] = range->start;

@@ -14,7 +14,7 @@ namespace millrace {
 #include "graph/import/onnx/ops/shape.inc"
 #undef MILLRACE_ONNX_OP
 
-/// Versions from 15 on can ask for a part of the shape.
+/// From version 15 on, attributes can select a part of the shape.
 Result<OnnxResults> import_shape(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const TensorType type, node.type(0));
   const auto rank = static_cast<std::int64_t>(type.shape.rank());
@@ -36,7 +36,7 @@ Result<OnnxResults> import_size(OnnxNodeContext& node) {
 
 namespace {
 
-/// Replaces a dim of -1 by what is left, if that is a form without a division. reshape() does the rest.
+/// Replaces a dim of -1 by the remaining size, if that can be written without a division. Otherwise reshape() does.
 void resolve_rest(Shape& shape, const Shape& from) {
   std::vector<SizeExpr> dims = shape.dims();
   const auto rest = std::ranges::find_if(dims, [](const SizeExpr& dim) { return dim.is(-1); });
@@ -66,7 +66,7 @@ Result<Shape> read_new_shape(OnnxNodeContext& node) {
 
 }  // namespace
 
-/// A 0 copies the operand's dim, unless allowzero (version 14); -1 is what is left.
+/// A 0 copies the operand's dim, unless allowzero is set (version 14); -1 stands for the remaining size.
 Result<OnnxResults> import_reshape(OnnxNodeContext& node) {
   bool allows_zero = false;
   if (node.version() >= 14) {
@@ -110,7 +110,7 @@ Result<OnnxResults> import_transpose(OnnxNodeContext& node) {
 
 namespace {
 
-/// The value with another shape of as many elements.
+/// The value in another shape with the same number of elements.
 Result<OnnxResults> with_shape(OnnxNodeContext& node, Shape shape) {
   std::optional<OnnxSizes> sizes = node.value(0).as_sizes();
   if (sizes && shape.is_static()) {
@@ -138,7 +138,7 @@ Result<OnnxResults> import_squeeze(OnnxNodeContext& node) {
     }
     if (!axes && !type.shape[d].is_constant() && type.shape[d].lower_bound() <= 1) {
       return invalid_argument(
-          fmt::format(": whether dim {} of {} is 1 is not known; give the dim facts or a value", d, type.to_text()));
+          fmt::format(": whether dim {} of {} is 1 is not known; give the dim bounds or a value", d, type.to_text()));
     }
     if (axes ? !is_named : !type.shape[d].is(1)) dims.push_back(type.shape[d]);
   }

@@ -32,7 +32,7 @@ Result<std::optional<std::vector<std::int64_t>>> read_axes(OnnxNodeContext& node
 }
 
 bool can_count_elements(std::span<const SizeExpr> dims) {
-  constexpr std::size_t kMaxTerms = 500;  // of a graph's shapes too
+  constexpr std::size_t kMaxTerms = 500;  // shapes in a graph have the same limit
   std::size_t num_terms = 1;
   for (const SizeExpr& dim : dims) {
     num_terms *= std::min(dim.num_terms(), kMaxTerms + 1);

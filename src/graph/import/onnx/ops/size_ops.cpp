@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What elementwise ops do to sizes.
+// Applies elementwise ops to sizes.
 #include "graph/import/onnx/ops/size_ops.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::optional<bool> opposite(std::optional<bool> decision) {
   return decision ? std::optional(!*decision) : std::nullopt;
 }
 
-/// A product has up to as many terms as the product of their numbers.
+/// A product can have as many terms as the product of its factors' numbers of terms.
 MaybeSize product(const SizeExpr& a, const SizeExpr& b) {
   constexpr std::size_t kMaxTerms = 500;
   return a.num_terms() * b.num_terms() <= kMaxTerms ? MaybeSize(a * b) : std::nullopt;
@@ -27,10 +27,10 @@ MaybeSize product(const SizeExpr& a, const SizeExpr& b) {
 
 /// How an op of two operands treats divisors and dtypes.
 enum class SizeOpKind {
-  kSum,       // of fractions with one divisor, which the result has
+  kSum,       // on fractions with one divisor, which the result keeps
   kDecision,  // compares fractions with one divisor; the result is a bool
-  kLogic,     // of bools
-  kInteger,   // of integers alone
+  kLogic,     // on bools
+  kInteger,   // on integers only
 };
 struct SizeOp {
   std::string_view name;
@@ -145,7 +145,7 @@ MaybeSizes apply_by(std::string_view op, OnnxSizes sizes) {
 
 MaybeSizes cast_sizes(OnnxSizes sizes, DType to) {
   if (to == DType::kF32 || to == DType::kF64) {
-    if (sizes.are_numbers() && !sizes.are_floats()) return {};  // a constant: as a tensor, it rounds as in the model
+    if (sizes.are_numbers() && !sizes.are_floats()) return {};  // a constant tensor rounds as in the model
   } else if (to != DType::kI32 && to != DType::kI64) {
     return {};
   } else if (sizes.are_floats()) {

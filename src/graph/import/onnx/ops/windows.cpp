@@ -28,7 +28,8 @@ Result<std::vector<std::int64_t>> read_list(OnnxNodeContext& node, std::string_v
   return *std::move(list);
 }
 
-/// SAME_UPPER and SAME_LOWER: ceil(extent / stride) results. An odd element of padding goes after or before x.
+/// Pads for ceil(extent / stride) results. An odd element of padding goes after x for SAME_UPPER, before x for
+/// SAME_LOWER.
 Status pad_same(OnnxNodeContext& node, const Shape& x, bool is_upper, OnnxWindow& window) {
   for (std::size_t d = 0; d < window.kernel.size(); ++d) {
     const SizeExpr& extent = x[d + 2];

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxFileBytes = (std::size_t{1} << 31) - 1;  // the limit of protocol buffers
-/// Bytes that the messages and lists of a file may take per byte of the file: an attribute of a node takes about 20.
+/// The maximum size of decoded messages and lists, in bytes per byte of the file. A node's attribute takes about 20.
 constexpr std::uint64_t kMaxGrowth = 32, kMinRoom = 64 * 1024;
 
 /// How many bytes the decoded messages may still take.
@@ -49,10 +49,10 @@ concept IsMessage = requires { T::kName; };
 template <IsMessage Message>
 Status decode_message(const Place& place, std::string_view bytes, Message& message);
 
-/// How often each field occurs in a message, by its number. Numbers that no message has do not count.
+/// How often each field occurs in a message, by its number. Numbers that no message defines are not counted.
 using FieldCounts = std::array<std::uint32_t, 64>;
 
-/// Stops at a field that is wrong, which decoding the message will find.
+/// Stops at a malformed field; decoding the message then reports it.
 FieldCounts count_fields(std::string_view message) {
   FieldCounts counts{};
   while (!message.empty()) {
@@ -66,7 +66,7 @@ FieldCounts count_fields(std::string_view message) {
 /// Reads one field into the member with its number. Called with each member of a message by visit().
 class FieldDecoder {
  public:
-  /// `seen` has one bit per field number: whether the message has had that field.
+  /// `seen` has one bit per field number: whether that field has already occurred in the message.
   FieldDecoder(const Place& place, const WireField& field, const FieldCounts& counts, std::uint64_t& seen)
       : place_(place), field_(field), counts_(counts), seen_(seen) {}
 

@@ -159,8 +159,8 @@ TEST_CASE("ONNX: bodies and functions that are inside each other too deeply are 
     functions.push_back(function_of(fmt::format("F{}", i), {{fmt::format("F{}", i + 1), {"a"}, {"b"}, {}, "", "f"}}));
   }
   const std::string error = error_of(function_model(functions));
-  CHECK(error.ends_with(
-      ".node[0] (F64 ''): bodies and functions are inside each other 65 levels deep, expected at most 64 [f 1]"));
+  CHECK(
+      error.ends_with(".node[0] (F64 ''): bodies and functions are nested 65 levels deep, expected at most 64 [f 1]"));
 }
 
 TEST_CASE("ONNX: a file of empty messages is refused before they fill the memory") {

@@ -227,7 +227,7 @@ TEST_CASE("attention says which operand or attribute is wrong") {
   CHECK(error_with({}, {onnx_int("left_window_size", -2)}) ==
         start + ".attribute 'left_window_size': found -2, expected -1 or more [ai.onnx 25]");
   CHECK(error_with({.key_heads = 3}, {}) ==
-        start + ": found 4 query heads and 3 key heads, expected a multiple [ai.onnx 25]");
+        start + ": found 4 query heads, expected a multiple of the 3 key heads [ai.onnx 25]");
   CHECK(error_with({.past = 1, .valid = {1, 1}}, {}) ==
         start + ": has nonpad_kv_seqlen and past_key, expected one of them [ai.onnx 25]");
 }

@@ -53,7 +53,7 @@ TEST_CASE("Range of i16 covers the whole dtype") {
   CHECK(shorts(32767, -32768, -32768) == Doubles{32767, -1});
   CHECK(refusal(range({scalar<std::int16_t>("a", kOnnxInt16, 0), scalar<std::int16_t>("b", kOnnxInt16, 1),
                        scalar<std::int16_t>("c", kOnnxInt16, 0)},
-                      27)) == ".input[2] ('c'): is 0, expected another step");
+                      27)) == ".input[2] ('c'): is 0, expected a step other than 0");
 }
 
 TEST_CASE("Range of 16-bit floats is computed in f32 or f64, and rounded once") {

@@ -43,11 +43,11 @@ TEST_CASE("Split makes a shorter last part from version 18 on") {
   OneNode model{{"Split", {"x"}, {"a", "b", "c"}, {onnx_int("num_outputs", 3)}}, {onnx_value("x", kOnnxFloat, {7})}};
   CHECK(types_of(model) == "f32[3] f32[3] f32[1]");
   model.inputs = {onnx_value("x", kOnnxFloat, {"n"})};
-  CHECK(refusal(model) == ": n elements are not known to make 3 equal parts; give the dim facts or a value");
+  CHECK(refusal(model) == ": n elements are not known to make 3 equal parts; give the dim a divisor or a value");
   model.version = 13;
   model.node.attributes = {};
   model.inputs = {onnx_value("x", kOnnxFloat, {7})};
-  CHECK(refusal(model) == ": 7 elements are not known to make 3 equal parts; give the dim facts or a value");
+  CHECK(refusal(model) == ": 7 elements are not known to make 3 equal parts; give the dim a divisor or a value");
   model.node.inputs.push_back("parts");
   model.constants = {onnx_tensor("parts", {3}, Integers{1, 4, 2})};
   CHECK(types_of(model) == "f32[1] f32[4] f32[2]");

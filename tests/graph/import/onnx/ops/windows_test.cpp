@@ -25,7 +25,7 @@ TEST_CASE("Col2Im is refused where blocks do not fit") {
   };
   CHECK(fold({}, {1, 4, 9}, {2, 0}) == ".input[2] ('b'): found 0, expected 1 or more");
   CHECK(fold({}, {1, 4, 9}, {2}) ==
-        ": found f32[1x4x9] and images of 2 dims with blocks of 1, expected rank 3 and 1 to 3 dims of both");
+        ": found f32[1x4x9] with 2 image dims and 1 block dims, expected rank 3 and equal numbers of dims from 1 to 3");
   CHECK(fold({}, {1, 6, 9}, {2, 2}) == ".input[0] ('x'): is f32[1x6x9], expected a multiple of 4 in dim 1");
   CHECK(fold({onnx_ints("strides", {1})}, {1, 4, 9}, {2, 2}) == ".attribute 'strides': has 1 numbers, expected 2");
   CHECK(fold({onnx_ints("pads", {0, 0, 0, -1})}, {1, 4, 9}, {2, 2}) ==

@@ -50,7 +50,7 @@ Result<SymbolicModel> read_symbolic(const std::string& path, const std::set<std:
 
 /// The names of the dims that replace an input, which the importer notes; empty if it is still an input.
 std::vector<std::string> dims_of(const OnnxModel& model, const std::string& input) {
-  const std::string begin = fmt::format("input '{}' decides shapes: it is given as ", input);
+  const std::string begin = fmt::format("input '{}' decides shapes: replaced by the dims ", input);
   std::vector<std::string> names;
   for (const std::string& note : model.notes) {
     if (!note.starts_with(begin)) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports activations, which have their parameters as attributes.
+// Imports activations, whose parameters are attributes.
 #include <limits>
 
 #include <fmt/format.h>
@@ -154,8 +154,8 @@ std::optional<OnnxSizes> clip_sizes(OnnxNodeContext& node) {
 
 }  // namespace
 
-/// Limits are attributes before version 11, and from version 6 on the finite numbers of f32 if they are absent. If the
-/// lower one is above the upper one, the upper one counts.
+/// Before version 11, the limits are attributes. An absent one is infinite before version 6, and the largest finite f32
+/// from then on. If the lower limit is above the upper one, the upper one wins.
 Result<OnnxResults> import_clip(OnnxNodeContext& node) {
   if (node.version() < 11) {
     MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));

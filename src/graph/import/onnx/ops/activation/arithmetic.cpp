@@ -91,8 +91,9 @@ Tensor has_bit(Tensor number, int bit) {
   return not_equal(mask, 0);
 }
 
-/// x^y for integers, by squaring. Exact, except that x^64 and higher powers, which no integer holds unless x is -1, 0
-/// or 1, count as x^62 or x^63. Negative exponents give 1 / x^-y, rounded towards zero.
+/// x^y for integers, by squaring. Exponents of 64 or more count as 62 or 63, whichever has the same parity. That is
+/// exact if x is -1, 0 or 1; no integer holds such a power of another x. Negative exponents give 1 / x^-y, rounded
+/// towards zero.
 Tensor integer_power(Tensor x, Tensor y) {
   Tensor exponent = cast(y, DType::kI64);
   const Tensor far = logical_and(exponent, 1) + 62;
@@ -110,7 +111,7 @@ Tensor integer_power(Tensor x, Tensor y) {
   return where(less(exponent, 0), inverse, power);
 }
 
-/// Whether the numbers are the same in `dtype`, a float of 32 or 64 bits.
+/// Whether `dtype` is f32 or f64 and holds all the numbers exactly.
 bool fit(std::span<const double> numbers, DType dtype) {
   if (dtype == DType::kF64) return true;
   return dtype == DType::kF32 &&
@@ -137,7 +138,7 @@ Result<OnnxResults> import_pow(OnnxNodeContext& node) {
 }
 
 /// Shifts left by multiplying with a power of two, which may wrap to the lowest number of a signed dtype. Shifts right
-/// by dividing, which rounds down a number of 0 or more; a negative number is complemented before and after.
+/// by dividing. A division rounds a negative number up, so negative numbers are complemented before and after it.
 Result<OnnxResults> import_bit_shift(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const Tensor y, node.tensor(1));
@@ -154,7 +155,7 @@ Result<OnnxResults> import_bit_shift(OnnxNodeContext& node) {
     const Tensor factor = power * (std::int64_t{1} << (1 << bit));
     power = where(has_bit(y, bit), factor, power);
   }
-  // A count below 0, or of all bits or more, shifts everything out.
+  // A count that is negative, or is the number of bits or more, shifts everything out.
   Tensor is_inside = less(y, num_bits);
   if (is_signed(x.dtype())) is_inside = logical_and(greater_equal(y, 0), is_inside);
   if (direction == "LEFT") return where(is_inside, x * power, Literal(0));
@@ -165,7 +166,7 @@ Result<OnnxResults> import_bit_shift(OnnxNodeContext& node) {
   return where(is_negative, logical_not(shifted), shifted);
 }
 
-/// Known elements stay known.
+/// A constant stays a constant.
 Result<OnnxResults> import_bit_cast(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const DType to, node.dtype_attribute("to"));
   MILLRACE_TRY_ASSIGN(const TensorType type, node.type(0));
@@ -185,8 +186,8 @@ Result<OnnxResults> import_bit_cast(OnnxNodeContext& node) {
 
 Result<OnnxResults> import_cast_like(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const TensorType like, node.type(1));
-  node.ignore_attribute("saturate");    // of 8-bit floats
-  node.ignore_attribute("round_mode");  // of 8-bit floats
+  node.ignore_attribute("saturate");    // only for 8-bit floats
+  node.ignore_attribute("round_mode");  // only for 8-bit floats
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   return cast(x, like.dtype);
 }

@@ -16,11 +16,11 @@ namespace millrace {
 
 namespace {
 
-/// Which keys a query sees, as the bool [..., queries, keys], and what is added to its scores. Both broadcast to the
-/// scores; both may be absent.
+/// `allowed` is a bool [..., queries, keys]: which keys each query sees. `added` is added to the scores. Both broadcast
+/// to the scores, and either may be absent.
 struct Visibility {
   Tensor allowed, added;
-  /// Whether every query sees a key, if there is one.
+  /// Whether every query is sure to see a key, if there are any keys.
   bool sees_some_key = true;
 
   void restrict(Tensor more) { allowed = allowed.builder() == nullptr ? more : logical_and(allowed, more); }
@@ -149,7 +149,7 @@ class AttentionImporter {
         q[1].is_constant() && k[1].is_constant() && k[1].constant() > 0 && q[1].constant() % k[1].constant() == 0;
     if (divides) return {};
     return invalid_argument(
-        fmt::format(": found {} query heads and {} key heads, expected a multiple", q[1].to_text(), k[1].to_text()));
+        fmt::format(": found {} query heads, expected a multiple of the {} key heads", q[1].to_text(), k[1].to_text()));
   }
 
   /// Positions along one side of the scores, as [queries, 1] or [keys].
@@ -187,7 +187,7 @@ class AttentionImporter {
     return visibility;
   }
 
-  /// A mask that is shorter than the keys hides the remaining ones.
+  /// A mask that is shorter than the keys hides the remaining keys.
   Status read_mask(Visibility& visibility) {
     if (!node_.has(3)) return {};
     MILLRACE_TRY_ASSIGN(Tensor mask, node_.tensor(3));
@@ -213,7 +213,7 @@ class AttentionImporter {
     return {};
   }
 
-  /// Whether a query sees a key at all: a bool that broadcasts to the scores, with one key.
+  /// Whether each query sees any key: a bool that broadcasts to the scores, with extent 1 along the keys.
   Tensor sees_key(const Visibility& visibility) const {
     Tensor visible = visibility.allowed;
     if (visibility.added.builder() != nullptr) {
@@ -223,13 +223,13 @@ class AttentionImporter {
     return reduce_any(visible, {-1}, true);
   }
 
-  /// The query heads that one head of keys serves; empty if each has its own.
+  /// How many query heads share each key head; empty if each query head has its own.
   std::optional<std::int64_t> group() const {
     if (query_.shape()[1] == key_.shape()[1]) return {};
     return query_.shape()[1].constant() / key_.shape()[1].constant();
   }
 
-  /// x[batch, heads, m, n] with the heads divided: [batch, key heads, group, m, n].
+  /// x[batch, heads, m, n] with the heads in groups: [batch, key heads, group, m, n].
   Tensor divide(Tensor x) const {
     if (!group() || !x.is_valid()) return x;
     const Shape shape = x.shape();

@@ -151,8 +151,8 @@ class LinearAttentionImporter {
 
 Result<OnnxResults> import_linear_attention(OnnxNodeContext& node) { return LinearAttentionImporter(node).import(); }
 
-/// A convolution of each channel with its own weights[channels, 1, k], which sees k - 1 earlier elements: those of the
-/// past state, or zeros. The last k - 1 are the next state.
+/// Convolves each channel with its own row of weights[channels, 1, k]. The k - 1 elements before the first one are the
+/// past state, or zeros. The last k - 1 elements are the next state.
 Result<OnnxResults> import_causal_conv(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const std::string_view activation, node.text_attribute("activation", "none"));
   if (activation != "none" && activation != "silu" && activation != "swish") {

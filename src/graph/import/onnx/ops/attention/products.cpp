@@ -20,7 +20,7 @@ Result<OnnxResults> import_einsum(OnnxNodeContext& node) {
 
 namespace {
 
-/// The determinant of the rows from `row` on, in the columns that are not yet used, by expansion along the first row.
+/// The determinant of the rows from `row` on and these columns, by expansion along the first row.
 Tensor expand_det(const std::vector<std::vector<Tensor>>& elements, std::size_t row,
                   const std::vector<std::size_t>& columns) {
   if (columns.size() == 1) return elements[row][columns[0]];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Repeats the body of a Loop or a Scan: imports it once per step, or once for a loop of the graph.
+// Repeats the body of a Loop or a Scan: imports it once per step, or once as the body of a loop in the graph.
 #include "graph/import/onnx/ops/control/body_loop.h"
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 namespace millrace {
 namespace {
 
-/// Steps whose state changes its type or is a sequence cannot be a loop, so more of them are built one by one.
+/// The maximum number of unrolled steps if a loop in the graph is impossible, because a state changes its type or is a
+/// sequence.
 constexpr std::int64_t kMaxChangingSteps = 256;
 
 /// The condition, if it is known or computed from constants by a few ops.
@@ -59,8 +60,8 @@ class BodyLoopImporter {
     return node_.import_body(loop_.attribute, *loop_.body, std::move(inputs));
   }
 
-  /// Builds step by step. Empty if a condition is not known, or if outputs are wanted and there are no steps: only
-  /// build() finds the types of the outputs then.
+  /// Builds the steps one by one. Empty if a condition is not known, or if outputs are wanted but there are no steps:
+  /// then only build() finds the types of the outputs.
   Result<std::optional<BodyLoopResults>> unroll() {
     const std::size_t num_states = loop_.initial.size();
     std::vector<OnnxValue> state = loop_.initial;
@@ -84,8 +85,8 @@ class BodyLoopImporter {
     return std::optional(std::move(results));
   }
 
-  /// Builds a loop of the graph. Its outputs need tensors from the start, so the body is first built without them, to
-  /// find their types. Nothing reads what that builds.
+  /// Builds a loop in the graph. The loop needs a tensor for each output from the start, so the body is first built
+  /// without outputs, to find their types. Nothing reads the nodes of that first build.
   Result<BodyLoopResults> build() {
     Result<BodyLoopResults> results = build_once({});
     if (results.ok() && is_condition_fixed_ && !stays_true_) {
@@ -185,7 +186,7 @@ class BodyLoopImporter {
       Result<std::vector<Tensor>> next = next_tensors(all, types);
       if (next.ok()) return *std::move(next);
       status = next.status();
-      return std::vector<Tensor>(all.begin(), all.end());  // closes the body; the node fails all the same
+      return std::vector<Tensor>(all.begin(), all.end());  // closes the body; the node still fails
     };
     const auto goes_on = [&](std::span<const Tensor> all) { return condition(all, limit, fixed); };
     const std::vector<Tensor> last = graph.while_loop(first, goes_on, body);
@@ -203,7 +204,7 @@ class BodyLoopImporter {
   OnnxNodeContext& node_;
   BodyLoop loop_;
   bool is_true_at_first_ = false;    // the condition is known to be true before the first step
-  bool is_condition_fixed_ = false;  // taken to be true in every step; stays_true_ says whether it is
+  bool is_condition_fixed_ = false;  // assumed to be true in every step; stays_true_ says whether it is
   bool stays_true_ = true;
   bool does_type_change_ = false;
   std::vector<TensorType> output_types_;

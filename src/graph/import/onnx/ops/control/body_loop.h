@@ -12,8 +12,8 @@
 
 namespace millrace {
 
-/// A graph that is run again and again: the body of a Loop or a Scan. It has one output per value of the state, in the
-/// same order, and then those that are joined over all steps.
+/// A graph that is run again and again: the body of a Loop or a Scan. Its outputs are the next values of the state, in
+/// order, and then the outputs that are joined over all steps.
 struct BodyLoop {
   std::string_view attribute;
   const GraphProto* body = nullptr;
@@ -24,7 +24,7 @@ struct BodyLoop {
   /// The number of steps, unless the condition ends them earlier.
   std::optional<SizeExpr> count = {};
   Tensor max_count = {};  // an i64 scalar, if the count is known only at run time
-  /// State 0 is a bool that is true as long as the loop goes on. Otherwise no state ends it.
+  /// Whether state 0 is the condition: a bool that ends the loop when it is false.
   bool has_condition = false;
   /// Whether any of the joined outputs is wanted.
   bool wants_outputs = false;
@@ -37,7 +37,7 @@ struct BodyLoopResults {
   std::vector<OnnxValue> outputs;  // with a new first axis; empty unless wanted
 };
 
-/// Builds the steps one by one if they are few or hold a sequence, and otherwise as a loop of the graph.
+/// Builds the steps one by one if there are few or a state is a sequence, otherwise as a loop in the graph.
 Result<BodyLoopResults> import_body_loop(OnnxNodeContext& node, BodyLoop loop);
 
 }  // namespace millrace

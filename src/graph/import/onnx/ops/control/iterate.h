@@ -20,7 +20,7 @@ struct StepIndex {
   Tensor tensor = {};  // empty outside loops
 };
 
-/// The tensor at the step's place along `axis`, without that axis.
+/// The slice of x at the step's index along `axis`, without that axis.
 Tensor element_at(Tensor x, std::int64_t axis, const StepIndex& index);
 
 struct StepValues {
@@ -28,14 +28,14 @@ struct StepValues {
 };
 using StepFunction = std::function<StepValues(const StepIndex&, std::span<const Tensor>)>;
 
-/// Computes the step `count` times, from `initial` on. Returns the last state, and per output of the step one tensor
-/// with the outputs of all steps along a new first axis. `types` are those of the step's outputs.
+/// Applies `step` `count` times, starting from `initial`. Returns the last state and, for each output of the step, one
+/// tensor with the outputs of all steps along a new first axis. `types` are those of the step's outputs.
 StepValues iterate(GraphBuilder& graph, const SizeExpr& count, const std::vector<Tensor>& initial,
                    std::span<const TensorType> types, const StepFunction& step);
 
-/// `count` tensors of that type, joined along a new first axis: all elements are 0.
+/// Zeros in the shape of `count` tensors of that type, joined along a new first axis.
 Tensor zero_outputs(GraphBuilder& graph, const SizeExpr& count, const TensorType& type);
-/// `all` with `output` at the step's place of the first axis.
+/// `all` with `output` stored at the step's index along the first axis.
 Tensor with_output(Tensor all, Tensor output, const StepIndex& index);
 
 }  // namespace millrace

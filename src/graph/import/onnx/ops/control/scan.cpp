@@ -76,7 +76,7 @@ Result<ScanPlan> read_plan(OnnxNodeContext& node, std::size_t num_operands) {
   return plan;
 }
 
-/// The outputs of all steps, with their axis at its place.
+/// The outputs of all steps, with the axis of the steps moved to where scan_output_axes puts it.
 Result<Tensor> place_output(OnnxNodeContext& node, const ScanPlan& plan, std::size_t k, Tensor output) {
   MILLRACE_TRY_ASSIGN(output, node.built(plan.are_outputs_reversed[k] ? flip(output, {0}) : output));
   const std::size_t rank = output.shape().rank();
@@ -164,8 +164,8 @@ Result<OnnxResults> scan_batch(OnnxNodeContext& node, const ScanPlan& plan) {
 
 }  // namespace
 
-/// Operands: the state, then what is scanned. The body gets the state and one element of each, and returns the state
-/// and outputs.
+/// Operands: the state, then the scanned tensors. The body gets the state and one slice of each scanned tensor, and
+/// returns the state and outputs.
 Result<OnnxResults> import_scan(OnnxNodeContext& node) {
   const bool has_batch = node.version() < kFirstWithoutBatch;
   if (node.num_operands() < (has_batch ? 2 : 1)) return invalid_argument(": has no operands");

@@ -116,7 +116,7 @@ Result<OnnxResults> import_sequence_map(OnnxNodeContext& node) {
 
 namespace {
 
-/// The extents of the parts of an axis: of one size, of given sizes, or 1 each.
+/// The extents of the parts of an axis: one size for all, a list of sizes, or 1 each.
 Result<std::vector<SizeExpr>> read_parts(OnnxNodeContext& node, const SizeExpr& extent) {
   std::int64_t size = 1;
   if (node.has(1)) {
@@ -172,7 +172,7 @@ Result<OnnxResults> import_concat_from_sequence(OnnxNodeContext& node) {
   return is_new ? stack(tensors, axis) : concat(tensors, axis);
 }
 
-/// An optional that has a value is that value.
+/// An optional that has a value is imported as that value.
 Result<OnnxResults> import_optional(OnnxNodeContext& node) {
   node.ignore_attribute("type");
   if (!node.has(0)) return unimplemented(": an optional without a value is not supported");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports ops that move elements between channels or columns and places in an image.
+// Imports DepthToSpace, SpaceToDepth and Col2Im, which move elements between channels or columns and pixels.
 #include <fmt/format.h>
 
 #include "graph/import/onnx/ops/image/unfold.h"
@@ -15,7 +15,7 @@ namespace millrace {
 
 namespace {
 
-/// Makes these dims of an image multiples of the block, or of its square where they are the channels.
+/// Makes these dims of an image multiples of the block. The channels become a multiple of its square.
 Status match_blocks(OnnxNodeContext& node, Tensor& x, std::initializer_list<std::size_t> axes, std::int64_t block) {
   constexpr std::int64_t kMaxBlock = 1 << 15;
   if (x.shape().rank() != 4 || block < 1 || block > kMaxBlock) return {};  // the op refuses it
@@ -59,7 +59,7 @@ Result<OnnxResults> import_space_to_depth(OnnxNodeContext& node) {
 
 namespace {
 
-/// The attributes of Col2Im, with the points of a window as its kernel.
+/// The attributes of Col2Im, with the block's extents as the kernel.
 Result<OnnxWindow> read_blocks(OnnxNodeContext& node, std::vector<std::int64_t> kernel) {
   const std::size_t count = kernel.size();
   OnnxWindow window{std::move(kernel), {}, {}, {}, {}};
@@ -121,8 +121,8 @@ Result<OnnxResults> import_col2im(OnnxNodeContext& node) {
   constexpr std::size_t kMaxDims = (kMaxRank - 2) / 2;
   if (x.shape().rank() != 3 || image.rank() != count || count == 0 || count > kMaxDims) {
     return unimplemented(
-        fmt::format(": found {} and images of {} dims with blocks of {}, expected rank 3 and 1 to {} "
-                    "dims of both",
+        fmt::format(": found {} with {} image dims and {} block dims, expected rank 3 and equal numbers "
+                    "of dims from 1 to {}",
                     x.type().to_text(), image.rank(), count, kMaxDims));
   }
   if (x.shape()[1].known_multiple() % points != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports ConvTranspose: a convolution of the operand, spread by the strides, with the mirrored weights.
+// Imports ConvTranspose as a convolution: zeros spread the operand by the strides, and the weights are mirrored.
 #include <algorithm>
 #include <numeric>
 
@@ -16,8 +16,8 @@ namespace millrace {
 
 namespace {
 
-/// Along one dim, the elements to cut from the widest result, in which every window counts entirely. A negative number
-/// adds elements.
+/// How many elements to cut off each end of one dim of the widest result, which contains every window entirely. A
+/// negative number adds elements.
 struct Cut {
   SizeExpr low, high;
 };
@@ -27,7 +27,7 @@ Result<std::vector<Cut>> cuts_to_extents(OnnxNodeContext& node, const Shape& x, 
                                          const std::vector<std::int64_t>& added, std::string_view auto_pad) {
   MILLRACE_TRY_ASSIGN(const std::optional<std::vector<std::int64_t>> wanted, node.integers_attribute("output_shape"));
   const std::size_t count = window.kernel.size();
-  // Some models also name the batch and the channels.
+  // Some models also list the batch and the channels.
   if (wanted && wanted->size() != count && wanted->size() != count + 2) {
     return node.attribute_error("output_shape", fmt::format("has {} numbers, expected {}", wanted->size(), count));
   }
@@ -41,7 +41,7 @@ Result<std::vector<Cut>> cuts_to_extents(OnnxNodeContext& node, const Shape& x, 
     const SizeExpr widest = (x[d + 2] - 1) * window.strides[d] + reach + added[d];
     const SizeExpr extent = wanted ? SizeExpr((*wanted)[wanted->size() - count + d]) : x[d + 2] * window.strides[d];
     const SizeExpr total = widest - extent;
-    // Elements that no window reaches are after the others.
+    // Elements that no window reaches are added at the end.
     const SizeExpr shared = max(total, 0), half = floor_div(shared, 2);
     const SizeExpr low = auto_pad == "SAME_UPPER" ? half : shared - half;
     cuts.push_back({low, total - low - added[d]});
@@ -83,7 +83,7 @@ Tensor turn_weights(Tensor weights, std::int64_t groups) {
   return reshape(transpose(reshape(weights, Shape(apart)), permutation), Shape(joined));
 }
 
-/// The kernel's extents by the weights, after checks of ranks and groups.
+/// Checks the ranks and the groups. Returns the kernel's extents, which are the spatial dims of the weights.
 Result<std::vector<std::int64_t>> check_weights(OnnxNodeContext& node, const TensorType& x, const TensorType& weights,
                                                 std::int64_t groups) {
   const std::size_t rank = x.shape.rank();

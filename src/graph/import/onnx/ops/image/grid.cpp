@@ -32,7 +32,7 @@ struct GridAxis {
   Tensor lowest() const { return graph.fill(dtype, {}, align_corners ? 0 : -0.5); }
   Tensor highest() const { return align_corners ? last() : last() + 0.5; }
 
-  /// -1 and 1 are the border, or with align_corners the outermost points.
+  /// -1 and 1 stand for the border or, with align_corners, for the outermost points.
   Tensor position(Tensor normalized) const {
     if (align_corners) return (normalized + 1.0) / 2.0 * last();
     return ((normalized + 1.0) * number(extent) - 1.0) / 2.0;
@@ -111,7 +111,7 @@ Result<GridBorder> read_border(OnnxNodeContext& node) {
 
 }  // namespace
 
-/// The last dim of the grid names the axes from the last one on.
+/// The last dim of the grid lists coordinates from the last axis of the image to the first.
 Result<OnnxResults> import_grid_sample(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(Tensor grid, node.tensor(1));

@@ -113,7 +113,7 @@ Tensor pad_wrapped(Tensor x, const Padding& padding) {
 
 }  // namespace
 
-/// Modes other than constant first cut off what negative counts ask for.
+/// Every mode except constant first cuts off the elements that negative counts remove.
 Result<OnnxResults> import_pad(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(Padding padding, read_padding(node, x.shape()));
@@ -139,7 +139,7 @@ Result<OnnxResults> import_pad(OnnxNodeContext& node) {
   return mode == "edge" ? pad_edge(x, padding.low, padding.high) : pad_reflect(x, padding.low, padding.high);
 }
 
-/// The middle of each axis stays. If an odd number of elements is added or cut off, the end gets one more.
+/// The middle of each axis stays. If an odd number of elements is added or cut off, one more of them is at the end.
 Result<OnnxResults> import_center_crop_pad(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const Shape wanted, shape_of_sizes(node, 1));

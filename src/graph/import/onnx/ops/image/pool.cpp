@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports pools over windows. Those that the ops on images do not cover are reductions of windows, axis by axis.
+// Imports pooling over windows. Pools that max_pool2d and avg_pool2d cannot compute become reductions of windows, one
+// axis at a time.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -53,7 +54,7 @@ Result<Pool> read_pool(OnnxNodeContext& node) {
   return pool;
 }
 
-/// Whether max_pool2d and avg_pool2d can do it, perhaps with a row of extent 1.
+/// Whether max_pool2d and avg_pool2d can compute the pool, perhaps after a dim of extent 1 is added.
 bool is_plain(const Pool& pool) {
   if (pool.num_dims() > 2) return false;
   for (std::size_t d = 0; d < pool.num_dims(); ++d) {
@@ -128,13 +129,13 @@ Result<OnnxResults> import_average_pool(OnnxNodeContext& node) {
 
 namespace {
 
-/// The windows of one axis, whose points outside x repeat the nearest point of the window that is inside. The first
-/// maximum is then a point of x.
+/// The windows of one axis. A point outside x is replaced by the nearest point of its window inside x, so that the
+/// first maximum is always a point of x.
 struct ClampedWindow {
   GraphBuilder& graph;
   OnnxAxisWindow axis;
 
-  /// The position of point `k` of window `i`, i64 of one shape or broadcast.
+  /// The position of point `k` of window `i`. Both are i64 and broadcast to each other.
   Tensor position(Tensor i, Tensor k) const {
     const std::int64_t dilation = axis.dilation;
     const Tensor start = i * axis.stride - axis.low, last = size_of(graph, axis.extent - 1);
@@ -256,7 +257,8 @@ Result<OnnxResults> import_global_lp_pool(OnnxNodeContext& node) {
   return cast(root(sums, p), x.dtype());
 }
 
-/// Places the values by indices into a result of the size that the windows give. A larger result has zeros after it.
+/// Scatters the values to their indices, in a result of the size that the windows determine. If operand 2 asks for a
+/// larger result, zeros are added at the ends.
 Result<OnnxResults> import_max_unpool(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const Tensor indices, node.tensor(1));

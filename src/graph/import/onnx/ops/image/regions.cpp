@@ -103,7 +103,8 @@ Tensor sample_rois(Tensor x, Tensor batch, const std::vector<OnnxTap>& rows, con
 
 }  // namespace
 
-/// The mean, or the maximum, of a grid of samples per bin. ONNX takes the maximum over the weighted neighbours.
+/// The mean, or the maximum, of a grid of samples per bin. The maximum is over the weighted neighbours of all samples,
+/// as ONNX defines it, not over the interpolated samples.
 Result<OnnxResults> import_roi_align(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const Tensor rois, node.tensor(1));

@@ -20,8 +20,8 @@ namespace {
 
 using Axes = std::vector<OnnxResizedAxis>;
 
-/// A scale as the fraction that positions are computed with: a simple one that rounds to this f32 if it exists,
-/// otherwise the exact value. Empty if it is not a positive f32.
+/// The fraction that positions are computed with: a simple one that rounds to the scale in f32 if there is one,
+/// otherwise the exact value. Empty if the scale is not an f32 from 2^-20 to 2^20.
 std::optional<SizeFraction> scale_fraction(double number) {
   if (!(number >= 0x1p-20 && number <= 0x1p20) || double{static_cast<float>(number)} != number) return {};
   for (std::int64_t denominator = 1; denominator <= kMaxSizeDivisor; ++denominator) {
@@ -47,15 +47,15 @@ void scale_axis(OnnxResizedAxis& axis, const SizeExpr& numerator, const SizeExpr
   axis.to = floor_div(axis.length_numerator, denominator);
 }
 
-/// The extent of a result, which is defined by products in f32: 90 * 1.3 is 116.
+/// The extent of a result. ONNX defines it by a product in f32: 90 * 1.3 is 116.
 std::int64_t scaled_extent(std::int64_t extent, double scale) {
   return static_cast<std::int64_t>(std::floor(static_cast<float>(extent) * static_cast<float>(scale)));
 }
 
-/// The maximum extent of a symbolic dim to which a scale applies that is not a fraction of powers of two.
+/// The maximum extent of a symbolic dim if its scale is not exactly a fraction with a small denominator.
 constexpr std::int64_t kMaxScaledExtent = 1 << 16;
 
-/// Whether the fraction gives the extents that are defined, for every extent up to the maximum.
+/// Whether the fraction gives the same result as scaled_extent(), for every extent up to the maximum.
 bool gives_extents(const SizeFraction& fraction, double scale) {
   for (std::int64_t extent = 0; extent <= kMaxScaledExtent; ++extent) {
     if (extent * fraction.numerator / fraction.denominator != scaled_extent(extent, scale)) return false;
@@ -144,7 +144,7 @@ Status read_sizes(OnnxNodeContext& node, std::string_view policy, Axes& axes) {
   return keep_aspect_ratio(node, policy, axes);
 }
 
-/// A choice of an attribute by its name in ONNX.
+/// The choice that a text attribute names.
 template <class Choice>
 Result<Choice> read_choice(OnnxNodeContext& node, std::string_view name, std::string_view otherwise,
                            std::span<const std::pair<std::string_view, Choice>> choices) {
@@ -215,7 +215,7 @@ Result<Axes> read_resized_axes(OnnxNodeContext& node, const Shape& shape) {
   return axes;
 }
 
-/// roi is starts, then ends, as parts of the extents.
+/// roi lists the starts of all axes and then the ends, as fractions of the extents.
 Status read_roi(OnnxNodeContext& node, Axes& axes) {
   MILLRACE_TRY_ASSIGN(const Tensor given, node.tensor(1));
   const auto count = static_cast<std::int64_t>(axes.size());
@@ -249,7 +249,7 @@ Result<OnnxResults> resize_axes(OnnxNodeContext& node, Tensor x, const Axes& axe
   return is_nearest ? x : cast(x, dtype);
 }
 
-/// The scales of the height and the width of images, which have an attribute each before version 7.
+/// Before version 7, the height and the width of images each have an attribute for their scale.
 Status read_oldest_scales(OnnxNodeContext& node, Axes& axes) {
   if (axes.size() != 4) return node.operand_error(0, fmt::format("has rank {}, expected 4", axes.size()));
   MILLRACE_TRY_ASSIGN(const double height, node.number_attribute("height_scale"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resizes along one axis: vectors of f64 hold each result point's position and weights, and gathers read through them.
+// Resizes along one axis: f64 vectors hold the position and the weights of each result point; gathers read the operand.
 #include "graph/import/onnx/ops/image/resize_axis.h"
 
 #include "millrace/graph/composites.h"
@@ -90,7 +90,7 @@ class AxisResizer {
     return where(less_equal(d, 1), near, where(less(d, 2), far, 0));
   }
 
-  /// The operand points that count for each result point, [to, count].
+  /// The operand points that contribute to each result point, [to, count].
   struct Taps {
     Tensor index;   // i64
     Tensor weight;  // f64
@@ -132,7 +132,8 @@ class AxisResizer {
     return sum;
   }
 
-  /// The sum over any number of taps. The dims before and after the axis are joined, because the taps add one.
+  /// The sum over any number of taps. The dims before and after the axis are joined, because the taps add a dim and
+  /// ranks are limited.
   Tensor add_up(Tensor x, const Taps& taps) const {
     const Shape shape = x.shape();
     const std::vector<SizeExpr>& dims = shape.dims();

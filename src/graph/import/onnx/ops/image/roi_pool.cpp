@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports MaxRoiPool, and gives the reasons why other ops on images are refused.
+// Imports MaxRoiPool, and refuses the ops on images that are not supported.
 #include <limits>
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace millrace {
 
 namespace {
 
-/// Which elements of one axis belong to each bin, and which bins have none.
+/// Which elements of one axis belong to each bin, and which bins are empty.
 struct RoiBins {
   Tensor holds;     // bool[rois, bins, extent]
   Tensor is_empty;  // bool[rois, bins]
@@ -40,7 +40,8 @@ RoiBins roi_bins(Tensor start, Tensor end, std::int64_t num_bins, const SizeExpr
 
 }  // namespace
 
-/// The maximum of each bin of each roi; 0 for an empty bin. A row of rois is the image, then two corners x, y.
+/// The maximum of each bin of each roi; 0 for an empty bin. A row of rois holds the index of the image, and then x and
+/// y of two corners.
 Result<OnnxResults> import_max_roi_pool(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const Tensor rois, node.tensor(1));

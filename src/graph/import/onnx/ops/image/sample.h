@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// For each sample, one of the points along an axis that count for it. Both tensors have one element per sample.
+/// For each sample, one of the points along an axis that contribute to it. Both tensors have one element per sample.
 struct OnnxTap {
   Tensor index;   // i64, inside the axis
   Tensor weight;  // a float

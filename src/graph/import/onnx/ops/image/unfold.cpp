@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows along one axis, built by gathers. Convolutions and pools over more than two dims consist of them.
+// Windows along one axis, built by gathers. Convolutions and pools over more than two dims are built from them.
 #include "graph/import/onnx/ops/image/unfold.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Tensor pad_or_cut(Tensor x, const std::vector<SizeExpr>& low, const std::vector<
     adds = adds || !added_low[d].is(0) || !added_high[d].is(0);
     cuts = cuts || !start[d].is(0) || max(0 - high[d], 0) != 0;
   }
-  // Cut after padding: one end may lose elements that the other end got.
+  // Pad before cutting: one end may lose elements that were added at the other end.
   if (adds) x = pad(x, std::move(added_low), std::move(added_high), value);
   return cuts ? slice(x, std::move(start), std::move(stop)) : x;
 }

@@ -18,7 +18,7 @@ struct OnnxAxisWindow {
   std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
   SizeExpr count() const;
 };
-/// Along dim 2 + d of a tensor of this shape.
+/// The windows along dim 2 + d of a tensor of this shape.
 OnnxAxisWindow axis_window(const OnnxWindow& window, const Shape& shape, std::size_t d);
 
 /// x with low elements before and high elements after each dim. Negative counts cut elements off.
@@ -33,10 +33,10 @@ Tensor window_positions(GraphBuilder& graph, const OnnxAxisWindow& window);
 /// Adds stride - 1 zeros after each element of the axis except the last one.
 Tensor spread(Tensor x, std::int64_t axis, std::int64_t stride);
 
-/// The window of one dim, with a row of extent 1 before it.
+/// Turns a window of one dim into a window of two dims, with extent 1 in the new first dim.
 OnnxWindow with_row(OnnxWindow window);
 /// x[n, c, ...], weights[o, c / groups, ...] -> [n, o, ...]: cross-correlation with zero padding, over any number of
-/// dims. The padding may be negative. Bytes (i8 and u8, in any mixture) add up in i32, which the result then has.
+/// dims. The padding may be negative. For i8 and u8, in any mixture, sums and result are i32.
 Tensor convolve(Tensor x, Tensor weights, const OnnxWindow& window, std::int64_t groups);
 
 /// x[n, c, ...] plus bias[c].

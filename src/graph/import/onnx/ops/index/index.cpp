@@ -17,7 +17,7 @@ namespace millrace {
 
 namespace {
 
-/// The last of equal elements is the first of the reversed ones.
+/// To select the last of equal elements, selects the first one of the flipped axis.
 Result<OnnxResults> import_arg(OnnxNodeContext& node, Tensor (*function)(Tensor, std::int64_t, bool)) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const std::int64_t axis, node.axis_attribute("axis", x.shape().rank(), 0));
@@ -103,7 +103,7 @@ Result<OnnxResults> import_nonzero(OnnxNodeContext& node) {
 
 Result<OnnxResults> import_unique(OnnxNodeContext&) { return decided_by_elements(); }
 
-/// Along the other axes, the indices may leave out the last elements.
+/// Along the axes other than `axis`, the indices may be shorter than x.
 Result<OnnxResults> import_gather_elements(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const Tensor indices, node.tensor(1));
@@ -130,7 +130,7 @@ Tensor join_first(Tensor x, std::size_t count) {
 
 }  // namespace
 
-/// Batch dims are joined, and their position becomes the first part of each index.
+/// The batch dims are joined into one, and the position along it becomes the first part of each index.
 Result<OnnxResults> import_gather_nd(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const Tensor indices, node.tensor(1));

@@ -30,8 +30,8 @@ Result<std::optional<std::vector<SizeExpr>>> read_parts(OnnxNodeContext& node) {
   return Parts(std::move(sizes.values));
 }
 
-/// Equal parts. From version 18 on, the last part may be shorter. Before, a dim that is not known to be a multiple of
-/// the count gives the parts of the next smaller multiple.
+/// Equal parts. From version 18 on, the last part may be shorter. Before, a symbolic dim that is not known to be a
+/// multiple of the count is divided as if it were the next smaller multiple.
 Result<std::vector<SizeExpr>> equal_parts(OnnxNodeContext& node, const SizeExpr& extent) {
   auto count = static_cast<std::int64_t>(node.num_results());
   if (node.version() >= 18) {
@@ -47,8 +47,9 @@ Result<std::vector<SizeExpr>> equal_parts(OnnxNodeContext& node, const SizeExpr&
   }
   const SizeExpr part = ceil_div(extent, count);
   if (!is_even && (node.version() < 18 || !extent.is_constant())) {
-    return invalid_argument(fmt::format(
-        ": {} elements are not known to make {} equal parts; give the dim facts or a value", extent.to_text(), count));
+    return invalid_argument(
+        fmt::format(": {} elements are not known to make {} equal parts; give the dim a divisor or a value",
+                    extent.to_text(), count));
   }
   if (!is_even && part.constant() * (count - 1) > extent.constant()) {
     return invalid_argument(fmt::format(": {} elements do not make {} parts of {} or less for the last one",
@@ -121,7 +122,7 @@ Result<OnnxResults> import_tile(OnnxNodeContext& node) {
   return tile(x, std::move(repeats.values));
 }
 
-/// The dims before the axis and those from it on, each joined into one. The axis may be the rank.
+/// Joins the dims before the axis into one, and the dims from the axis on into another. The axis may equal the rank.
 Result<OnnxResults> import_flatten(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   const std::vector<SizeExpr>& dims = x.shape().dims();

@@ -49,7 +49,7 @@ Result<OnnxResults> import_scatter_nd(OnnxNodeContext& node) {
   return scatter_nd(x, indices, updates, reduction);
 }
 
-/// Writes the update into a cache. It starts at one index per batch element and, in the mode circular, wraps around.
+/// Writes the update into a cache, from one start index per batch element on. In the mode circular, it wraps around.
 Result<OnnxResults> import_tensor_scatter(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor cache, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const Tensor update, node.tensor(1));

@@ -190,13 +190,13 @@ Result<OnnxResults> import_mean_variance_normalization(OnnxNodeContext& node) {
   return narrow(centred / (deviation + 1e-9), x.dtype());
 }
 
-/// The identity, except in training. A mask, which marks what is kept, is defined from version 12 on.
+/// The identity, except in training. From version 12 on, the second result is a mask of the elements that are kept.
 Result<OnnxResults> import_dropout(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const TensorType type, node.type(0));
   if (node.version() < 12) {
     MILLRACE_TRY_ASSIGN(const double ratio, node.number_attribute("ratio", 0.5));
     if (ratio != 0) MILLRACE_TRY(refuse_old_training(node));
-    if (node.version() < 7) node.ignore_attribute("is_test");  // without a ratio, training drops nothing
+    if (node.version() < 7) node.ignore_attribute("is_test");  // with a ratio of 0, training drops nothing
     return node.value(0);
   }
   node.ignore_attribute("seed");

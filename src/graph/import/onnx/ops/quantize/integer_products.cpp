@@ -22,7 +22,7 @@ namespace {
 /// Operands of a product, by their index in the node. A missing one has no builder.
 struct Quantized {
   Tensor elements, scale, zero_point;
-  std::optional<std::int64_t> known_zero_point;  // if it is one number that the model has
+  std::optional<std::int64_t> known_zero_point;  // if the model stores it as one number
 };
 
 bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
@@ -48,14 +48,14 @@ Status read_zero_point(OnnxNodeContext& node, std::size_t operand, Quantized& re
 bool has_zero_point(const Quantized& operand) { return operand.zero_point.builder() != nullptr; }
 Tensor i32(Tensor tensor) { return cast(tensor, DType::kI32); }
 
-/// One element, or one per row or column of matrices, in a form that broadcasts with them.
+/// Reshapes one element, or one per row or column of matrices, so that it broadcasts with the matrices.
 Tensor per_line(Tensor parameter, bool is_row) {
   const Shape& shape = parameter.shape();
   if (shape.num_elements().is(1)) return reshape(parameter, {});
   return is_row && shape.rank() == 1 ? unsqueeze(parameter, {1}) : parameter;
 }
 
-/// matmul in i32. Both have at least two dims.
+/// matmul in i32. Both operands have at least two dims.
 Result<Tensor> multiply_bytes(OnnxNodeContext& node, Tensor x, Tensor y) {
   const auto batch_of = [](const Shape& shape) {
     return Shape(std::vector<SizeExpr>(shape.dims().begin(), shape.dims().end() - 2));
@@ -87,7 +87,7 @@ Result<Tensor> multiply_bytes(OnnxNodeContext& node, Tensor x, Tensor y) {
   return node.built(dot_i32(spread(x), spread(y), std::move(attributes)));
 }
 
-/// The sum of (x - a) * (y - b) is that of x * y, less a times the sums of y and b times those of x, plus k * a * b.
+/// sum (x - a) * (y - b) = sum x * y - a * sum y - b * sum x + k * a * b, for sums over k products.
 Result<Tensor> multiply(OnnxNodeContext& node, const Quantized& x, const Quantized& y) {
   for (const Tensor& tensor : {x.elements, y.elements}) {
     if (tensor.shape().rank() == 0) return invalid_argument(": found a scalar, expected matrices or vectors");
@@ -117,7 +117,7 @@ Tensor requantize(Tensor sums, Tensor factor, Tensor zero_point, Tensor spread_z
   return cast(steps + cast(spread_zero_point, DType::kF32), zero_point.dtype());
 }
 
-/// [o] as [o, 1, ...], for x[n, o, ...] or weights[o, ...]; one element stays a scalar.
+/// [o] as [o, 1, ...], for x[n, o, ...] or weights[o, ...]; one element becomes a scalar.
 Tensor per_channel(Tensor parameter, std::size_t num_trailing) {
   if (parameter.shape().num_elements().is(1)) return reshape(parameter, {});
   std::vector<SizeExpr> dims(num_trailing + 1, SizeExpr(1));
@@ -125,7 +125,7 @@ Tensor per_channel(Tensor parameter, std::size_t num_trailing) {
   return reshape(parameter, Shape(std::move(dims)));
 }
 
-/// Pads images with their zero point, so that padding counts as 0, and returns the windows without padding.
+/// Pads images with their zero point, so that padding counts as 0, and removes the padding from `window`.
 Tensor pad_images(const Quantized& x, OnnxWindow& window) {
   const Shape& shape = x.elements.shape();
   std::vector<SizeExpr> low(shape.rank()), high = low, extents = shape.dims();
@@ -145,8 +145,7 @@ bool is_padded(const OnnxWindow& window) {
   return !std::ranges::all_of(window.low, is_zero) || !std::ranges::all_of(window.high, is_zero);
 }
 
-/// The sum over a window of (x - a) * (w - b) is that of x * w, less a times the sum of w and b times that of x, plus
-/// a * b times the number of products.
+/// Over each window of k products: sum (x - a) * (w - b) = sum x * w - a * sum w - b * sum x + k * a * b.
 Tensor convolve_centred(const Quantized& x, const Quantized& weights, OnnxWindow window, std::int64_t groups) {
   const bool has_a = has_zero_point(x), has_b = has_zero_point(weights);
   const Tensor images = has_a && is_padded(window) ? pad_images(x, window) : x.elements;
@@ -164,7 +163,7 @@ Tensor convolve_centred(const Quantized& x, const Quantized& weights, OnnxWindow
     sums = sums - a * per_channel(of_filters, num_trailing);
   }
   if (has_b) {
-    // Without groups, every filter has the same windows.
+    // Without groups, all filters read the same windows, so one filter of ones suffices.
     std::vector<SizeExpr> dims = shape.dims();
     if (groups == 1) dims[0] = 1;
     const Tensor ones = images.builder()->fill(DType::kU8, Shape(std::move(dims)), 1);

@@ -83,7 +83,7 @@ Tensor quantize(Tensor quotient, Tensor zero_point, DType to) {
 
 }  // namespace
 
-/// The quotient is rounded to the scale's dtype before it becomes an integer, unless `precision` names another one.
+/// The quotient is rounded to the scale's dtype before it becomes an integer, unless `precision` names another dtype.
 Result<OnnxResults> import_quantize_linear(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   MILLRACE_TRY_ASSIGN(const Tensor scale, node.tensor(1));
@@ -92,7 +92,7 @@ Result<OnnxResults> import_quantize_linear(OnnxNodeContext& node) {
   if (!is_float(scale.dtype())) {
     return node.operand_error(1, fmt::format("is {}, expected floats", scale.type().to_text()));
   }
-  node.ignore_attribute("saturate");  // of 8-bit floats
+  node.ignore_attribute("saturate");  // only for 8-bit floats
   const bool has_zero_point = zero_point.builder() != nullptr;
   DType to = has_zero_point ? zero_point.dtype() : DType::kU8, precision = scale.dtype();
   if (node.version() >= 21) {

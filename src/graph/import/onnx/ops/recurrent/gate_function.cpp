@@ -14,8 +14,8 @@
 namespace millrace {
 namespace {
 
-/// An activation by its name in ONNX. A parameter that it does not have is missing; one without a default must be
-/// given.
+/// An activation by its name in ONNX. The attributes list only the parameters that it has, and must list those without
+/// a default.
 struct KnownFunction {
   std::string_view name;
   Tensor (*apply)(Tensor x, double alpha, double beta);
@@ -38,7 +38,7 @@ constexpr KnownFunction kFunctions[] = {
     {"ThresholdedRelu", [](Tensor x, double alpha, double) { return where(x >= alpha, x, 0.0); }, true, false, 1},
 };
 
-/// Takes the values of an attribute one by one; after the last one, defaults count.
+/// Consumes the values of an attribute one by one. After the last one, the defaults apply.
 class Parameters {
  public:
   Parameters(std::string_view attribute, std::span<const double> values) : attribute_(attribute), values_(values) {}

@@ -17,7 +17,7 @@ struct GateFunction {
 };
 
 /// The functions of each direction, from the attributes activations, activation_alpha and activation_beta. `defaults`
-/// names those of one direction. The attributes list the parameters only of functions that have some, in order.
+/// names those of one direction. The attributes list parameters, in order, only for functions that have them.
 Result<std::vector<std::vector<GateFunction>>> read_gate_functions(OnnxNodeContext& node, std::size_t num_directions,
                                                                    const std::vector<std::string_view>& defaults);
 

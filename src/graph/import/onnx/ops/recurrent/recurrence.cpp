@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the steps of a recurrent layer. Both directions run in one loop: the second one gets its products of x reversed.
+// Runs the steps of a recurrent layer. Both directions run in one loop: the second one's products of x are reversed.
 #include "graph/import/onnx/ops/recurrent/recurrence.h"
 
 #include <algorithm>

@@ -16,7 +16,8 @@ struct Recurrence {
   Tensor lengths;  // i64 [batch]: the number of steps of each sequence; absent: all of them
   /// Whether each direction runs from the last step to the first.
   std::vector<bool> are_reversed;
-  /// [directions, batch, hidden] each; the first one is also a step's output.
+  /// The state before the first step, each tensor [directions, batch, hidden]. The first tensor is also a step's
+  /// output.
   std::vector<Tensor> initial;
   /// Computes the next state from the products of x, [directions, batch, gates * hidden], and the state.
   std::function<std::vector<Tensor>(Tensor products, std::span<const Tensor> state)> cell;
@@ -30,7 +31,7 @@ struct RecurrenceResults {
 /// After the end of a sequence, outputs are 0. A sequence of length 0 has a state of zeros, as in ONNX Runtime.
 RecurrenceResults run_recurrence(GraphBuilder& graph, const Recurrence& layer);
 
-/// x[directions, ..., features * hidden]: features first to first + count - 1.
+/// Features first to first + count - 1 of x[directions, ..., features * hidden].
 Tensor gate_columns(Tensor x, const SizeExpr& hidden, std::int64_t first, std::int64_t count = 1);
 /// state[directions, batch, hidden] times the transposes of weights[directions, features, hidden].
 Tensor times_transposed(Tensor state, Tensor weights);

@@ -47,8 +47,8 @@ class LayerReader {
     return {};
   }
 
-  /// Function `k` of each direction, applied to the sums of a gate, which are clipped. For the cell of an LSTM, apply()
-  /// does not clip: only gates are clipped, as in ONNX Runtime.
+  /// Applies function `k` of each direction to the clipped sums of a gate. For the cell of an LSTM, apply() does not
+  /// clip: only gates are clipped, as in ONNX Runtime.
   Tensor gate(std::size_t k, Tensor x) const {
     return apply_functions(clip_ ? clamp(x, -*clip_, *clip_) : x, functions_[k]);
   }
@@ -128,7 +128,7 @@ class LayerReader {
     return {};
   }
 
-  /// Lengths that are known to be all steps are as good as none.
+  /// Leaves the lengths absent if they are all known to equal the number of steps.
   Status read_lengths() {
     if (!node_.has(4)) return {};
     MILLRACE_TRY_ASSIGN(const TensorType type, node_.type(4));
@@ -176,8 +176,8 @@ Result<OnnxResults> import_gru(OnnxNodeContext& node) {
   const bool is_linear_first = linear != 0;
   const SizeExpr& hidden = reader.hidden;
   const Tensor weights = reader.recurrent_weights;
-  // If the product comes first, the hidden gate's recurrent bias is reset with it; all other biases are added to the
-  // products of x.
+  // If the product comes before the reset, the reset also applies to the hidden gate's recurrent bias. All other biases
+  // are added to the products of x.
   Tensor hidden_bias;
   if (reader.input_bias.builder() != nullptr) {
     Tensor early = reader.recurrent_bias;

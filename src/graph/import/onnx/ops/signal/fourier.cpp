@@ -10,19 +10,20 @@
 namespace millrace {
 namespace {
 
-/// The matrix takes points [from] to points [to]: entry (i, j) belongs to the angle 2 pi i j / length.
+/// The matrix maps points [from] to points [to]: entry (i, j) belongs to the angle 2 pi i j / length.
 struct FourierMatrix {
   GraphBuilder& graph;
   SizeExpr from, to, length;
   DType dtype;
 
-  /// f64[from, to]: the angles as parts of a turn. Integers keep all digits of i * j.
+  /// f64[from, to]: the angles as fractions of a turn. i * j is computed exactly, in integers.
   Tensor turns() const {
     const Tensor i = iota(graph, DType::kI64, {from, 1}, 0), j = iota(graph, DType::kI64, {1, to}, 1);
     const Tensor whole = size_of(graph, length);
     return cast(rem(i * j, whole), DType::kF64) / cast(whole, DType::kF64);
   }
-  /// [from, to, 2]: the real and the imaginary part of each entry or, if `is_imaginary`, of i times the entry.
+  /// [from, to, 2]: the real and the imaginary part of each entry, which `is_imaginary` multiplies by the imaginary
+  /// unit.
   Tensor pairs(bool is_imaginary, double sign) const {
     const Tensor angle = turns() * (2 * std::numbers::pi);
     const Tensor cosine = cos(angle), sine = sin(angle) * sign;
@@ -31,7 +32,7 @@ struct FourierMatrix {
   }
 };
 
-/// Cuts the axis at the length, or adds zeros after it.
+/// Cuts the axis to the length, or pads it with zeros at the end.
 Tensor fit(Tensor x, std::int64_t axis, const SizeExpr& length) {
   const Shape shape = x.shape();
   const SizeExpr& extent = shape[static_cast<std::size_t>(axis)];
@@ -65,7 +66,8 @@ Tensor multiply(Tensor x, Tensor matrix, std::int64_t axis) {
   return transpose(product, std::move(permutation));
 }
 
-/// The real signal with the frequencies x. Each counts twice, except the first and the middle one of an even length.
+/// The real signal with the frequencies x. Each frequency counts twice, because x leaves out its conjugate, except the
+/// first one and, for an even length, the middle one.
 Tensor onesided_inverse(Tensor x, const FourierTransform& transform) {
   GraphBuilder& graph = *x.builder();
   const SizeExpr count = floor_div(transform.length, 2) + 1;

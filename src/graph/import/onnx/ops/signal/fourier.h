@@ -9,7 +9,7 @@ namespace millrace {
 
 struct FourierTransform {
   std::int64_t axis = 0;
-  SizeExpr length;  // of the signal, which is cut or gets zeros after it
+  SizeExpr length;  // of the signal, which is cut or padded with zeros
   bool is_inverse = false;
   /// Forward: only the first length / 2 + 1 frequencies. Inverse: x has only those, and the result is real.
   bool is_onesided = false;
