@@ -112,7 +112,7 @@ TEST_CASE("arguments that no graph, generator or benchmark takes are refused") {
   CHECK(here.error_of(bench + " --fast", 2) ==
         "millrace: The following argument was not expected: --fast; see 'millrace bench --help'\n");
   CHECK(here.error_of(bench + " --benchmark_fast=1") ==
-        "millrace: bench: found --benchmark_fast=1, expected a flag of Google Benchmark with a value that it takes; "
+        "millrace: bench: found --benchmark_fast=1, expected a flag of Google Benchmark with a valid value; "
         "'millrace bench --benchmark_help' lists them\n");
   CHECK(here.error_of(bench + " --benchmark_format=csv") ==
         "millrace: bench: found --benchmark_format=csv, expected console or json; choose one\n");

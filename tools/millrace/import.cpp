@@ -22,7 +22,7 @@ struct Arguments {
   bool copy_weights = false;
 };
 
-/// The values of --dim, by dim_param. A symbol's facts follow its first appearance in any of them.
+/// The values of --dim, by dim_param. Facts about a symbol are written after its first appearance in any of the values.
 Result<std::map<std::string, SizeExpr>> parse_sizes(const std::vector<std::string>& arguments) {
   std::map<std::string, SizeExpr> sizes;
   std::map<std::string, Dim> symbols;

@@ -55,8 +55,8 @@ Result<std::vector<std::byte>> parse_elements(const std::string& where, const st
   return bytes;
 }
 
-/// The shape of a list given for an input: the declared shape if its dims are numbers. One dim without a number
-/// takes a list of any length.
+/// The shape of a list that is given for an input: the declared shape if its dims are numbers. If the declared shape is
+/// one dim without a number, a list of any length fits.
 Result<Shape> shape_for(const std::string& where, const Argument& input, std::size_t count) {
   const Shape& declared = input.type.shape;
   const auto size = static_cast<std::int64_t>(count);

@@ -113,7 +113,7 @@ Status initialize(Flags& flags) {
   benchmark::Initialize(&argc, argv.data());
   if (argc == 1) return {};
   return invalid_argument(
-      fmt::format("bench: found {}, expected a flag of Google Benchmark with a value that it takes; 'millrace bench "
+      fmt::format("bench: found {}, expected a flag of Google Benchmark with a valid value; 'millrace bench "
                   "--benchmark_help' lists them",
                   argv[1]));
 }

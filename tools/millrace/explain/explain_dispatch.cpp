@@ -46,8 +46,9 @@ std::vector<std::vector<StepId>> steps_by_region(const LoweredGraph& lowered) {
   return steps;
 }
 
-/// The separations, grouped by the region of the reader. A concat that other regions store is a reader in no region.
-/// Only views that are not stored can be in several regions, and such views are never readers.
+/// The separations, grouped by the region of the reader. They are left out if the reader is a concat that other regions
+/// store, because it is in no region. Only views that are not stored can be in several regions, and they are never
+/// readers.
 std::vector<std::vector<const Separation*>> separations_by_region(const DispatchGraph& dispatch) {
   std::map<NodeId, RegionId> regions;
   for (std::uint32_t i = 0; i < dispatch.regions.size(); ++i) {
