@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times real models in ONNX files, ours and ONNX Runtime's, one after the other, with 1 and 2 threads.
+"""Times trained models in ONNX files by Millrace and by ONNX Runtime, one after the other, with 1 and 2 threads.
 
     python3 -m venv peers && peers/bin/pip install numpy onnxruntime
     MILLRACE_MODELS=FOLDER peers/bin/python bench/onnx_models.py --build build/release > table.md
 
 Inputs are the recorded ones in the folder's ref/. Times are medians in us; "peer is" above 1 means that ONNX Runtime
-takes longer. A model that is not imported has the first reason in its row.
+takes longer. If a model cannot be imported, its row shows the first reason.
 """
 import argparse
 import glob
@@ -81,11 +81,11 @@ def ours_us(tool, path, inputs, threads, scratch):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/release")
-    parser.add_argument("--seconds", type=float, default=1, help="for each model of the peer")
+    parser.add_argument("--seconds", type=float, default=1, help="how long the peer runs each model")
     arguments = parser.parse_args()
     folder = os.environ.get("MILLRACE_MODELS")
     if not folder:
-        sys.exit("onnx_models: MILLRACE_MODELS names no folder")
+        sys.exit("onnx_models: MILLRACE_MODELS is not set; set it to a folder of models")
     tool = os.path.join(arguments.build, "tools/millrace/millrace")
     print(f"ONNX Runtime {onnxruntime.__version__}\n\n| model | threads | ours | ONNX Runtime | peer is |")
     print("|---|---|---|---|---|")

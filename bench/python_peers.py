@@ -136,7 +136,7 @@ def onnxruntime_calls(case, inputs):
     model = onnx_model(case, onnx.helper.np_dtype_to_tensor_dtype(inputs[0].dtype))
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    except Exception:  # the dtype has no kernel
+    except Exception:  # ONNX Runtime has no kernel for the dtype
         return None
     calls = []
     outputs = [numpy.empty(output.shape, "int64" if "int64" in output.type else inputs[0].dtype)

@@ -81,7 +81,7 @@ Result<Graph> build(const Weights& w) {
   return graph.finish();
 }
 
-/// Keys and values of the tokens so far, and room for kMaxTokens.
+/// Keys and values of the tokens so far, with room for kMaxTokens tokens.
 struct Cache {
   Vector keys = Vector(index(kCachedHeads * kMaxTokens * kDepth)), values = keys;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of our kernels and a peer in one Google Benchmark program: the softmax of rows, and the same as a plain loop.
-// Inputs rotate, so that no branch predictor learns them, and both write to memory that is read afterwards.
+// One of our kernels and a peer in one Google Benchmark program: the softmax of rows, and a plain loop that computes
+// it. Inputs rotate, so that no branch predictor learns them, and both write to memory that is read afterwards.
 #include <algorithm>
 #include <cmath>
 #include <random>

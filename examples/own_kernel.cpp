@@ -36,7 +36,8 @@ Status run() {
   MILLRACE_TRY(session.run({bind("x", xs), bind("t", ts)}, {bind("y", ys)}));
 
   std::printf("%s\n", program.to_text(Stage::kDispatch).c_str());
-  if (program.report().num_dispatches != 1) return internal_error("own_kernel: the ops around it did not fuse");
+  if (program.report().num_dispatches != 1)
+    return internal_error("own_kernel: the kernel and the ops around it did not fuse");
   for (std::size_t i = 0; i < xs.size(); ++i) {
     const float doubled = 2 * xs[i];
     const float expected = std::copysign(std::fmax(std::fabs(doubled) - ts[i], 0.0f), doubled) + 1;

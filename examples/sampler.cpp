@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the next token of a language model from its logits, with a temperature, the k best, and a seed that is an
-// input, so that a run can be repeated. All of it is one program.
+// Draws the next token of a language model from the k best logits, with a temperature. The seed is an input, so that a
+// run can be repeated. All of it is one program.
 #include <array>
 #include <cstdio>
 #include <vector>

@@ -22,7 +22,7 @@ void passes(benchmark::State& state) {
 }
 BENCHMARK(passes)->Arg(100)->Arg(10'000)->Unit(benchmark::kMillisecond);
 
-/// Passes, dispatches, kernels and their plans, schedule and commands.
+/// Everything before code generation: passes, dispatches, kernels and their plans, schedule and commands.
 void lower(benchmark::State& state) {
   const Graph graph = bench::tower(state.range(0));
   const Target target = make_default_context()->target("cpu").value();

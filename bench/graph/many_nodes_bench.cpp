@@ -82,7 +82,7 @@ Graph reductions(std::int64_t count) {
                     [](Tensor x, std::int64_t i) { return reduce_sum(slice(x, {i}, {i + 16}), {0}); });
 }
 
-/// `count` products, each of different rows and times a different number.
+/// `count` matrix products, each of different rows, multiplied by a different number.
 Graph products(std::int64_t count) {
   GraphBuilder graph("products");
   const Tensor x = graph.input("x", DType::kF32, {count + 16, 16}), y = graph.input("y", DType::kF32, {16, 16});
@@ -114,7 +114,7 @@ Graph fan(std::int64_t count) {
   return graph.finish().value();
 }
 
-/// The same, except that a run binds the extent, and without the sum.
+/// Like fan(), except that a run binds the extent, and that there is no sum.
 Graph symbolic_fan(std::int64_t count) {
   GraphBuilder graph("symbolic_fan");
   const Tensor x = graph.input("x", DType::kF32, {Dim("rows").at_least(1).at_most(4096)});

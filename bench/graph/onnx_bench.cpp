@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports ONNX models: made ones of 100 to 10,000 nodes, whose times must grow like their nodes, and those in the
-// folder that MILLRACE_MODELS names, which are compiled too, without a cache and from one.
+// Imports ONNX models: generated ones of 100 to 10,000 nodes, whose import times must grow in proportion to the nodes,
+// and those in the folder that MILLRACE_MODELS names. The latter are also compiled, without a cache and from one.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -49,7 +49,7 @@ SharedBytes elementwise_chain(std::int64_t num_nodes) {
   return model_of(std::move(nodes));
 }
 
-/// The nodes that exporters write for a reshape to sizes of the operand: Shape, Gather, Concat and Reshape.
+/// The nodes that exporters write to reshape a tensor by its own sizes: Shape, Gather, Concat and Reshape.
 SharedBytes shape_arithmetic(std::int64_t num_nodes) {
   std::vector<TestNode> nodes;
   std::string from = "x";
@@ -98,7 +98,7 @@ void import_file(benchmark::State& state, const std::string& path) {
   }
 }
 
-/// Imports and compiles for two threads, in a context of its own, whose memory has no kernels yet.
+/// Imports and compiles for two threads, in a new context, which has no kernels in memory yet.
 Status load(const std::string& path, const std::string& cache) {
   ContextOptions context;
   context.cache_directory = cache;
@@ -119,7 +119,7 @@ void compile_file(benchmark::State& state, const std::string& path, const std::s
   }
 }
 
-/// The folder of the kernel cache that lives as long as the process.
+/// The folder of the kernel cache, which is removed when the process ends.
 struct CacheFolder {
   CacheFolder() {
     std::string name = (fs::temp_directory_path() / "millrace_onnx_bench_XXXXXX").string();

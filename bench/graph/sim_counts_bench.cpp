@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the work of sorts, TopK and scans on a simulated GPU; ignore the times. "reads" and "writes" are buffer bytes
-// per byte of the input; conflicts and instructions are per element of it.
+// per byte of the input; conflicts and instructions are per element of the input.
 #include <random>
 #include <vector>
 

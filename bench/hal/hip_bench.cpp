@@ -75,7 +75,7 @@ struct Program {
   std::shared_ptr<Semaphore> end;
 };
 
-/// The time must stay below 1 us per dispatch of 1000.
+/// In a list of 1000 dispatches, the time must stay below 1 us per dispatch.
 void submit_list(benchmark::State& state) {
   hip_standin::Control& control = hip_standin::open_control(hip_standin::kLibrary);
   control.reset({.checks_kernels = false});

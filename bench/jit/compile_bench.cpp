@@ -65,7 +65,7 @@ Graph digits_graph() {
   return graph.finish().value();
 }
 
-/// The bound of symbolic rows. Sorts in SIMD lanes take rows of this length.
+/// The bound of symbolic rows. The sorts in SIMD lanes accept rows of this length.
 const SizeExpr kAnyLength = Dim("n").at_most(1 << 30);
 
 template <std::int64_t n>
@@ -100,7 +100,7 @@ struct CompileCase {
   Graph (*graph)();
   std::string device = "cpu:threads=1";
   std::string cache_directory = "";  // empty: nothing is cached when the process starts
-  bool opens_module = false;         // before the clock starts
+  bool opens_module = false;         // opens the LLVM module before the clock starts
 };
 
 CompileReport compile_case(Graph graph, const CompileCase& what) {

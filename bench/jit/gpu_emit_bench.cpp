@@ -61,7 +61,7 @@ void median(benchmark::State& state) {
   state.counters["greatest_ms"] = sorted.back() * 1e3;
 }
 
-/// Each kernel once, however often the graph runs it.
+/// Registers each kernel once, however often the graph runs it.
 void register_graph(const Graph& graph, const Target& target) {
   const LoweredGraph lowered = lower_graph(graph, target).value();
   std::set<std::string> seen;

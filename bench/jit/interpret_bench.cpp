@@ -15,7 +15,7 @@ namespace {
 constexpr test::WorkgroupShape kShape{256, 32};
 constexpr std::uint32_t kNumGroups = 16;
 
-/// y[i] = x[i] * x[i] + x[i], 16 times over: arithmetic, and little memory.
+/// y[i] = x[i] * x[i] + x[i], 16 times over: much arithmetic, few memory accesses.
 MachineKernel polynomial_kernel() {
   MachineBuilder b("polynomial");
   b.set_workgroup(kShape.num_threads, kShape.subgroup_size);
@@ -33,7 +33,7 @@ MachineKernel sort_kernel() { return test::bitonic_sort_kernel(kShape, 1024); }
 MachineKernel reduce_kernel() { return test::reduction_kernel(kShape); }
 MachineKernel scan_kernel() { return test::prefix_sum_kernel(kShape); }
 
-/// A kernel with memory for any of the kernels above.
+/// A kernel, and buffers that are large enough for any of the kernels above.
 class Launch {
  public:
   explicit Launch(const MachineKernel& machine) {
@@ -72,7 +72,7 @@ void interpret(benchmark::State& state, MachineKernel (*build)(), bool is_observ
   const Result<SimCounts> counts = launch.run_observed();
   if (!counts.ok()) return state.SkipWithError(counts.status().message().c_str());
   for (auto _ : state) {
-    if (!(is_observed ? launch.run_observed().status() : launch.run()).ok()) return state.SkipWithError("it failed");
+    if (!(is_observed ? launch.run_observed().status() : launch.run()).ok()) return state.SkipWithError("a run failed");
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(counts->lane_instructions) * state.iterations());
 }

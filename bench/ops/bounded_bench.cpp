@@ -12,7 +12,7 @@ namespace {
 using namespace millrace;
 using Inputs = std::vector<std::vector<float>>;
 
-/// Runs a graph of x with these outputs.
+/// Runs a graph with the input x and the outputs that `build` returns.
 void run_ours(benchmark::State& state, const Inputs& inputs, std::vector<Tensor> (*build)(Tensor)) {
   const auto n = static_cast<std::int64_t>(inputs[0].size());
   GraphBuilder graph("bounded");

@@ -30,7 +30,7 @@ inline Extents extents_of(const Problem& problem, std::int64_t columns) {
 
 struct Contender {
   const char* name;
-  /// Uses inputs_of() the problem and the order.
+  /// Uses the inputs that inputs_of() returns for the problem and the order.
   void (*run)(benchmark::State&, const Problem&, std::string_view order);
   std::span<const Problem> problems;
   std::span<const std::string_view> orders;

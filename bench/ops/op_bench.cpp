@@ -34,7 +34,7 @@ Result<PreparedOp> prepare(const OpCase& row, const Attributes& attributes, std:
   const std::vector<BufferBinding> inputs = bind(operands);
   PreparedOp op;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    // concat asks for one request per operand.
+    // concat has one request per operand.
     op.operands.push_back(requests.size() > 1 ? std::vector{inputs[i]} : inputs);
     MILLRACE_TRY_ASSIGN(auto prepared, prepare_request(requests[i], sizes(op.operands.back()), sizes(results),
                                                        {host_targets().back()}));

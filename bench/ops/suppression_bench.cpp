@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-maximum suppression of 6300 and 25200 boxes, as object detectors give, compared with the greedy loop, on one
-// thread: name/n/bound.
+// Non-maximum suppression of 6300 and 25200 boxes, as object detectors produce them, compared with the greedy loop, on
+// one thread: name/n/bound.
 #include <random>
 
 #include <benchmark/benchmark.h>

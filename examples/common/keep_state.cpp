@@ -24,7 +24,7 @@ Status keep_state(Graph& graph, std::string_view input, std::string_view output)
   const auto input_at = graph.inputs.begin() + (from - inputs.begin());
   const auto output_at = graph.outputs.begin() + (to - outputs.begin());
   Node& node = graph.nodes[*input_at];
-  const std::vector<std::byte> zero(size_bytes(node.results[0].dtype));  // each element of the first value
+  const std::vector<std::byte> zero(size_bytes(node.results[0].dtype));  // the initial value of every element
   node.what = VariableNode{*from, SharedBytes(zero)};
   graph.updates.push_back({*input_at, output_at->value});
   graph.inputs.erase(input_at);

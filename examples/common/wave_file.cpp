@@ -26,7 +26,7 @@ struct Format {
 };
 static_assert(sizeof(Format) == 16);
 
-/// What precedes the samples in a file that has nothing else.
+/// The header of a file that contains nothing except samples.
 struct Head {
   std::array<char, 4> riff = {'R', 'I', 'F', 'F'};
   std::uint32_t size = 0;

@@ -45,7 +45,8 @@ Status Denoiser::step(std::span<float> hop) {
 }
 
 Result<std::vector<float>> Denoiser::clean(std::span<const float> samples) {
-  // Zeros fill up the last hop. One more hop brings out what the last frame keeps, and the first one is of no sample.
+  // Zeros fill up the last hop. One more hop of zeros brings out the last cleaned hop, because each step returns the
+  // hop before its own. The first returned hop precedes all samples, so it is erased.
   const auto hop = static_cast<std::size_t>(kHop);
   std::vector<float> cleaned(samples.begin(), samples.end());
   cleaned.resize((samples.size() + hop - 1) / hop * hop + hop);

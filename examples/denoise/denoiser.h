@@ -20,13 +20,13 @@ class Denoiser {
  public:
   /// Compiles the graph of import_denoiser, and those around it.
   static millrace::Result<Denoiser> create(millrace::Graph model);
-  /// All samples, cleaned. Goes on from the state of the last call.
+  /// Returns all samples, cleaned. Continues from the state of the last call.
   millrace::Result<std::vector<float>> clean(std::span<const float> samples);
 
  private:
   Denoiser(millrace::Session analysis, millrace::Session model, millrace::Session synthesis)
       : analysis_(std::move(analysis)), model_(std::move(model)), synthesis_(std::move(synthesis)) {}
-  /// The next hop of samples becomes the cleaned hop before it.
+  /// Takes the next hop of samples, and replaces it by the cleaned hop before it.
   millrace::Status step(std::span<float> hop);
 
   millrace::Session analysis_, model_, synthesis_;

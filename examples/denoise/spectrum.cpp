@@ -12,7 +12,7 @@ using namespace millrace;
 
 namespace {
 
-/// The frame's point n in bin k, windowed. The squares of the window at n and n + 256 add up to 1.
+/// The factor of the frame's point n in bin k, with the window. The squares of the window at n and n + 256 add up to 1.
 struct Basis {
   double real = 0, imaginary = 0;
 };

@@ -54,7 +54,7 @@ void print_report(const Program& program) {
              Milliseconds(report.total).count(), Milliseconds(report.passes + report.forming).count(),
              Milliseconds(report.lowering + report.scheduling).count(), Milliseconds(report.code).count(),
              Milliseconds(report.load).count());
-  fmt::print("{} dispatches of {} kernels; {} bytes of weights, {} bytes for what lives during a run\n",
+  fmt::print("{} dispatches of {} kernels; {} bytes of weights, {} bytes of temporary memory per run\n",
              report.num_dispatches, report.num_kernels, report.constant_bytes, report.slab_bytes.to_text());
   fmt::print("\nmemory plan\n{}\n", program.to_text(Stage::kPlan));
 }

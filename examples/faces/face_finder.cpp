@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kMaxFaces = 200;
 constexpr double kMinScore = 0.7, kMaxOverlap = 0.3;
 
-/// The picture in the model's size, with channels from -1 to 1. Takes the nearest points, without smoothing.
+/// The picture in the model's size, with channels from -1 to 1. Copies the nearest points, without smoothing.
 Result<Graph> build_preparation(std::int64_t height, std::int64_t width) {
   const SizeExpr rows = Dim("rows").at_least(1).at_most(16384), columns = Dim("columns").at_least(1).at_most(16384);
   GraphBuilder graph("prepare");
@@ -26,7 +26,7 @@ Result<Graph> build_preparation(std::int64_t height, std::int64_t width) {
   return graph.finish();
 }
 
-/// The boxes that are faces, one per face; those from `count` on mean nothing.
+/// The boxes that are faces, one per face; boxes from `count` on are unspecified.
 Result<Graph> build_choice(std::int64_t num_boxes) {
   GraphBuilder graph("choose");
   const Tensor scores = graph.input("scores", DType::kF32, {1, num_boxes, 2});  // background, face

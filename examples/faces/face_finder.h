@@ -9,7 +9,7 @@
 
 namespace faces {
 
-/// Where a face is, in parts of the picture's width and height, from 0 to 1, and how sure the model is.
+/// Where a face is, in fractions of the picture's width and height, from 0 to 1, and how sure the model is.
 struct Face {
   float score = 0;
   float left = 0, top = 0, right = 0, bottom = 0;

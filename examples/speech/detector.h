@@ -17,7 +17,7 @@ inline constexpr std::size_t kFrame = 512;  // samples, 32 ms
 /// output f32[1, 1], the probability of speech. Its state is a variable.
 millrace::Result<millrace::Graph> import_detector(const std::string& path);
 
-/// The probability of speech in each frame; zeros fill up the last one. Goes on from the session's state.
+/// The probability of speech in each frame; zeros fill up the last frame. Continues from the session's state.
 millrace::Result<std::vector<float>> find_probabilities(millrace::Session&, std::span<const float> samples);
 
 bool is_speech(float probability);

@@ -42,9 +42,9 @@ Status check(const std::string& path, const Sizes& sizes) {
         "checkpoint '{}': a size of {}, expected 1 to {}; give a checkpoint of llama2.c", path, size, kMaxSize));
   }
   if (sizes.dim % sizes.heads == 0 && sizes.heads % sizes.kv_heads == 0 && sizes.head_size() % 2 == 0) return {};
-  return millrace::invalid_argument(
-      fmt::format("checkpoint '{}': {} heads and {} of keys do not divide {} into pairs; give a checkpoint of llama2.c",
-                  path, sizes.heads, sizes.kv_heads, sizes.dim));
+  return millrace::invalid_argument(fmt::format(
+      "checkpoint '{}': {} heads, {} of keys and a dim of {} do not fit together; give a checkpoint of llama2.c", path,
+      sizes.heads, sizes.kv_heads, sizes.dim));
 }
 
 }  // namespace

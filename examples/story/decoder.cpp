@@ -108,7 +108,7 @@ class Decoder {
   const Checkpoint& weights_;
   const Sizes& sizes_;
   GraphBuilder graph_{"decoder"};
-  SizeExpr seen_;  // the number of positions that the query sees: those up to this one
+  SizeExpr seen_;  // the number of positions that the query sees, including its own
   Tensor token_, position_, keys_, values_, cosine_, sine_;
 };
 
