@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-/// Imports a node by the caller's function.
+/// Imports a node by calling the caller's function.
 Result<OnnxResults> import_custom_op(OnnxNodeContext&, const OnnxCustomOp&);
 
 }  // namespace millrace

@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-/// Finds and maps the files in which a model keeps tensors. Each is mapped once.
+/// Finds and maps the files that hold a model's external tensors. Each file is mapped once.
 class ExternalData {
  public:
   /// `model_path` is empty for a model in memory.

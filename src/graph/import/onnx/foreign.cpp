@@ -16,7 +16,7 @@ namespace {
 /// A float of 8 bits or less. Source: onnx's documents on float8, float4 and E8M0; the OCP formats for FN.
 struct SmallFloat {
   int exponent_bits = 4, mantissa_bits = 3, bias = 7;
-  bool has_infinity = false;      // the highest exponent is infinity and NaN, as in IEEE 754
+  bool has_infinity = false;      // the highest exponent means infinity or NaN, as in IEEE 754
   bool has_nan_for_zero = false;  // "UZ": the bits of -0 are the only NaN
   bool has_last_nan = false;      // NaN has all bits set, except perhaps the sign
   bool has_sign = true;

@@ -179,7 +179,7 @@ class ModelImporter {
   /// Refuses a value whose dtype or rank is not the declared one: it would give wrong results, or none.
   void check_given_type(const ValueInfoProto& input, const TensorType& given, const std::string& path) {
     const Result<TensorType> declared = type_of(input);
-    if (!declared.ok()) return;  // the model leaves it open
+    if (!declared.ok()) return;  // the model declares no type to compare with
     if (given.dtype == declared->dtype && given.shape.rank() == declared->shape.rank()) return;
     note_problem(path, fmt::format(": its value is {}, expected {} as the model declares", given.to_text(),
                                    declared->to_text()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports nodes one by one. A node that fails is noted, and the rest is imported all the same, so that one attempt
-// finds every problem.
+// Imports nodes one by one. If a node fails, its problem is noted and the other nodes are still imported, so that one
+// attempt finds every problem.
 #include <array>
 
 #include <fmt/format.h>
@@ -67,7 +67,7 @@ class NodeImporter {
 
  private:
   void note_problem(const std::string& reason) {
-    if (reason.empty()) return;  // it follows from another node's problem
+    if (reason.empty()) return;  // the problem of another node caused this one
     import_.problems.push_back({node_path(scope_, node_, index_), reason,
                                 fmt::format("{} {}", domain_text(domain_), version_.value_or(0)),
                                 std::string(node_.op_type)});

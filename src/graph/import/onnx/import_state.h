@@ -39,7 +39,7 @@ using OnnxCallAttributes = std::map<std::string_view, OnnxCallAttribute>;
 
 /// The values that the nodes of one graph, or of one call of a function, can read.
 struct OnnxScope {
-  const OnnxScope* outer = nullptr;  // of a body: the scope around its node
+  const OnnxScope* outer = nullptr;  // for a body: the scope of its node
   std::string path;                  // "graph", "graph.node[3] (If 'if').attribute 'then_branch'"
   const OnnxOpsets* opsets = nullptr;
   const OnnxCallAttributes* call = nullptr;  // null outside functions
@@ -89,7 +89,7 @@ struct OnnxImport {
   std::size_t max_graph_nodes = 250'000 + model.file.size() / 2;
 };
 
-/// Counts a body or a call as open while it lives.
+/// Counts one body or call as open, from its constructor to its destructor.
 class OnnxOpenBody {
  public:
   explicit OnnxOpenBody(OnnxImport& import) : import_(import) { ++import_.num_bodies; }

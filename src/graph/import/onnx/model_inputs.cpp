@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs that a model declares, without importing its nodes.
+// Reads the inputs that a model declares, without importing its nodes.
 #include <limits>
 #include <set>
 

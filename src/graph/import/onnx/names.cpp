@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the names of nodes and values: exporters write the modules of a model into them, as paths.
+// Copies the names of nodes and values into the graph: exporters write the modules of a model into them, as paths.
 #include "graph/import/onnx/names.h"
 
 #include "graph/import/onnx/messages.h"

@@ -20,7 +20,7 @@ class OnnxNodeNames {
   OnnxNodeNames(GraphBuilder& graph, const NodeProto& node);
   OnnxNodeNames(const OnnxNodeNames&) = delete;
   OnnxNodeNames& operator=(const OnnxNodeNames&) = delete;
-  /// Closes them from the inside out.
+  /// Closes the scopes from the inside out.
   ~OnnxNodeNames();
 
  private:

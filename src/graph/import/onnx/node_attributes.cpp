@@ -62,7 +62,8 @@ Result<const AttributeProto*> OnnxNodeContext::typed_attribute(std::string_view 
     return attribute;
   }
   const auto wanted = static_cast<std::int32_t>(type);
-  // Before IR version 2, attributes had no type. With a type, the field may be absent: proto3 writers leave out zeros.
+  // Before IR version 2, attributes had no type. If the type is set, the value may be absent: proto3 writers omit
+  // zeros.
   const bool has_type = attribute->type == wanted || (attribute->type == 0 && holds(*attribute));
   if (has_type) return attribute;
   return attribute_error(name,

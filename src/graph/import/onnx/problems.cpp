@@ -41,7 +41,7 @@ void OnnxProblems::push_back(OnnxProblem problem) {
 }
 
 std::string list_problems(const std::string& where, const OnnxProblems& problems) {
-  constexpr std::size_t kMaxLines = 20;  // more are joined
+  constexpr std::size_t kMaxLines = 20;  // longer lists join lines
   std::string text =
       fmt::format("{}: {} part{} cannot be imported:", where, problems.size(), problems.size() == 1 ? "" : "s");
   using Group = std::vector<const OnnxProblem*>;

@@ -79,7 +79,7 @@ Result<OnnxResults> import_constant_of_shape(OnnxNodeContext& node) {
 
 namespace {
 
-/// Start, limit and delta of a float range must be smaller, so that they can be multiplied by the maximum divisor
+/// Start, limit and delta of a float range must be below this, so that they can be multiplied by the maximum divisor
 /// without overflow.
 constexpr double kMaxRangeNumber = 0x1p31;
 

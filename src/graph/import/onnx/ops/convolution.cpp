@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports products of matrices, convolutions and means and maxima of whole images.
+// Imports products of matrices, convolutions, and global pools, which are means and maxima of whole images.
 #include <algorithm>
 
 #include <fmt/format.h>

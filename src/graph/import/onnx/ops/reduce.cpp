@@ -33,8 +33,8 @@ std::optional<OnnxSizes> reduce_sizes(OnnxNodeContext& node, std::string_view op
   return result;
 }
 
-/// Reads the attributes and builds the reduction. Without axes, all are reduced, unless noop_with_empty_axes: then
-/// `reduce` gets no axes and computes only its elementwise part. `size_op` is the op that joins two sizes.
+/// Reads the attributes and builds the reduction. Without axes, all axes are reduced, unless noop_with_empty_axes is
+/// set: then `reduce` gets no axes and computes only its elementwise part. `size_op` is the op that joins two sizes.
 Result<OnnxResults> import_reduction(OnnxNodeContext& node, std::int64_t operand_version, const Reduction& reduce,
                                      std::string_view size_op = "") {
   MILLRACE_TRY_ASSIGN(const TensorType type, node.type(0));

@@ -16,7 +16,7 @@ namespace millrace {
 
 namespace {
 
-/// The lists one after the other, if all are known as sizes.
+/// Concatenates the lists, if all are known as sizes.
 std::optional<OnnxSizes> join_sizes(OnnxNodeContext& node, DType dtype) {
   std::size_t num_symbolic = 0;
   for (std::size_t i = 0; i < node.num_operands(); ++i) num_symbolic += node.value(i).sizes() != nullptr ? 1 : 0;

@@ -36,7 +36,7 @@ Result<OnnxResults> import_size(OnnxNodeContext& node) {
 
 namespace {
 
-/// Replaces a dim of -1 by the remaining size, if that can be written without a division. Otherwise reshape() does.
+/// Replaces a dim of -1 by the remaining size, if that can be written without a division. Otherwise reshape() does it.
 void resolve_rest(Shape& shape, const Shape& from) {
   std::vector<SizeExpr> dims = shape.dims();
   const auto rest = std::ranges::find_if(dims, [](const SizeExpr& dim) { return dim.is(-1); });

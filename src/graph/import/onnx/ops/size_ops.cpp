@@ -100,7 +100,7 @@ MaybeSizes combine_floats(const SizeOp& op, const OnnxSizes& a, const OnnxSizes&
   return reduced(*std::move(result));
 }
 
-/// The integer next to a fraction in the direction that `op` names.
+/// Rounds a fraction to an integer in the way that `op` names. Empty if the result is not known.
 MaybeSize round_size(std::string_view op, const SizeExpr& value, std::int64_t divisor) {
   if (op == "Floor") return floor_div(value, divisor);
   if (op == "Ceil") return ceil_div(value, divisor);

@@ -63,7 +63,7 @@ FieldCounts count_fields(std::string_view message) {
   return counts;
 }
 
-/// Reads one field into the member with its number. Called with each member of a message by visit().
+/// Reads one field into the member that has its number. visit() calls the decoder with each member of a message.
 class FieldDecoder {
  public:
   /// `seen` has one bit per field number: whether that field has already occurred in the message.
@@ -90,7 +90,7 @@ class FieldDecoder {
     return data_loss(fmt::format("{}: field '{}' is {}, expected {}", to_text(place_), name_,
                                  millrace::to_text(field_.type), millrace::to_text(type)));
   }
-  /// Makes room for all elements of a repeated field at its first one, so that the list never grows.
+  /// Reserves room for all elements of a repeated field when it reads the first one, so that the list never grows.
   template <class T>
   Status take_room(std::vector<T>& list) const {
     if (!is_first_) return {};
@@ -199,7 +199,7 @@ class FieldDecoder {
       if (!list.empty()) std::memcpy(numbers.data() + first, list.data(), list.size());
       return {};
     } else {
-      // The last byte of each varint has no highest bit.
+      // Only in the last byte of each varint, the highest bit is 0.
       const auto count = std::ranges::count_if(list, [](char byte) { return (byte & '\x80') == 0; });
       MILLRACE_TRY(take_room(static_cast<std::uint64_t>(count) * sizeof(T)));
       if (is_first_) numbers.reserve(static_cast<std::size_t>(count));

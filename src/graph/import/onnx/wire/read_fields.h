@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// How a field's value is encoded, by the numbers of protocol buffers. Groups (3 and 4) are refused.
+/// How a field's value is encoded, with the numbers that protocol buffers define. Groups (3 and 4) are refused.
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
 /// "a varint", "8 bytes", "bytes with a length", "4 bytes".

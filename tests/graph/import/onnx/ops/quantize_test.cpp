@@ -144,7 +144,7 @@ TEST_CASE("quantization is refused where scales or dtypes do not fit") {
   CHECK(quantize({onnx_int("output_dtype", 22)}, {}, 21) ==
         ".attribute 'output_dtype': elements of INT4 are not supported here");
   CHECK(quantize({onnx_int("output_dtype", 1)}, {}, 21) ==
-        ": quantizes to f32 from a quotient in f32, expected integers and floats");
+        ": quantizes to f32 from a quotient in f32, expected integers from floats");
   CHECK(refusal({{"DequantizeLinear", {"x", "s"}, {"y"}}, {x}, {onnx_tensor("s", {}, Floats{1})}}) ==
         ": found f32[4, n] and scales f32[], expected integers and floats");
   CHECK(refusal({{"DequantizeLinear", {"q", "s", "z"}, {"y"}},

@@ -69,7 +69,7 @@ TEST_CASE("convolutions are refused where windows have no known size") {
   CHECK(convolve("ConvInteger", kOnnxInt8, {1, 2, "k"}) ==
         ": found weights i8[1, 2, k], expected windows of known size");
   CHECK(convolve("ConvInteger", kOnnxInt8, {1, 2, 3, 3}) ==
-        ": found i8[1x2x4] and weights i8[1x2x3x3], expected one rank from 3 to 7");
+        ": found i8[1x2x4] and weights i8[1x2x3x3], expected equal ranks from 3 to 7");
   CHECK(refusal({{"MatMulInteger", {"x", "w"}, {"y"}},
                  {onnx_value("x", kOnnxInt8, {2, 3, 4}), onnx_value("w", kOnnxInt8, {3, 4, 5})}}) ==
         ": found i8[2x3x4] and i8[3x4x5], expected batch dims that are equal or 1");

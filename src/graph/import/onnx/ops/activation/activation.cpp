@@ -50,7 +50,7 @@ Result<OnnxResults> import_hard_sigmoid(OnnxNodeContext& node) {
   return hard_sigmoid(x, alpha, beta);
 }
 
-/// NaN for -inf, unlike the op hard_swish.
+/// The result for -inf is NaN, unlike that of the op hard_swish.
 Result<OnnxResults> import_hard_swish(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const Tensor x, node.tensor(0));
   return x * hard_sigmoid(x, 1.0 / 6);

@@ -82,7 +82,7 @@ Result<OnnxResults> import_mod(OnnxNodeContext& node) {
 
 namespace {
 
-/// The number of bits of an exponent that matter: the largest power that an integer holds is 2^63.
+/// How many bits of an exponent are used: the largest power of two that an integer holds is 2^63.
 constexpr int kExponentBits = 6;
 
 /// Whether bit `bit` of the number is set.
@@ -107,7 +107,7 @@ Tensor integer_power(Tensor x, Tensor y) {
     power = where(has_bit(capped, bit), power * square, power);
   }
   if (is_unsigned(y.dtype())) return power;
-  const Tensor inverse = where(equal(abs(x), 1), power, Literal(0));  // the power may have wrapped to 1
+  const Tensor inverse = where(equal(abs(x), 1), power, Literal(0));  // tests x, because the power may wrap to 1
   return where(less(exponent, 0), inverse, power);
 }
 

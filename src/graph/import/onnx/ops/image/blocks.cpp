@@ -89,8 +89,8 @@ Result<OnnxWindow> read_blocks(OnnxNodeContext& node, std::vector<std::int64_t> 
   return window;
 }
 
-/// Adds each point of each window along one axis at its place. x has kernel * count points along that axis; those of
-/// one window are `count` apart.
+/// Along one axis, adds each point of each window at its place. x has kernel * count points along that axis; the points
+/// of one window are `count` apart.
 Tensor fold(Tensor x, std::int64_t axis, const OnnxAxisWindow& window) {
   GraphBuilder& graph = *x.builder();
   Shape shape = x.shape();

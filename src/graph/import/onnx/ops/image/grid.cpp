@@ -57,7 +57,7 @@ struct GridAxis {
     return where(is_outside, max(min(position, last()), 0), position);
   }
 
-  /// The element at an integral place, which may be outside.
+  /// The element at an integral position, which may be outside the operand.
   OnnxTap tap(Tensor place, Tensor weight) const {
     if (border == GridBorder::kZeros) {
       const Tensor is_inside = logical_and(greater_equal(place, 0), less_equal(place, last()));

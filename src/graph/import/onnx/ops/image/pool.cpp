@@ -76,7 +76,7 @@ Tensor plain_pool(const Pool& pool, Tensor (*function)(Tensor, Pool2dAttrs)) {
   return is_row && result.is_valid() ? squeeze(result, {2}) : result;
 }
 
-/// Reduces the windows of one axis after the other.
+/// Reduces the windows, one axis at a time.
 Tensor reduce_windows(const Pool& pool, Tensor x, Number fill, Reduction reduce) {
   for (std::size_t d = 0; d < pool.num_dims() && x.is_valid(); ++d) {
     const auto axis = static_cast<std::int64_t>(d) + 2;

@@ -194,7 +194,7 @@ Result<OnnxResizeStyle> read_style(OnnxNodeContext& node) {
   return style;
 }
 
-/// The axes of the node, without sizes yet.
+/// The axes that the node resizes. Their new extents are not set yet.
 Result<Axes> read_resized_axes(OnnxNodeContext& node, const Shape& shape) {
   std::optional<std::vector<std::int64_t>> named;
   if (node.version() >= 18) {

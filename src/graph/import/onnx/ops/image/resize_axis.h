@@ -18,7 +18,7 @@ enum class OnnxCoordinates {
   kTfCropAndResize,
 };
 
-/// What all axes of a Resize share.
+/// The attributes that all axes of a Resize share.
 struct OnnxResizeStyle {
   OnnxResizeMode mode = OnnxResizeMode::kNearest;
   OnnxCoordinates coordinates = OnnxCoordinates::kHalfPixel;

@@ -21,7 +21,7 @@ struct OnnxAxisWindow {
 /// The windows along dim 2 + d of a tensor of this shape.
 OnnxAxisWindow axis_window(const OnnxWindow& window, const Shape& shape, std::size_t d);
 
-/// x with low elements before and high elements after each dim. Negative counts cut elements off.
+/// x with low[d] elements added at the start and high[d] at the end of each dim d. Negative counts cut elements off.
 Tensor pad_or_cut(Tensor x, const std::vector<SizeExpr>& low, const std::vector<SizeExpr>& high, Number value = 0);
 
 /// Replaces the axis by two: the windows, and the points of each window. Points outside x equal `fill`.

@@ -66,7 +66,8 @@ Result<OnnxResults> import_compress(OnnxNodeContext& node) {
 
 namespace {
 
-/// The places of elements that are not 0, one row per dim. A scalar has no rows; its one element may still be counted.
+/// The positions of the elements that are not 0, one row per dim and one column per element. For a scalar, there are no
+/// rows, but there may be a column.
 OnnxConstant find_nonzero(const OnnxConstant& x) {
   const std::vector<double> numbers = numbers_of(x);
   const std::size_t rank = x.type.shape.rank();
@@ -92,7 +93,7 @@ Status decided_by_elements() {
 
 }  // namespace
 
-/// Only elements that are known can decide the size of the result.
+/// The elements must be known, because they decide the size of the result.
 Result<OnnxResults> import_nonzero(OnnxNodeContext& node) {
   MILLRACE_TRY_ASSIGN(const std::optional<OnnxConstant> known, node.known(0));
   if (!known) return decided_by_elements();

@@ -15,7 +15,8 @@ namespace millrace {
 
 namespace {
 
-/// The given sizes of the parts: an operand from version 13 on, an attribute before. Empty if the parts are equal.
+/// The sizes of the parts, if the node states them: in an operand from version 13 on, in an attribute before. If it
+/// does not, the parts are equal.
 Result<std::optional<std::vector<SizeExpr>>> read_parts(OnnxNodeContext& node) {
   using Parts = std::optional<std::vector<SizeExpr>>;
   if (node.version() < 13) {
@@ -52,7 +53,7 @@ Result<std::vector<SizeExpr>> equal_parts(OnnxNodeContext& node, const SizeExpr&
                     extent.to_text(), count));
   }
   if (!is_even && part.constant() * (count - 1) > extent.constant()) {
-    return invalid_argument(fmt::format(": {} elements do not make {} parts of {} or less for the last one",
+    return invalid_argument(fmt::format(": {} elements cannot be split into {} parts of {}, or fewer for the last",
                                         extent.to_text(), count, part.to_text()));
   }
   std::vector<SizeExpr> parts(static_cast<std::size_t>(count), part);

@@ -19,7 +19,7 @@ namespace millrace {
 
 namespace {
 
-/// Operands of a product, by their index in the node. A missing one has no builder.
+/// One side of a product, with its scale and zero point. A tensor that is missing has no builder.
 struct Quantized {
   Tensor elements, scale, zero_point;
   std::optional<std::int64_t> known_zero_point;  // if the model stores it as one number
@@ -181,7 +181,7 @@ Tensor convolve_centred(const Quantized& x, const Quantized& weights, OnnxWindow
 Result<Tensor> convolve_bytes(OnnxNodeContext& node, const Quantized& x, const Quantized& weights) {
   const Shape &from = x.elements.shape(), &shape = weights.elements.shape();
   if (from.rank() < 3 || from.rank() >= kMaxRank || shape.rank() != from.rank()) {
-    return invalid_argument(fmt::format(": found {} and weights {}, expected one rank from 3 to {}",
+    return invalid_argument(fmt::format(": found {} and weights {}, expected equal ranks from 3 to {}",
                                         x.elements.type().to_text(), weights.elements.type().to_text(), kMaxRank - 1));
   }
   std::vector<std::int64_t> kernel;

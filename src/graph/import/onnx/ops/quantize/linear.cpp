@@ -107,7 +107,7 @@ Result<OnnxResults> import_quantize_linear(OnnxNodeContext& node) {
     MILLRACE_TRY_ASSIGN(precision, dtype_or(node, "precision", precision));
   }
   if (!is_integer(to) || !is_float(precision)) {
-    return unimplemented(fmt::format(": quantizes to {} from a quotient in {}, expected integers and floats",
+    return unimplemented(fmt::format(": quantizes to {} from a quotient in {}, expected integers from floats",
                                      to_text(to), to_text(precision)));
   }
   MILLRACE_TRY_ASSIGN(const Tensor divisor, spread_over(node, 1, scale, spread));

@@ -15,7 +15,7 @@ struct PackedType {
   bool is_signed;
 };
 
-/// By TensorProto.DataType; empty for types that are not packed integers.
+/// The packed type with this TensorProto.DataType; empty for types that are not packed integers.
 std::optional<PackedType> packed_type(std::int32_t data_type) {
   constexpr std::int32_t kUint4 = 21, kInt4 = 22, kUint2 = 25, kInt2 = 26;
   switch (data_type) {

@@ -16,7 +16,7 @@ namespace millrace {
 
 namespace {
 
-/// What GRU, LSTM and RNN have in common.
+/// Reads the operands and attributes that GRU, LSTM and RNN have in common.
 class LayerReader {
  public:
   LayerReader(OnnxNodeContext& node, std::int64_t num_gates, std::size_t num_states)
@@ -95,7 +95,7 @@ class LayerReader {
       return node_.attribute_error(
           "direction", fmt::format("found '{}', expected forward, reverse or bidirectional", printable(direction)));
     }
-    if (node_.version() < 7) node_.ignore_attribute("output_sequence");  // a result that is not named is not computed
+    if (node_.version() < 7) node_.ignore_attribute("output_sequence");  // only named results are computed
     if (node_.version() >= 14) {
       MILLRACE_TRY_ASSIGN(is_batch_first_, node_.flag_attribute("layout", false));
     }

@@ -15,8 +15,8 @@ struct FourierTransform {
   bool is_onesided = false;
 };
 
-/// x[..., 1 or 2] holds real or complex numbers in the last dim, which the axis must not be. The result has 2 there, or
-/// 1 for a onesided inverse. One product with a matrix of sines and cosines, O(length^2).
+/// x[..., 1 or 2] holds real or complex numbers in the last dim, which must not be the axis. The last dim of the result
+/// is 2, or 1 for a onesided inverse. One product with a matrix of sines and cosines, O(length^2).
 Tensor fourier_transform(Tensor x, const FourierTransform& transform);
 
 }  // namespace millrace
