@@ -73,7 +73,7 @@ std::string counts_text(const CachedFiles& files) {
   return fmt::format("written {}, present {}", files.written, files.present);
 }
 
-/// Compiles the graphs into the directory, and prints how much was written and found.
+/// Compiles the graphs into the directory, and prints how many files were written and how many were already present.
 Status fill(const Arguments& arguments) {
   // Devices that execute machine code have kernels of their own, with line tables.
   std::map<bool, std::vector<std::string>> targets;

@@ -28,7 +28,7 @@ Result<SymbolValues> parse_dims(const std::map<std::string, Dim>& symbols, const
 /// The symbol's name, if the size consists of one symbol.
 std::optional<std::string> plain_symbol(const SizeExpr&);
 
-/// A symbol of the size that has no value.
+/// A symbol in the size that has no value yet; empty if all symbols have values.
 std::optional<std::string> unknown_symbol(const SizeExpr&, const SymbolValues&);
 
 /// The number if all symbols have values, otherwise the expression.

@@ -106,7 +106,7 @@ Status dump(const Arguments& arguments) {
                       lower_graph(std::move(graph), arguments.graph, *context, arguments.stage != "graph"));
   const Graph& result = lowered.dispatch.graph;
   if (arguments.format == "dot") return write_text(arguments.output, kDotStages.at(arguments.stage)(lowered));
-  // A file gets all constants, so that it can be read again.
+  // A graph in a file needs all its constants, so that it can be read again.
   if (arguments.stage == "graph" && !arguments.output.empty()) return write_graph(result, arguments.output);
   if (const auto stage = kStages.find(arguments.stage); stage != kStages.end()) {
     return write_text(arguments.output, to_text(lowered, stage->second));

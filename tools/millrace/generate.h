@@ -12,7 +12,7 @@ namespace millrace::tool {
 /// randn: normal, mean 0, deviation 1, rounded to the dtype (for bool, the sign). arange: 0, 1, 2, ..., as in NumPy.
 inline constexpr std::string_view kElementKinds[] = {"zeros", "ones", "randn", "arange"};
 
-/// Elements of the kind, in newly allocated memory. Precondition: one of kElementKinds. Throws std::bad_alloc.
+/// Elements of the kind, in newly allocated memory. Precondition: `kind` is in kElementKinds. Throws std::bad_alloc.
 SharedBytes generate_elements(std::string_view kind, DType, std::uint64_t seed, std::size_t size_bytes);
 
 }  // namespace millrace::tool

@@ -8,7 +8,7 @@
 namespace millrace::tool {
 namespace {
 
-/// Escapes text for roff: no line is taken for a request, and '-' stays a hyphen-minus.
+/// Escapes text for roff, so that no line is mistaken for a request and '-' stays a hyphen-minus.
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {

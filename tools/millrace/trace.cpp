@@ -47,7 +47,7 @@ Json thread_name(int thread, std::string_view name) {
   return {{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
-/// Adds what happens before compiling and after running.
+/// Adds the phases before compiling and after running.
 void add_file_events(Json& events, const TraceTimes& times) {
   const auto add = [&](const char* name, int thread, TraceClock::time_point begin, TraceClock::time_point end) {
     events.push_back(event({name, "files", thread, begin - times.start, end - begin}));

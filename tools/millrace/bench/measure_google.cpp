@@ -202,7 +202,7 @@ Status measure(std::span<const Measurement> measurements, const MeasureOptions& 
   TextReporter reporter;
   const std::size_t num_rows = benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();
-  const bool has_json = num_rows > 0 && !reporter.json().empty();  // not if rows are only listed
+  const bool has_json = num_rows > 0 && !reporter.json().empty();  // false if rows are only listed
   const std::string json = has_json ? with_facts(reporter.json(), measurements) : std::string();
   MILLRACE_TRY(write_standard_output(flags.prints_json ? json : reporter.table()));
   MILLRACE_TRY(failure);

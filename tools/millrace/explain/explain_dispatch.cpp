@@ -137,7 +137,7 @@ std::string DispatchText::places(const Region& region) const {
   return text;
 }
 
-/// A pass that equals an earlier one takes one line.
+/// A pass that equals an earlier one is described in one line.
 std::string DispatchText::describe(RegionId id, const KernelSequence& sequence, std::size_t first_kernel) const {
   std::string text = line(2, "algorithm", sequence.algorithm) + refusals(4, sequence.refusals);
   for (const SequenceScratch& scratch : sequence.scratch) {

@@ -26,7 +26,7 @@ class LaunchText {
   LaunchText(const LoweredGraph& lowered, const SymbolValues& symbols)
       : schedule_(lowered.schedule), symbols_(symbols) {}
 
-  /// "input x", "slab + 64", "constants + 128": the names in memory(), without the number of bytes.
+  /// Where a kernel's buffer is, in the names that memory() lists: "input x", "slab + 64", "constants + 128".
   std::string place(const ResourceUse& use) const {
     const Resource& resource = schedule_.resources[use.resource];
     SizeExpr offset = schedule_.kernel_buffer_bytes(use).offset_bytes;

@@ -33,7 +33,7 @@ Result<std::vector<double>> time_steps(const Program& program, RunArguments& run
   MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
   const auto inputs = run.bind_inputs(), outputs = run.bind_outputs();
   const auto dims = run.bind_dims();
-  MILLRACE_TRY(session.run(inputs, outputs, dims));  // allocates
+  MILLRACE_TRY(session.run(inputs, outputs, dims));  // the first run allocates memory
   const IdVector<CommandId, const Step*> steps = steps_of_commands(program.lowered());
   IdVector<CommandId, std::vector<double>> samples;
   samples.resize(steps.size());

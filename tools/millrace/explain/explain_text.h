@@ -8,7 +8,7 @@
 
 namespace millrace::tool {
 
-/// A line of explain, with a title in a column of its own.
+/// A line of explain's output, with a title in a column of its own.
 inline std::string line(int indent, std::string_view what, std::string_view text) {
   return fmt::format("{:{}}{:<10} {}\n", "", indent, what, text);
 }
