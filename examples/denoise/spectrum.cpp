@@ -34,7 +34,7 @@ std::vector<float> forward_matrix() {
   return matrix;
 }
 
-/// [514, 512]: back again. All bins except the first and the last one stand for their mirror image too.
+/// [514, 512]: back to points. All bins except the first and the last one stand for their mirror image too.
 std::vector<float> inverse_matrix() {
   std::vector<float> matrix(static_cast<std::size_t>(2 * kBins * kFrame));
   for (std::int64_t k = 0; k < kBins; ++k) {

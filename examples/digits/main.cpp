@@ -70,7 +70,7 @@ void print_pictures(const DigitSet& digits, const std::vector<Guesses>& guesses)
   if (!wrong.empty()) fmt::print("mistakes\n{}\n", draw(digits, guesses, wrong));
 }
 
-/// The share of the test split whose most probable class is right.
+/// The share of the test images whose most probable class is right.
 Result<double> run(const char* path, const char* device) {
   MILLRACE_TRY_ASSIGN(const Safetensors file, Safetensors::read(path));
   MILLRACE_TRY_ASSIGN(const DigitSet digits, read_test_split(file));

@@ -6,9 +6,9 @@
 
 namespace millrace::peers {
 
-// Orders the rows of a row-major matrix with Highway's vqsort. No NaN. Built if MILLRACE_PEER_HIGHWAY names its
-// sources. Uses the best level of the host, or only AVX2. Source: Blacher et al., "Vectorized and performance-portable
-// Quicksort", 2022.
+// Orders rows of a row-major matrix with Highway's vqsort. No NaN. Built if MILLRACE_PEER_HIGHWAY names its sources.
+// Uses the best level of the host, or only AVX2.
+// Source: Blacher et al., "Vectorized and performance-portable Quicksort", 2022.
 
 /// Sorts the values of each row: f32, f64, i32, i64, u64; 16-bit floats are mapped to u16 with the same order.
 template <class T, bool is_avx2 = false>

@@ -5,7 +5,7 @@
 
 namespace millrace::peers {
 
-// Orders the rows of a row-major f32 matrix with the C++ library alone. No NaN.
+// Orders the rows of a row-major f32 matrix with only the C++ library. No NaN.
 
 /// Sorts the values of each row, by std::sort.
 void std_sort(const float* x, float* values, std::int64_t rows, std::int64_t n);
