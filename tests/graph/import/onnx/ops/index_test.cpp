@@ -86,8 +86,9 @@ TEST_CASE("GatherND joins batch dims") {
   }
   CHECK(values_of(result) == expected);
   model.inputs[1] = onnx_value("at", kOnnxInt64, {"a", "c", 4, 1});
-  CHECK(refusal(model) ==
-        ".input[1] ('at'): is i64[a, c, 4, 1], expected the first 2 dims of operand 0, f32[a, b, 3, 2]");
+  CHECK(
+      refusal(model) ==
+      ".input[1] ('at'): is i64[a, c, 4, 1], expected it to begin with the first 2 dims of operand 0, f32[a, b, 3, 2]");
   model.node.attributes = {onnx_int("batch_dims", 4)};
   CHECK(refusal(model) == ".attribute 'batch_dims': found 4, expected 0 or more, and less than 4");
   model.node.attributes = {onnx_int("batch_dims", 3)};

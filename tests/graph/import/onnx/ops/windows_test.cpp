@@ -46,7 +46,7 @@ TEST_CASE("grids, deformed windows and placed maxima are refused where shapes do
   CHECK(deform({1, 1, 4}, {1, 8, 3, 3}) ==
         ": found f32[1x1x4], f32[1x1x2x2] and f32[1x8x3x3], expected rank 4, with windows of known size");
   CHECK(deform({1, 1, 4, 4}, {1, 8, 4, 3}) ==
-        ": f32[1x1x4x4], f32[1x1x2x2] and f32[1x8x4x3] do not fit each other and the groups");
+        ": f32[1x1x4x4], f32[1x1x2x2] and f32[1x8x4x3] do not fit together with the groups");
   const auto unpool = [](std::int64_t type, const Integers& shape) {
     return refusal({{"MaxUnpool", {"x", "i", "s"}, {"y"}, {onnx_ints("kernel_shape", {2, 2})}},
                     {image({1, 1, 2, 2}), onnx_value("i", type, {1, 1, 2, 2})},
@@ -159,7 +159,8 @@ TEST_CASE("mel bands are refused outside the frequencies") {
           onnx_tensor("r", {}, Integers{8192}), onnx_tensor("a", {}, Floats{0}), onnx_tensor("b", {}, Floats{high})}});
   };
   CHECK(mel(0, 4096) ==
-        ": found 0 bands, a length of 16 and a rate of 8192, expected 1 to 65536, and a rate of 1 or more");
+        ": found 0 bands, a length of 16 and a rate of 8192, expected 1 to 65536 for bands and length, and a rate of 1 "
+        "or more");
   CHECK(mel(2, 80000) == ": a band reaches frequency 14, expected 0 to 8");
 }
 

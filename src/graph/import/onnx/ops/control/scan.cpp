@@ -138,8 +138,8 @@ Result<OnnxResults> scan_batch(OnnxNodeContext& node, const ScanPlan& plan) {
   for (const Tensor& operand : operands) {
     const bool fits = first.rank() >= 1 && operand.shape().rank() >= 1 && operand.shape()[0] == first[0];
     if (!fits || !first[0].is_constant() || first[0].constant() < 1 || first[0].constant() > kMaxBatch) {
-      return unimplemented(fmt::format(": found {}, expected a batch (dim 0) that is known and 1 to {}",
-                                       operand.type().to_text(), kMaxBatch));
+      return unimplemented(
+          fmt::format(": found {}, expected a known batch (dim 0) of 1 to {}", operand.type().to_text(), kMaxBatch));
     }
   }
   std::vector<std::vector<Tensor>> by_result;

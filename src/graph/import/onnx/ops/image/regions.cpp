@@ -162,7 +162,7 @@ Result<DeformConv> read_deform_conv(OnnxNodeContext& node) {
                     offset[2] == axis_window(read.window, x, 0).count() &&
                     offset[3] == axis_window(read.window, x, 1).count();
   if (!fits) {
-    return invalid_argument(fmt::format(": {}, {} and {} do not fit each other and the groups", read.x.type().to_text(),
+    return invalid_argument(fmt::format(": {}, {} and {} do not fit together with the groups", read.x.type().to_text(),
                                         read.weights.type().to_text(), read.offset.type().to_text()));
   }
   return read;

@@ -147,7 +147,7 @@ Result<OnnxResults> import_gather_nd(OnnxNodeContext& node) {
                                                           std::min(from.rank(), at.rank())));
   }
   if (!std::equal(from.dims().begin(), from.dims().begin() + count, at.dims().begin())) {
-    return node.operand_error(1, fmt::format("is {}, expected the first {} dims of operand 0, {}",
+    return node.operand_error(1, fmt::format("is {}, expected it to begin with the first {} dims of operand 0, {}",
                                              indices.type().to_text(), count, x.type().to_text()));
   }
   std::vector<SizeExpr> dims(at.dims().begin(), at.dims().end() - 1);

@@ -55,8 +55,8 @@ Result<MelBands> read_bands(OnnxNodeContext& node) {
   constexpr std::int64_t kMax = 1 << 16;
   if (bands.num_bands < 1 || bands.num_bands > kMax || length < 1 || length > kMax || rate < 1) {
     return invalid_argument(
-        fmt::format(": found {} bands, a length of {} and a rate of {}, expected 1 to {}, and a "
-                    "rate of 1 or more",
+        fmt::format(": found {} bands, a length of {} and a rate of {}, expected 1 to {} for bands and "
+                    "length, and a rate of 1 or more",
                     bands.num_bands, length, rate, kMax));
   }
   bands.num_frequencies = length / 2 + 1;
