@@ -119,7 +119,7 @@ TEST_CASE("arguments that no graph, generator or benchmark takes are refused") {
   CHECK(here.error_of(bench + " --benchmark_out=o --benchmark_out_format=csv") ==
         "millrace: bench: found --benchmark_out_format=csv, expected json; leave it out\n");
   CHECK(here.run(bench + " --benchmark_filter=nothing")
-            .error.ends_with("millrace: bench: --benchmark_filter leaves no row; 'millrace bench FILE "
+            .error.ends_with("millrace: bench: --benchmark_filter matches no row; 'millrace bench FILE "
                              "--benchmark_list_tests' lists them\n"));
   CHECK(here.error_of("bench net.mr top.mr --input x=ones --input w=ones --input z=ones --dim rows=2") ==
         "millrace: --input z=ones: no graph has an input 'z'; 'millrace check FILE' lists their inputs\n");

@@ -46,7 +46,7 @@ Result<std::string> list_kernel(const PlannedKernel& kernel, const Context& cont
   for (const auto& generator : context.generators) {
     if (generator->name() == kernel.generator) return generator->listing(kernel, spec, kind);
   }
-  return internal_error(fmt::format("generator '{}' planned a kernel and is not in the context", kernel.generator));
+  return internal_error(fmt::format("generator '{}' planned a kernel but is not in the context", kernel.generator));
 }
 
 /// Links all kernels into one object. For a GPU, a driver can load it without further linking.
@@ -148,7 +148,8 @@ Action add_dump(CLI::App& app) {
   app.add_option("--kernel", arguments->kernel, "List only the code of this kernel: its index in the schedule.")
       ->type_name("N");
   app.add_flag("--line-tables", arguments->line_tables,
-               "Code for a GPU tells which line of the kernel's text each instruction\ncomes from.");
+               "Add line tables to code for a GPU: each instruction then names the line of the\nkernel's text that it "
+               "comes from.");
   app.add_option(
          "-o,--output", arguments->output,
          "Write to FILE, not to standard output. Large constants of a graph\ngo to a second file, FILE.safetensors.")

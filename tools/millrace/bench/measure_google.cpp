@@ -208,7 +208,7 @@ Status measure(std::span<const Measurement> measurements, const MeasureOptions& 
   MILLRACE_TRY(failure);
   if (num_rows == 0)
     return not_found(
-        "bench: --benchmark_filter leaves no row; 'millrace bench FILE --benchmark_list_tests' lists them");
+        "bench: --benchmark_filter matches no row; 'millrace bench FILE --benchmark_list_tests' lists them");
   if (flags.json_file.empty() || !has_json) return {};
   return write_file(fmt::format("'{}'", printable(flags.json_file)), flags.json_file, json);
 }
