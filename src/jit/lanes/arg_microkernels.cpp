@@ -10,12 +10,12 @@
 namespace millrace {
 namespace {
 
-/// The maximum number of elements whose places fit lanes of 32 bits.
+/// A limit on the elements of one call, so that their places fit lanes of 32 bits.
 constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 30;
 constexpr int kVectorsPerChunk = ArgRowsParameters::kVectorsPerChunk;
 
-/// Builds the code that all functions share. Lanes hold integers that order like the elements, except that floats stay
-/// floats: their maximum is one instruction and treats zeros as equal.
+/// Builds the code that all functions share. Lanes hold floats as they are, because a float maximum is one instruction
+/// and treats zeros as equal. Other elements become integers in the same order.
 class ArgBuilder {
  public:
   ArgBuilder(LaneBuilder& b, const ArgLanes& lanes)
@@ -89,7 +89,7 @@ class ArgBuilder {
     return across(LaneOp::kMin, b_.select(mask, places, b_.greatest()));
   }
 
-  /// The value that is_best() compares with. For floats, it is the float just below the best value, or, if the best
+  /// The value with which is_best() compares. For floats, it is the float just below the best value, or, if the best
   /// value is a NaN, infinity, which only a NaN passes.
   LaneValue bound_of(LaneValue key) {
     if (!is_float_) return key;
@@ -113,7 +113,7 @@ class ArgBuilder {
   LaneValue comparable(LaneValue x) {
     return invert_bits(b_, widen_float(b_, x, lanes_.dtype), inverted_sign_of(lanes_.dtype));
   }
-  /// Maps a value so that the best value becomes the maximum: inverted if `smallest` is set.
+  /// Inverts a value if `smallest` is set, so that the best value becomes the maximum.
   LaneValue ascending(LaneValue value) {
     return !lanes_.smallest ? value : invert_bits(b_, value, is_float_ ? ~magnitude_of(lane_dtype()) : -1);
   }
@@ -125,7 +125,7 @@ class ArgBuilder {
   LaneValue nan_places_ = kNoLaneValue;
 };
 
-/// Updates the best values with a chunk, whose vectors are `pitch` vectors apart.
+/// Updates the best values with a chunk of vectors, each `pitch` vectors after the previous one.
 void enter_chunk(ArgBuilder& arg, int pointer, LaneValue place, int first_vector = 0, int pitch = 1) {
   LaneValue is_nan = kNoLaneValue;
   // Joins pairs in the order in which a binary counter carries, so that few values are live at a time.

@@ -10,9 +10,9 @@
 
 namespace millrace {
 
-/// An order of lanes, as a permutation of the bits of a lane's index. The lanes of two vectors are indexed together:
-/// the highest bit of the index, the vectors' bit, is 0 in the first vector and 1 in the second. Each place of the new
-/// index holds one bit of the old index.
+/// An order of lanes, as a permutation of the bits of a lane's index. The lanes of two vectors share one index. Its
+/// highest bit, the vectors' bit, is 0 in the first vector and 1 in the second. Each place of the new index holds one
+/// bit of the old index.
 class BitOrder {
  public:
   /// The order that LaneInstruction::imm encodes.
@@ -42,7 +42,7 @@ class BitOrder {
   }
   /// Exchanges a bit of the lanes with the vectors' bit.
   static constexpr BitOrder exchanged(int num_lanes, int bit) { return rotated_up(num_lanes, bit, bit + 1); }
-  /// The lanes of both vectors alternate.
+  /// The order in which lanes of the first and second vector alternate.
   static constexpr BitOrder interleaved(int num_lanes) {
     return rotated_up(num_lanes, 0, static_cast<int>(vectors_place(num_lanes)));
   }
@@ -73,7 +73,7 @@ class BitOrder {
 
   static constexpr int kDigitBits = 4;
   static constexpr std::int64_t kDigit = (1 << kDigitBits) - 1;
-  std::int64_t digits_ = 0;  // four bits per place, which hold the old bit's number; place 0 is lowest
+  std::int64_t digits_ = 0;  // four bits per place, with the number of the old bit there; place 0 is lowest
 };
 
 /// Whether AVX2 code exists for the order. It exists for the orders that sorts and transposes need.

@@ -63,7 +63,7 @@ class BodyLanes {
     return b_.constant(extends_sign ? high >> unused : static_cast<std::int64_t>(bits));
   }
 
-  /// An integer truncated to its dtype, and extended again.
+  /// Truncates an integer to its dtype, and extends it to the lane again.
   LaneValue wrapped(LaneValue x, DType dtype) {
     const int unused = b_.lane_bits() - lane_bits_of_dtype(dtype);
     if (unused == 0 || dtype == DType::kBool) return x;
@@ -94,8 +94,8 @@ class BodyLanes {
     }
   }
 
-  /// The minimum or maximum. For zeros and NaNs, the instruction's result depends on the order of the operands, so
-  /// `join` combines the bits of zeros, and a sum propagates NaNs.
+  /// The minimum or maximum. For zeros and NaNs, the result of the instruction depends on the order of the operands. So
+  /// both orders are computed: `join` combines their bits, which is right for zeros, and a sum propagates NaNs.
   LaneValue extreme(LaneOp op, LaneOp join, std::span<const LaneValue> x) {
     const LaneValue joined = b_.binary(join, b_.binary(op, x[0], x[1]), b_.binary(op, x[1], x[0]));
     const LaneValue nan = b_.binary(LaneOp::kAddFloat, x[0], x[1]);
@@ -121,7 +121,7 @@ class BodyLanes {
   LaneValue is_less(DType dtype, LaneValue a, LaneValue b) {
     return b_.binary(LaneOp::kLess, inverted_sign(a, dtype), inverted_sign(b, dtype));
   }
-  /// Floats are equal if neither is above the other and neither is a NaN.
+  /// Two floats are equal unless one is above the other or one is a NaN.
   LaneValue are_equal(DType dtype, std::span<const LaneValue> x) {
     if (!is_float(dtype)) return b_.binary(LaneOp::kEqual, x[0], x[1]);
     const LaneValue differ = b_.binary(LaneOp::kEither, b_.binary(LaneOp::kNotAtMostFloat, x[0], x[1]),

@@ -9,17 +9,17 @@
 
 namespace millrace {
 
-/// The width of the lanes in which a body computes: 64 bits if one of its values or loads has 64, otherwise 32. Refuses
-/// bodies that mix 64-bit values with narrower floats.
+/// The width of the lanes in which a body computes: 64 bits if one of its values or loads has 64 bits, otherwise 32.
+/// Refuses bodies that mix 64-bit values with narrower floats.
 Result<int> lane_bits_of(const Body&);
 
-/// Appends a body that has one yield, given the values of its loads. Lanes hold floats as their bits, integers extended
-/// from their dtype, and bools as 0 and 1. Rounds like the body, so mul and add stay two operations. Refuses an op
-/// without a lane instruction.
+/// Appends a body that has one yield, given the values of its loads. Lanes hold the bits of floats, integers extended
+/// from their dtype, and bools as 0 and 1. Rounds where the body rounds, so a mul and an add are not fused. Refuses an
+/// op without a lane instruction.
 Result<LaneValue> append_body(LaneBuilder&, const Body&, std::span<const LaneValue> loads);
 
-/// Converts a loaded element to the form that append_body takes, and a yield to the form of a loaded element
-/// (element_of).
+/// widen_element() converts a loaded element to the form that append_body expects. narrow_element() converts a yield to
+/// the form of a loaded element (element_of).
 LaneValue widen_element(LaneBuilder&, LaneValue, DType stored);
 LaneValue narrow_element(LaneBuilder&, LaneValue, DType stored);
 

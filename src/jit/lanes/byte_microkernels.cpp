@@ -10,8 +10,8 @@ constexpr int kLaneBits = 32;
 /// The integer whose bytes all equal `byte`.
 std::int64_t of_bytes(unsigned byte) { return std::int64_t{byte} * 0x0101'0101; }
 
-/// Joins bits of two vectors: low() takes those whose position within a lane has the bit `distance` clear, high() those
-/// that have it set.
+/// Joins bits of two vectors: low() joins the bits whose position in the lane has the bit `distance` clear, high() the
+/// bits where it is set.
 class BitTranspose {
  public:
   BitTranspose(LaneBuilder& b, int distance) : b_(b), distance_(distance) {
@@ -87,8 +87,8 @@ MicrokernelCode<SplitBytes> split_bytes(IsaLevel isa) {
     }
     b.advance(kBytes, kOfEachStream * kVectorBytes);
     for (const LaneValue bytes : loaded) {
-      // Each bucket is one end of the signed range: of the bytes as they are, or of the bytes with their sign bits
-      // inverted. So one comparison per bucket is enough.
+      // Each bucket is one end of the signed range, either of the bytes themselves or of the bytes with inverted sign
+      // bits. So one comparison per bucket is enough.
       const LaneValue inverted = b.binary(LaneOp::kXor, bytes, sign);
       const std::array<LaneValue, kBuckets> masks = {
           b.binary(LaneOp::kLess, inverted, min), b.binary(LaneOp::kAtMost, max, bytes),

@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-/// The CPU features that a ByteCounter's microkernels need, for a compress of bytes and a count of bits.
+/// The CPU features that a ByteCounter's microkernels need: VBMI2 to compress bytes, VPOPCNTDQ to count bits.
 inline constexpr CpuFeatures kByteMicrokernelFeatures = {.vbmi2 = true, .vpopcntdq = true};
 inline bool has_byte_microkernels(const TargetSpec& spec) {
   return spec.is_cpu() && spec.isa == IsaLevel::kAvx512 && spec.features.covers(kByteMicrokernelFeatures);

@@ -6,14 +6,14 @@
 
 namespace millrace {
 
-/// The width of the lane that holds an element: that of the element, but at least 32 bits.
+/// The width of the lane that holds an element: the element's width, but at least 32 bits.
 inline int lane_bits_of(DType dtype) { return size_bytes(dtype) == 8 ? 64 : 32; }
 /// The greatest integer of a lane.
 inline std::int64_t max_lane(int lane_bits) { return std::numeric_limits<std::int64_t>::max() >> (64 - lane_bits); }
 
 /// How a load extends an element, so that integers order in a lane as they do in their dtype.
 LaneElement element_of(DType);
-/// All bits of a float except the sign, and the bits of +infinity.
+/// A mask of all bits of a float except the sign; the bits of +infinity.
 std::int64_t magnitude_of(DType);
 std::int64_t infinity_of(DType);
 /// The bits to invert so that elements order like signed lanes: the highest bit of unsigned integers as wide as a lane,
@@ -22,8 +22,8 @@ std::int64_t inverted_sign_of(DType);
 
 /// Inverts these bits; emits nothing if there are none.
 LaneValue invert_bits(LaneBuilder&, LaneValue, std::int64_t bits);
-/// Inverts the bits below the sign of negative floats, which converts a float's bits to a key and a key back to bits.
-/// Then inverts all bits if `inverts_all`.
+/// Inverts the bits below the sign if the float is negative. This converts the bits of a float to a key, and a key back
+/// to bits. Then inverts all bits if `inverts_all`.
 LaneValue invert_negative(LaneBuilder&, LaneValue, DType, bool inverts_all = false);
 /// Converts any value except 0 to 1.
 LaneValue true_is_one(LaneBuilder&, LaneValue);

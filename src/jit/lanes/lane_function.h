@@ -17,9 +17,9 @@
 namespace millrace {
 
 /// Operations on vectors of signed 32- or 64-bit lanes, on masks with a truth value per lane, and on pointers.
-/// Operations that split bytes also take 8-bit lanes, which need VBMI2. Operations with Float in their name read a
-/// lane's bits as f32 or f64. Most operations are one instruction on AVX-512 and a few on AVX2. The tests evaluate lane
-/// functions (evaluate_lanes), so that microkernels are tested without machine code.
+/// Operations for splitting bytes also work on 8-bit lanes; on those they need VBMI2. Operations with Float in their
+/// name read a lane's bits as f32 or f64. Most operations are one instruction on AVX-512 and a few on AVX2. The tests
+/// evaluate lane functions (evaluate_lanes), so that microkernels are tested without machine code.
 enum class LaneOp : std::uint8_t {
 #define MILLRACE_LANE_OP(name, text, result, fields, traits, meaning) name,
 #include "jit/lanes/lane_ops.inc"
@@ -65,7 +65,7 @@ enum LaneTraits : std::uint32_t {
   kFloats = 1 << 2,        // operands are floats
   kOnlyAvx512 = 1 << 3,    // vectors have 512 bits
   kNeedsVpopcnt = 1 << 4,  // the target has VPOPCNTDQ
-  kWritesEarly = 1 << 5,   // code writes the result before it has read all operands
+  kWritesEarly = 1 << 5,   // the emitted code writes the result before it has read all operands
 };
 
 }  // namespace lane_table
@@ -95,8 +95,8 @@ constexpr bool has_trait(LaneOp op, lane_table::LaneTraits trait) { return (info
 
 /// An element in memory.
 struct LaneElement {
-  std::uint8_t bytes = 4;  // at most those of a lane
-  bool is_signed = true;   // how a load extends it
+  std::uint8_t bytes = 4;  // at most the width of a lane
+  bool is_signed = true;   // whether a load sign-extends it; else zero-extends
   friend bool operator==(const LaneElement&, const LaneElement&) = default;
 };
 
@@ -132,7 +132,7 @@ std::string to_text(const LaneFunction&);
 Result<LaneFunction> parse_lane_function(std::string_view text, std::string_view name);
 /// Checks that each instruction has the fields of its op, in their ranges; that values are defined before they are
 /// read, and not in a block that has ended; that blocks do not nest; that only the last instruction returns; that live
-/// masks fit AVX-512's registers, and that AVX2 has code for each order of lanes. The error has a line per problem:
+/// masks fit AVX-512's registers, and that AVX2 code exists for each BitOrder. The error has a line per problem:
 ///     %7 = less: b is a mask, expected a vector
 Status verify(const LaneFunction&);
 
@@ -152,16 +152,16 @@ class LaneBuilder {
   int mask_bytes() const { return mask_bytes_of(num_lanes()); }
   /// The element as wide as a lane.
   LaneElement lane_element() const { return {static_cast<std::uint8_t>(function_.lane_bits / 8), true}; }
-  /// The bytes in memory of as many elements as there are lanes.
+  /// The size in memory of num_lanes() elements.
   std::int32_t vector_bytes(LaneElement element) const { return num_lanes() * element.bytes; }
   std::int32_t vector_bytes() const { return vector_bytes(lane_element()); }
 
-  /// Appends any instruction. Returns its index, which stands for its result.
+  /// Appends any instruction. Returns its index, by which later instructions refer to its result.
   LaneValue add(const LaneInstruction& instruction) {
     function_.instructions.push_back(instruction);
     return static_cast<LaneValue>(function_.instructions.size() - 1);
   }
-  /// Equal constants share one value, which is made before everything else.
+  /// Equal constants share one instruction, which finish() moves to the start of the function.
   LaneValue constant(std::int64_t value) { return hoisted({.op = LaneOp::kConstant, .imm = value}); }
   /// The greatest integer in every lane.
   LaneValue greatest() { return constant(std::numeric_limits<std::int64_t>::max() >> (64 - function_.lane_bits)); }
@@ -190,9 +190,9 @@ class LaneBuilder {
   void store_mask(int pointer, std::int32_t offset_bytes, LaneValue mask) {
     add({.op = LaneOp::kStoreMask, .mask = mask, .argument = pointer, .offset_bytes = offset_bytes});
   }
-  /// Appends an op that takes only `a` and `b`.
+  /// Appends an op whose only operands are `a` and `b`.
   LaneValue binary(LaneOp op, LaneValue a, LaneValue b) { return add({.op = op, .a = a, .b = b}); }
-  /// Appends an op that takes only `a`, and perhaps an immediate.
+  /// Appends an op whose only operand is `a`; the op may have an immediate.
   LaneValue unary(LaneOp op, LaneValue a, std::int64_t imm = 0) { return add({.op = op, .a = a, .imm = imm}); }
   LaneValue exchange(LaneValue a, LaneValue b, std::uint64_t max_lanes) {
     return add({.op = LaneOp::kExchange, .a = a, .b = b, .imm = static_cast<std::int64_t>(max_lanes)});
@@ -207,15 +207,15 @@ class LaneBuilder {
   LaneValue move(LaneOp op, LaneValue a, std::int64_t distance, LaneValue b) {
     return add({.op = op, .a = a, .b = b, .imm = distance});
   }
-  /// The lanes of two vectors in another order, as two vectors.
+  /// Reorders the lanes of two vectors; returns two vectors.
   std::pair<LaneValue, LaneValue> regroup(LaneValue a, LaneValue b, BitOrder order);
   /// The lanes of the mask `a` that are also in `mask`; `a` itself if there is no mask.
   LaneValue within(LaneValue a, LaneValue mask) { return mask == kNoLaneValue ? a : binary(LaneOp::kBoth, a, mask); }
   LaneValue invert(LaneValue mask) { return add({.op = LaneOp::kNot, .a = mask}); }
   LaneValue variable(LaneValue initial) { return add({.op = LaneOp::kVariable, .a = initial}); }
   void assign(LaneValue variable, LaneValue value) { add({.op = LaneOp::kAssign, .a = variable, .b = value}); }
-  /// Appends the lanes of `value` that are in the mask. If `exact`, leaves the memory after them unchanged; otherwise a
-  /// whole vector is written.
+  /// Appends the lanes of `value` that are in the mask. If `exact`, leaves the memory after them unchanged; otherwise
+  /// writes a whole vector.
   void append(int pointer, LaneValue value, LaneValue mask, bool exact);
   /// Prefetches the line 8 KiB ahead of this offset, if the offset begins a line: hardware does not prefetch across
   /// pages, and fetching from memory takes longer than processing the rest of a page. `walks_down`: the pointer moves
@@ -229,7 +229,7 @@ class LaneBuilder {
   void prefetch(int pointer, std::int32_t offset_bytes) {
     add({.op = LaneOp::kPrefetch, .argument = pointer, .offset_bytes = offset_bytes});
   }
-  /// Prefetches the line that later appends will reach, whose address need not be valid. Stores complete in order, so a
+  /// Prefetches a line that later appends will reach. Its address need not be valid. Stores complete in order, so a
   /// store that misses the L1 cache delays all later stores.
   void prefetch_to_append(int pointer) {
     constexpr std::int32_t kAheadBytes = 256;
@@ -251,8 +251,8 @@ class LaneBuilder {
   void stream(int pointer, std::int32_t offset_bytes, LaneValue value) {
     add({.op = LaneOp::kStream, .a = value, .argument = pointer, .offset_bytes = offset_bytes});
   }
-  /// Builds `body` for whole vectors, and once more for the remaining elements, with the mask of their lanes. The
-  /// argument `count` is the number of elements; the loop changes it.
+  /// Builds `body` twice: in a loop over whole vectors, and for the remaining elements, with the mask of their lanes.
+  /// The argument `count` is the number of elements; the loop changes it.
   void for_vectors(int count, const std::function<void(LaneValue mask)>& body);
 
   /// Like for_vectors, with `load` and `use` in place of `body`. Several vectors are loaded before the first is stored,
@@ -260,7 +260,8 @@ class LaneBuilder {
   void for_loaded_vectors(int count, const std::function<LaneValue(LaneValue mask)>& load,
                           const std::function<void(LaneValue loaded, LaneValue mask)>& use);
 
-  /// Builds `body` for blocks of whole vectors. The elements after the last whole block remain.
+  /// Builds a loop over blocks of whole vectors. After it, `count` is the number of elements after the last whole
+  /// block.
   void for_blocks(int count, int vectors_per_block, const std::function<void()>& body) {
     add({.op = LaneOp::kForEachWhole, .argument = count, .imm = vectors_per_block});
     body();
@@ -274,8 +275,8 @@ class LaneBuilder {
     add({.op = LaneOp::kEnd});
   }
 
-  // End the function. finish_with() returns an argument. finish_with_any() returns 1 if a lane is not 0, otherwise 0,
-  // plus the argument if there is one. finish_with_first() returns a vector's first lane.
+  // End the function. finish_with() returns an argument. finish_with_any() returns 1 if any lane is not 0, otherwise 0;
+  // if an argument is given, it is added to this. finish_with_first() returns a vector's first lane.
   LaneFunction finish_with(int argument) { return finish({.op = LaneOp::kReturn, .argument = argument}); }
   LaneFunction finish_with_any(LaneValue value, int argument = -1) {
     return finish({.op = LaneOp::kReturnAny, .a = value, .argument = argument});
@@ -283,7 +284,7 @@ class LaneBuilder {
   LaneFunction finish_with_first(LaneValue value) { return finish({.op = LaneOp::kReturnFirst, .a = value}); }
 
  private:
-  /// Constants have indices from kFirstHoisted on until finish() puts them first.
+  /// Hoisted values have indices from kFirstHoisted up until finish() moves them to the front.
   LaneValue hoisted(const LaneInstruction& instruction);
   LaneFunction finish(const LaneInstruction& last);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of lane functions: printing, and reading back.
+// Prints lane functions as text, and parses that text.
 #include <algorithm>
 #include <iterator>
 #include <optional>

@@ -12,13 +12,13 @@
 namespace millrace {
 namespace {
 
-/// Up to 32 registers, taken in rotation.
+/// Up to 32 registers, allocated in rotation.
 class Registers {
  public:
   explicit Registers(int count) : count_(count), free_(static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1)) {
     MILLRACE_CHECK(count <= 32);
   }
-  /// Takes the next free register after the last one taken.
+  /// Allocates the next free register after the one allocated last.
   int take() {
     const std::uint32_t behind = free_ & (~std::uint32_t{0} << next_);
     const int taken = std::countr_zero(behind != 0 ? behind : free_);

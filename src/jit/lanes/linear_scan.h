@@ -27,22 +27,23 @@ struct Allocation {
   int num_slots = 0;
 };
 
-/// Gives each live range a register for its whole life. If there are too few registers, the range that ends last gets a
-/// slot, which no other range shares.
-/// Ranges that overlap have different locations. A range can take the register of a range that ends at the instruction
-/// where it begins, because instructions read before they write. Registers are taken in rotation, because some results,
-/// such as those of a compress on Zen 5, wait for the previous value of their register. `ranges` are in the order of
-/// `first`.
+/// Assigns each live range a register for its whole life. If there are too few registers, the range that ends last gets
+/// a slot of its own in memory.
+/// Ranges that overlap have different locations. A range may start in the register of a range that ends at the same
+/// instruction, because instructions read before they write. Registers are allocated in rotation, because some
+/// instructions, such as a compress on Zen 5, wait for the previous value of their result's register. Precondition:
+/// `ranges` are sorted by `first`.
 /// Source: Poletto and Sarkar, "Linear scan register allocation", ACM TOPLAS 21(5), 1999.
 Allocation allocate_registers(std::span<const LiveRange> ranges, int num_registers);
 
-/// The values that one register file holds. AVX2 keeps masks in vector registers.
+/// The kinds of values that one register file holds. AVX2 keeps masks in vector registers.
 enum class LaneValueClass : std::uint8_t { kVector, kMask, kVectorOrMask };
 
 /// AVX-512's registers for masks: k1 to k6.
 inline constexpr int kNumMaskRegisters = 6;
 
-/// The locations of a function's values of one class. A value that a loop reads from outside lives to the loop's end.
+/// The locations of a function's values of one class. A value that is defined before a loop and read inside it lives
+/// until the loop ends.
 class LaneLocations {
  public:
   LaneLocations(const LaneFunction&, LaneValueClass, int num_registers);

@@ -11,10 +11,10 @@
 namespace millrace {
 namespace {
 
-/// The maximum length of a body. Code for a longer body could outgrow the image, and computing the body takes longer
-/// than storing and loading its result.
+/// The maximum length of a body. Code for a longer body could exceed the size of the image, and fusing it gains little:
+/// computing it takes longer than storing and loading its result.
 constexpr std::size_t kMaxBodyInstructions = 128;
-/// Vectors per iteration of a short body, so that loop overhead is small.
+/// The number of vectors per iteration of a loop with a short body, so that the overhead of the loop is small.
 constexpr int kVectorsAtOnce = 4;
 constexpr std::size_t kMaxInstructionsOfShort = 16;
 

@@ -22,17 +22,18 @@ struct ComputedElements {
   DType dtype = DType::kF32;  // the elements' dtype
 };
 
-/// Whether the body is short enough that code can contain several copies of it.
+/// Whether the body is short enough that a loop can contain several copies of its code.
 bool is_short(const ComputedElements&);
 
-/// Computes elements within a function whose arguments from `first_pointer` on are the sources. Preconditions:
-/// compute_elements_function() does not refuse the elements, and lanes are as wide as the body needs (lane_bits_of).
+/// Computes elements within a function. The function's arguments from `first_pointer` on are pointers to the sources.
+/// Preconditions: compute_elements_function() does not refuse the elements, and lanes are as wide as the body needs
+/// (lane_bits_of).
 class ComputedLanes {
  public:
   ComputedLanes(LaneBuilder&, const ComputedElements&, int first_pointer);
 
-  /// The vector that is `number` vectors after the pointers, in the form in which a load would give it. Lanes outside a
-  /// mask are unspecified, and touch no memory.
+  /// The vector that is `number` vectors after the pointers, in the form that a load of the elements returns. Lanes
+  /// outside a mask are unspecified, and read no memory.
   LaneValue vector(int number, LaneValue mask = kNoLaneValue);
   void advance(int num_vectors);
 
@@ -47,7 +48,8 @@ class ComputedLanes {
   std::vector<LaneValue> spread_;  // by source; kNoLaneValue for one that is not spread
 };
 
-/// Builds the function. Refuses bodies that lanes cannot compute, that are too long, or that read too many sources.
+/// Builds a function that computes elements. Refuses bodies that lanes cannot compute, that are too long, or that read
+/// too many sources.
 Result<MicrokernelCode<ComputeElements>> compute_elements_function(IsaLevel, const ComputedElements&);
 
 }  // namespace millrace

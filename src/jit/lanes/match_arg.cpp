@@ -11,11 +11,11 @@
 namespace millrace {
 namespace {
 
-/// The minimum length of rows that interleave. Shorter rows are left to the general mapping, which takes several at
+/// The minimum length of rows that interleave. Shorter rows are left to the general mapping, which handles several at
 /// once.
 constexpr std::int64_t kMinInterleaved = 1024;
 
-/// The parallel dim with stride 1, if its extent equals the distance between the elements of a row.
+/// The parallel dim with stride 1, if its extent equals the stride between the elements of a row.
 std::optional<std::size_t> interleaved_dim(const Layout& layout, const Shape& shape) {
   const SizeExpr& step = layout.strides.back();
   if (!step.is_constant() || step.constant() < 2) return std::nullopt;

@@ -22,8 +22,8 @@ class TailMasks {
     const LaneValue position = b_.binary(LaneOp::kAdd, b_.numbers(), b_.constant(vector * b_.num_lanes()));
     return b_.binary(LaneOp::kLess, position, count_);
   }
-  /// The number of lanes in use from `vector` on. kNoLaneValue if store_indices() does not read the number, because
-  /// emitters do not eliminate unused values.
+  /// The number of lanes in use from `vector` on. kNoLaneValue if store_indices() does not read the number: emitters do
+  /// not eliminate unused values, so the number is not computed then.
   LaneValue count_from(int vector) const {
     if (b_.lane_bits() == 64 || vector < num_whole_) return kNoLaneValue;
     return b_.binary(LaneOp::kAdd, count_, b_.constant(-vector * b_.num_lanes()));
@@ -81,7 +81,8 @@ MicrokernelCode<SortInRegisters> sort_in_registers(IsaLevel isa, int lane_bits, 
   return {b.finish_with(kTo)};
 }
 
-/// The number of vectors in the first of two merged runs. The second run has this many or fewer, also a power of two.
+/// The number of vectors in the first of two merged runs. The second run is at most as long. Its length is also a power
+/// of two.
 constexpr int kFirstRun = 1 << (RowSorterCode::kNumNetworks - 1);
 
 std::vector<LaneValue> load_vectors(LaneBuilder& b, int pointer, int first, int count) {
@@ -90,11 +91,11 @@ std::vector<LaneValue> load_vectors(LaneBuilder& b, int pointer, int first, int 
   return vectors;
 }
 
-/// Merges two adjacent sorted runs, `num_vectors` in total. Overwrites the first run.
+/// Merges two adjacent sorted runs of `num_vectors` vectors in total. Overwrites the first run.
 MicrokernelCode<MergeRuns> merge_runs(IsaLevel isa, int lane_bits, const LaneKeys* keys, int num_vectors) {
   enum { kFrom, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
-  // Runs with at most this many vectors in total have a merge function of their own.
+  // Two runs with at most this many vectors in total have their own merge function.
   constexpr int kFewer = RowSorterCode::kMergedVectors[0];
   const TailMasks masks(b, kCount, num_vectors == kFewer ? kFirstRun : kFewer);
   const KeyWriter writer(b, kTo, masks, keys);
@@ -115,13 +116,13 @@ MicrokernelCode<MergeRuns> merge_runs(IsaLevel isa, int lane_bits, const LaneKey
   return {b.finish_with(kTo)};
 }
 
-/// Moves the smaller half of the keys of two sorted runs, of 32 vectors each, to the first run. Both halves become
+/// Moves the smaller half of all keys of two sorted runs to the first run. Each run has 32 vectors, and becomes
 /// bitonic.
 MicrokernelCode<ChangeKeys> exchange_halves(IsaLevel isa, int lane_bits) {
   enum { kKeys };
   LaneBuilder b(isa, lane_bits);
-  // Each iteration handles one vector from each end of both runs, because a result may be stored where another of these
-  // four was loaded.
+  // Each iteration handles one vector from each end of both runs, because a result may be stored in the place of
+  // another of these four.
   for (int i = 0; i < kFirstRun; ++i) {
     const int places[] = {i, 2 * kFirstRun - 1 - i, 2 * kFirstRun + i, 4 * kFirstRun - 1 - i};
     std::array<LaneValue, 4> keys;
@@ -192,7 +193,7 @@ LaneFunction sort_row(IsaLevel isa, const LaneKeys& keys, int num_elements) {
   return b.finish_with_any(found);
 }
 
-/// Appends the functions that RowSorterCode and SortedWriter both have.
+/// Appends the functions that RowSorterCode and SortedWriter have in common.
 template <class Code>
 void append_all(Code& code, const MicrokernelSink& sink, int lane_bits, const LaneKeys* keys,
                 const SorterFunctions& functions) {

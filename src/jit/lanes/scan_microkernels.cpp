@@ -9,8 +9,8 @@
 namespace millrace {
 namespace {
 
-/// The number of vectors that are scanned together, as many as fit in registers. The operations on one vector wait for
-/// each other, so those of several vectors are interleaved.
+/// The number of vectors that are scanned together: as many as fit in registers. The operations on one vector depend on
+/// each other, so operations on several vectors are interleaved.
 int vectors_per_block(IsaLevel isa) { return isa == IsaLevel::kAvx512 ? 8 : 4; }
 
 bool is_order(ReductionKind kind) { return kind == ReductionKind::kMin || kind == ReductionKind::kMax; }
@@ -51,7 +51,7 @@ class ScanBuilder {
           b_.prefetch_ahead(kFrom, i * bytes);
           block.push_back(term(b_.load(kFrom, i * bytes, read)));
         }
-        // Combines pairs, so that only one operation per block waits for the block before.
+        // Combines pairs, so that only one operation per block depends on the previous block.
         for (; block.size() > 1; block.resize(block.size() / 2)) {
           for (std::size_t i = 0; i < block.size() / 2; ++i) block[i] = combined(block[2 * i], block[2 * i + 1]);
         }
@@ -97,7 +97,7 @@ class ScanBuilder {
     for (const int pointer : {kFrom, kTo}) b_.advance(pointer, (scan_.reverse ? -vectors : vectors) * vector_bytes());
   }
 
-  /// Scans the last elements in scan order, which are at the row's start if the scan is reverse.
+  /// Scans the elements that come last in scan order. In a reverse scan, these are at the start of the row.
   void scan_rest() {
     const int from = scan_.reverse ? kFromStart : kFrom, to = scan_.reverse ? kToStart : kTo;
     const LaneValue mask = b_.binary(LaneOp::kLess, b_.numbers(), b_.broadcast(kCount));
@@ -126,14 +126,14 @@ class ScanBuilder {
       LaneValue result = combined(x, carry_);
       if (scan_.exclusive) result = b_.move(move(), result, 1, carry_);
       results.push_back(from_lanes(result));
-      // Only the vector's total is added to the carry, so that the next vector waits for just one operation.
+      // Only the vector's total is added to the carry, so that the next vector depends on just one operation.
       b_.assign(carry_, combined(carry_, last_of(x)));
     }
     return results;
   }
 
-  /// The results of a block. Vectors are added to the carry in pairs: a pair waits for two operations of the pair
-  /// before, but needs one operation fewer, which makes up for adding the base.
+  /// The results of a block. Vectors are added to the carry in pairs. A pair then depends on two operations of the
+  /// previous pair, but needs one operation fewer. That offsets the cost of adding the base.
   std::vector<LaneValue> with_base(const std::vector<LaneValue>& block) {
     std::vector<LaneValue> results;
     for (std::size_t i = 0; i < block.size(); i += 2) {
@@ -202,7 +202,7 @@ std::int64_t scan_identity(const ScanLanes& scan) {
     if (!is_float(scan.dtype)) return 1;
     return scan.dtype == DType::kF64 ? std::bit_cast<std::int64_t>(1.0) : std::bit_cast<std::int32_t>(1.0f);
   }
-  // The infinities have the minimum and the maximum key.
+  // For a minimum, +inf has the greatest key; for a maximum, -inf has the least key.
   if (is_float(scan.dtype) || size_bytes(scan.dtype) >= 4) {
     return is_min ? max_lane(scan.lane_bits()) : ~max_lane(scan.lane_bits());
   }

@@ -24,10 +24,10 @@ struct ScanLanes {
 
 ScanLanes scan_lanes_of(const ScanDescriptor&);
 
-/// The lane's value for an empty reduction: the carry into the first element.
+/// The identity of the operation, as a lane: the carry into the first element.
 std::int64_t scan_identity(const ScanLanes&);
 
-/// The bytes of a part's total, which is one lane.
+/// The size of a part's total, which is one lane.
 std::int64_t scan_total_bytes(const ScanDescriptor&);
 
 /// Appends the microkernels that p.step needs, and sets the parameters that depend on lanes.

@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// How far ahead the columns of a block are prefetched.
+/// The distance by which the columns of a block are prefetched.
 constexpr std::int32_t kColumnAheadBytes = 512;
 
 /// Appends the indices, counted from `first` on, of the elements whose loaded value passes.
@@ -22,7 +22,7 @@ LaneFunction filter(LaneBuilder& b, int numbers, int count, LaneValue first, con
   return b.finish_with(numbers);
 }
 
-/// Appends the indices of the elements whose key is at most a limit. `prefetches`: also fetches lines ahead.
+/// Appends the indices of the elements whose key is at most a limit. If `prefetches`, also prefetches later lines.
 MicrokernelCode<FilterKeys> filter_row(IsaLevel isa, const CoarseKeys& keys, bool prefetches) {
   enum { kRow, kNumbers, kCount, kFirst, kLimit };
   LaneBuilder b(isa, keys.lane_bits());
@@ -36,7 +36,7 @@ MicrokernelCode<FilterKeys> filter_row(IsaLevel isa, const CoarseKeys& keys, boo
   return {filter(b, kNumbers, kCount, first, load, passes)};
 }
 
-/// Whether elements are floats as wide as a lane, and the largest comes first.
+/// Whether elements are floats as wide as a lane, in descending order.
 bool are_largest_floats_first(const CoarseKeys& keys) {
   return keys.largest && (keys.dtype == DType::kF32 || keys.dtype == DType::kF64);
 }
@@ -77,8 +77,8 @@ class LimitTest {
   /// `limit` is the index of the argument.
   LimitTest(LaneBuilder& b, int limit, const CoarseKeys& keys)
       : b_(b), keys_(keys), limit_(b.broadcast(limit)), bound_(kNoLaneValue) {
-    // Compares with the float just below the limit: floats above that bound, and NaNs, pass. The bound just below -inf
-    // is a NaN, so that everything passes.
+    // Compares elements with the float just below the limit. Floats above that bound pass, and NaNs. If the limit is
+    // -inf, the bound is a NaN, and everything passes.
     if (are_largest_floats_first(keys)) {
       bound_ = element_of_coarse(b, b.binary(LaneOp::kAdd, limit_, b.constant(1)), keys);
     }
@@ -101,7 +101,7 @@ class LimitTest {
   LaneValue limit_, bound_;
 };
 
-/// Lane i takes lane i ^ lane_xor.
+/// Lane i of the result is lane i ^ lane_xor of `x`.
 LaneValue exchanged(LaneBuilder& b, LaneValue x, int lane_xor) {
   return lane_xor == 0 ? x : b.unary(LaneOp::kXorLanes, x, lane_xor);
 }
@@ -167,7 +167,7 @@ MicrokernelCode<FilterKeys> find_passing(IsaLevel isa, const CoarseKeys& keys) {
   b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
     std::vector<LaneValue> vectors;
     for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-      // With this prefetch, a row larger than the caches takes no longer than the loads alone.
+      // With this prefetch, the time for a row larger than the caches is the time of its loads.
       b.prefetch_ahead(kRow, i * vector_bytes);
       vectors.push_back(b.load(kRow, i * vector_bytes, element));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes keys, which order like the elements and may hold an index, and makes results from keys.
+// Makes keys from elements, and results from keys. Keys order like the elements, and may hold an index.
 #include "jit/lanes/sort_keys.h"
 
 namespace millrace {
@@ -8,11 +8,12 @@ namespace {
 constexpr std::int64_t kUpperHalf = ~((std::int64_t{1} << 32) - 1);
 constexpr std::int64_t kSignOfShort = 1 << 15;
 
-/// The bits to invert in an integer: the highest bit of an unsigned one, all bits if the largest comes first, or both.
+/// The bits to invert in an integer. An unsigned integer needs its highest bit inverted; a descending order inverts all
+/// bits. The two cancel in the highest bit.
 std::int64_t inverted_bits_of(const CoarseKeys& keys) { return inverted_sign_of(keys.dtype) ^ (keys.largest ? -1 : 0); }
 
-/// The key of a loaded float. ORs into `lost`, if it is given, the bits that the key loses: the sign of -0, and the
-/// bits of a NaN.
+/// The key of a loaded float. If `lost` is given, ORs into it the bits that the key does not keep: the sign of -0, and
+/// the bits of a NaN.
 LaneValue float_key(LaneBuilder& b, LaneValue x, DType dtype, LaneValue lost) {
   const LaneValue max = b.constant(magnitude_of(dtype)), zero = b.constant(0);
   const LaneValue magnitude = b.binary(LaneOp::kAnd, x, max);

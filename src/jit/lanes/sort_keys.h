@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// Keys that take few instructions, are as wide as the element, but at least 32 bits, and can be converted back. They
-/// order like LaneKeys, except that -0 is next to +0 instead of equal, and NaNs differ from each other.
+/// Keys that cost few instructions and can be converted back. They are as wide as the element, but at least 32 bits.
+/// They order like LaneKeys, except that -0 and +0 have adjacent instead of equal keys, and NaNs have different keys.
 struct CoarseKeys {
   DType dtype = DType::kF32;
   bool largest = false;
@@ -16,17 +16,18 @@ struct CoarseKeys {
   int lane_bits() const { return lane_bits_of(dtype); }
 };
 
-/// The offset added to a float's key, so that -inf has the minimum key and NaNs with a sign wrap to the greatest keys.
+/// The offset added to a float's key, so that -inf has the minimum key, and negative NaNs wrap to the greatest keys.
 std::int64_t coarse_offset_of(DType);
 
 /// The key of a loaded element, and the element of a key.
 LaneValue coarse_key(LaneBuilder&, LaneValue element, const CoarseKeys&);
 LaneValue element_of_coarse(LaneBuilder&, LaneValue key, const CoarseKeys&);
 
-/// The form of an element in a lane while its row is sorted. Without an index, it is the element's coarse key. With
-/// one, the index is in the low 32 bits and an exact key above it: NaN is greatest, -0 equals +0, and the key is
-/// complemented if the largest come first. Only the upper half of a 64-bit key fits above the index; the routine sorts
-/// runs of equal halves by the lower halves. A 16-bit key and a short index share a lane of 32 bits.
+/// The form of an element in a lane while its row is sorted. Without an index, it is the element's coarse key. With an
+/// index, the low 32 bits hold the index, and the bits above hold an exact key: NaN is greatest, -0 equals +0, and the
+/// key is complemented if the largest elements come first. Only the upper half of a 64-bit key fits above the index;
+/// the routine then sorts runs of equal upper halves by the lower halves. A 16-bit key and a short index share a lane
+/// of 32 bits.
 struct LaneKeys {
   DType dtype = DType::kF32;  // the elements' dtype
   bool largest = false;
@@ -43,7 +44,8 @@ struct LaneKeys {
   CoarseKeys coarse() const { return {dtype, largest}; }
 };
 
-/// The key that is stored above an index. If `lost` is given, ORs into it the bits of the float that the key loses.
+/// The key that is stored above an index. If `lost` is given, ORs into it the bits of the float that the key does not
+/// keep.
 LaneValue exact_key(LaneBuilder&, LaneValue element, const LaneKeys&, LaneValue lost);
 /// Joins an exact key and an index in one lane.
 LaneValue with_index(LaneBuilder&, LaneValue key, LaneValue index, const LaneKeys&);
@@ -51,8 +53,8 @@ LaneValue with_index(LaneBuilder&, LaneValue key, LaneValue index, const LaneKey
 /// The element that a key holds. Precondition: keys are not truncated.
 LaneValue value_of(LaneBuilder&, LaneValue key, const LaneKeys&);
 inline constexpr int kIndexBytes = 8;
-/// Stores the index of each lane as i64. If `mask` is given, it has the first `count` lanes. For lanes of 64 bits,
-/// `count` is unused.
+/// Stores the index of each lane as i64. If `mask` is given, it must be the mask of the first `count` lanes. For lanes
+/// of 64 bits, `count` is unused.
 void store_indices(LaneBuilder&, int pointer, std::int32_t offset_bytes, LaneValue lanes, const LaneKeys&,
                    LaneValue mask, LaneValue count);
 

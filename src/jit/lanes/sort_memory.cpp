@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which sorts and TopKs run by lanes, and how much memory each needs.
+// Decides which sorts and TopKs use SIMD lanes, and how much memory each needs.
 #include "jit/lanes/sort_memory.h"
 
 #include <limits>
@@ -12,8 +12,8 @@ namespace millrace {
 
 namespace {
 
-/// Selection pays for rows of at least kMinElements and kMinTimesK * k elements, or, for k up to kFewK, of
-/// kMinElementsForFewK and kMinTimesFewK * k. Sorting shorter rows is as fast.
+/// Selection is faster than sorting for rows with at least kMinElements and kMinTimesK * k elements. For k up to kFewK,
+/// the bounds are kMinElementsForFewK and kMinTimesFewK * k.
 constexpr std::int64_t kMinTimesK = 8, kMinTimesFewK = 4;
 constexpr std::int64_t kFewK = 32, kMinElements = 1024, kMinElementsForFewK = 48;
 /// Workgroup memory for the keys of short rows, if the length of rows is symbolic. Longer rows use scratch, because
@@ -29,8 +29,8 @@ std::int64_t pitch_of(std::int64_t length, DType dtype) {
   return ColumnBlock::pitch_bytes(std::min(length, kMax), static_cast<std::int64_t>(size_bytes(dtype)));
 }
 
-/// The bytes of a ColumnBlock (src/hal/host/routines/sort/column_block.h) of the input's rows, and of the results' if
-/// `moves_results`. 0 if all rows are contiguous, or if no row fits `max`.
+/// The bytes of a ColumnBlock (src/hal/host/routines/sort/column_block.h) for rows of the input, and for rows of the
+/// results if `moves_results`. 0 if all rows are contiguous, or if no row fits `max`.
 std::int64_t column_block_bytes(const SortDescriptor& sort, bool moves_results, std::int64_t max) {
   const KernelTensor* const tensors[] = {&sort.input, sort.values ? &*sort.values : nullptr,
                                          sort.indices ? &*sort.indices : nullptr};
@@ -50,7 +50,7 @@ std::int64_t column_block_bytes(const SortDescriptor& sort, bool moves_results, 
 
 std::int64_t longest_selected(const SortDescriptor& sort) {
   if (sort.load || sort.input.layout.strides[sort.axis].is(1)) return kMaxIndexedByLanes;
-  if (sort.input_indices) return 0;  // given indices are looked up at the elements' places in memory
+  if (sort.input_indices) return 0;  // given indices are addressed like the elements, so these stay in place
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
   return ColumnBlock::longest_row(TopkRowsMemory::kMaxColumnBytes, element_bytes);
 }
@@ -98,7 +98,7 @@ std::int64_t max_keys(const SortDescriptor& sort) {
 
 SizeExpr lane_key_bytes(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  // At least n for rows longer than a CountingSort takes, otherwise 0. It is linear in n, so that the expression stays
+  // At least n if rows are too long for a CountingSort, otherwise 0. It is linear in n, so that the expression stays
   // short if n has many terms.
   constexpr std::int64_t kMinLonger = CountingSort::kMaxElements + 1;
   const SizeExpr all_of_longer = floor_div(n, kMinLonger) * (2 * kMinLonger);

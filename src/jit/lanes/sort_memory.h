@@ -10,14 +10,14 @@ namespace millrace {
 /// The maximum length of rows whose indices fit the index bits of a lane.
 inline constexpr std::int64_t kMaxIndexedByLanes = (std::int64_t{1} << 32) - 1;
 
-/// Whether the routine topk_rows takes the sort: k is small, and rows are much longer than k but not too long.
+/// Whether the routine topk_rows can run the sort: k is small, and rows are much longer than k but not too long.
 bool selects_first(const SortDescriptor&);
-/// The maximum k that topk_rows takes: kMaxSelected for long rows, and max_selected() for the rows of this sort, which
-/// may be shorter.
+/// The maximum k of topk_rows: kMaxSelected for long rows; max_selected() for the rows of this sort, which may be
+/// shorter.
 inline constexpr std::int64_t kMaxSelected = 8192;
 SizeExpr max_selected(const SortDescriptor&);
 
-/// The longest rows that topk_rows takes. Rows that are not contiguous must be short enough for a ColumnBlock.
+/// The maximum length of rows for topk_rows. Rows that are not contiguous must be short enough for a ColumnBlock.
 std::int64_t longest_selected(const SortDescriptor&);
 
 /// Whether a heap is faster than lanes, which would sort all elements: k is small, and rows are not contiguous and too
@@ -27,8 +27,8 @@ bool leaves_to_heap(const SortDescriptor&);
 /// The keys that the lanes of a sort hold.
 LaneKeys lane_keys_of(const SortDescriptor&);
 
-/// The maximum number of keys in memory at a time. For rows that a CountingSort takes, this is the number of keys that
-/// fill the memory which it needs.
+/// The maximum number of keys in memory at a time. If a CountingSort sorts the rows, this is the size of its memory, in
+/// keys.
 std::int64_t max_keys(const SortDescriptor&);
 /// The bytes of a row's two arrays of keys.
 SizeExpr lane_key_bytes(const SortDescriptor&);
@@ -39,9 +39,9 @@ std::int64_t column_bytes(const SortDescriptor&, const TargetSpec&);
 
 /// Whether the keys fit workgroup memory. If not, the kernel's last buffer is scratch with lane_key_bytes() per row.
 bool keys_fit_workgroup(const SortDescriptor&, const TargetSpec&);
-/// The bytes of workgroup memory for keys. If the keys of every row fit, they are enough for all rows. Otherwise they
-/// are enough for rows that turn out to be short, or 0 if rows are moved into a ColumnBlock. Keys in workgroup memory
-/// stay in the L2 cache from row to row.
+/// The bytes of workgroup memory for keys. If the keys of every row fit, this is enough for all rows. Otherwise it is
+/// enough for rows that turn out to be short, or 0 if rows are moved into a ColumnBlock. Keys in workgroup memory stay
+/// in the L2 cache from row to row.
 std::int64_t workgroup_key_bytes(const SortDescriptor&, const TargetSpec&);
 
 }  // namespace millrace

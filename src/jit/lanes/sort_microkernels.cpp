@@ -5,8 +5,8 @@
 namespace millrace {
 namespace {
 
-/// Appends the keys in the mask `low` at `to_low`, and those in `high` at `to_high`. For the remainder of a row, only
-/// the lanes of `mask` count.
+/// Appends the keys in the mask `low` at `to_low`, and those in `high` at `to_high`. If `mask` is given, for the
+/// remainder of a row, ignores keys outside it.
 void append_parts(LaneBuilder& b, int to_low, int to_high, LaneValue keys, LaneValue low, LaneValue high,
                   LaneValue mask) {
   const bool is_rest = mask != kNoLaneValue;
@@ -46,7 +46,7 @@ MicrokernelCode<MakeNumberedKeys> make_numbered_keys(IsaLevel isa, const LaneKey
   return {b.finish_with_any(lost)};
 }
 
-/// Floats that are equal in the order of sorts though their bits differ.
+/// Floats that a sort treats as equal although their bits differ.
 enum class EqualFloats : std::uint8_t { kZeros, kNans };
 
 MicrokernelCode<TakeRun> take_run(IsaLevel isa, DType dtype, EqualFloats run) {
@@ -145,7 +145,7 @@ void append_sort(SortRowsParameters& p, const MicrokernelSink& sink, const LaneK
     p.take_nans = sink.append(take_run(isa, keys.dtype, EqualFloats::kNans));
   }
   if (!f.results) return;
-  // Halved keys do not hold a value.
+  // A truncated key does not hold the whole value.
   if (p.has_values != 0 && !keys.are_truncated()) p.write_values = sink.append(write_values(isa, keys));
   if (p.has_indices != 0) p.write_indices = sink.append(write_indices(isa, keys));
   p.writer.write = keys.with_index ? p.write_indices : p.write_values;

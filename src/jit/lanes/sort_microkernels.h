@@ -11,8 +11,8 @@ struct SortFunctions {
   SorterFunctions sorter_functions = {};
 };
 
-/// Appends the functions in these groups that the results in `p` need. `p.writes_sorted` says whether parts are written
-/// as soon as they are sorted.
+/// Appends the functions in these groups that the results in `p` need. If `p.writes_sorted`, parts are written as soon
+/// as they are sorted.
 void append_sort(SortRowsParameters& p, const MicrokernelSink&, const LaneKeys&, const SortFunctions&);
 /// Appends the functions of a RowSorter for keys of one width.
 RowSorterCode append_sorter(const MicrokernelSink&, int lane_bits, const SorterFunctions& = {});

@@ -22,7 +22,8 @@ void order_pair(LaneBuilder& b, LaneValue& low, LaneValue& high) {
   low = min;
 }
 
-/// Merges two sorted runs that follow one another. Elements from `num_elements` on are not compared.
+/// Merges two adjacent sorted runs of `run` elements each, the first at `begin`. Elements from `num_elements` on do not
+/// exist.
 void add_merge(std::vector<Comparator>& comparators, int begin, int run, int num_elements) {
   const int end = std::min(begin + 2 * run, num_elements);
   for (int distance = run; distance >= 1; distance /= 2) {
@@ -43,12 +44,12 @@ std::uint64_t lanes_with(int num_lanes, int bit) {
   return lanes;
 }
 
-/// A bitonic network over the elements of 2^n vectors. It compares elements whose indices differ in one bit, for one
-/// bit after another. Each bit of an element's index has a place: it is a bit of the lane's index or of the vector's
-/// index. Elements that differ in a vector bit are compared by a minimum and a maximum of whole vectors. A lane bit
-/// first becomes a vector bit: pairs of vectors are regrouped, which takes one instruction per vector, whereas
-/// comparing lanes of one vector would take two more. The lane bit changes places with the bit that was compared last,
-/// because the network needs that bit again later than any other (Belady, "A study of replacement algorithms", 1966).
+/// A bitonic network over the elements of 2^n vectors. It compares elements whose indices differ in one bit, one bit at
+/// a time. Each bit of an element's index has a place: in the lane's index or in the vector's index. Elements that
+/// differ in a vector bit are compared by a minimum and a maximum of whole vectors. A lane bit first becomes a vector
+/// bit: regrouping pairs of vectors takes one instruction per vector, whereas comparing lanes of one vector would take
+/// two more. The lane bit changes places with the bit that was compared last, because the network needs that bit again
+/// later than any other (Belady, "A study of replacement algorithms", 1966).
 class BitonicNetwork {
  public:
   /// places[i] is the bit at place i; the places of a lane's index come first, then those of a vector's. With a single
@@ -63,8 +64,8 @@ class BitonicNetwork {
         done_(vectors.size(), 0) {}
 
   /// Orders each pair of elements whose indices differ only in `bit`; the element whose index has the bit gets the
-  /// maximum. If `is_mirrored`, the indices differ in all lower bits too, as in the first comparison of two ascending
-  /// runs.
+  /// maximum. If `is_mirrored`, the indices differ in all lower bits too; the first step that merges two ascending runs
+  /// needs this.
   void compare(int bit, bool is_mirrored = false) {
     if (vectors_.size() == 1) {
       const int lane_bit = 1 << place_of(bit), mirrored = is_mirrored ? places_below(bit) : 0;
@@ -83,8 +84,8 @@ class BitonicNetwork {
   void finish() {
     if (vectors_.size() == 1) return;
     take_home();
-    // Emits step by step if registers hold all vectors and a step's results, otherwise vector by vector: then most
-    // vectors can wait in memory.
+    // Emits step by step if all vectors and the results of a step fit in registers. Otherwise emits vector by vector,
+    // so that most vectors can wait in memory.
     const int num_registers = b_.isa() == IsaLevel::kAvx512 ? 32 : 16;
     const std::size_t first_step = 2 * std::ssize(vectors_) > num_registers ? steps_.size() : 1;
     for (std::size_t num_steps = first_step; num_steps <= steps_.size(); ++num_steps) {
@@ -117,7 +118,7 @@ class BitonicNetwork {
     return mask;
   }
 
-  /// The order that moves the bit at a lane place to the vectors' place. It takes one instruction without a table,
+  /// The order that moves the bit at a lane place to the vectors' place. One instruction without a table does this,
   /// because it moves lanes within blocks of 128 bits, or whole blocks.
   BitOrder order_from(int place) const {
     const int n = b_.num_lanes();
@@ -208,7 +209,7 @@ class BitonicNetwork {
 std::vector<Comparator> sorting_network(int num_elements) {
   std::vector<Comparator> comparators;
   const int size = static_cast<int>(std::bit_ceil(static_cast<unsigned>(num_elements)));
-  // Merges two runs as soon as both are sorted, because registers hold few runs.
+  // Merges two runs as soon as both are sorted, because few runs fit in registers.
   for (int end = 2; end <= size; end += 2) {
     for (int run = 1; end % (2 * run) == 0; run *= 2) add_merge(comparators, end - 2 * run, run, num_elements);
   }
@@ -222,7 +223,7 @@ void sort_lanes(LaneBuilder& b, std::span<LaneValue> vectors) {
   }
   const int vector_bits = bits_for(std::ssize(vectors)), lane_bits = bits_for(b.num_lanes());
   // The vectors' places have the lowest bits. The lane bits may be in any order, unless there is a single vector, which
-  // keeps its order. This order needs the fewest steps to move the bits home with AVX2.
+  // keeps its order. With AVX2, this order needs the fewest steps to move the bits back.
   const int first_lane_bit = vector_bits > 0 ? 2 : 0;
   std::vector<int> places;
   for (int place = 0; place < lane_bits; ++place) places.push_back(vector_bits + (place + first_lane_bit) % lane_bits);

@@ -14,7 +14,7 @@ struct Comparator {
   int high = 0;
 };
 
-/// The comparators that sort `num_elements`, in the order in which they apply.
+/// The comparators that sort `num_elements`, in the order in which to apply them.
 /// Source: Batcher, "Sorting networks and their applications", AFIPS 1968 (odd-even merge sort).
 std::vector<Comparator> sorting_network(int num_elements);
 
@@ -23,7 +23,7 @@ std::vector<Comparator> sorting_network(int num_elements);
 /// Source: Batcher 1968; the form in registers: Blacher et al., "Vectorized and performance-portable Quicksort", 2022.
 void sort_lanes(LaneBuilder&, std::span<LaneValue> vectors);
 
-/// Sorts the lanes of 2^n vectors that ascend and then descend, or the other way round.
+/// Sorts the lanes of 2^n vectors whose elements ascend and then descend, or the other way round.
 /// Source: Batcher 1968 (bitonic merge).
 void merge_bitonic_lanes(LaneBuilder&, std::span<LaneValue> vectors);
 /// The lanes of a vector, the last one first.

@@ -5,8 +5,8 @@
 namespace millrace {
 namespace {
 
-/// Interleaving a square's upper half with its lower half moves the highest bit of a row's index to the lowest bit of
-/// its lanes' indices, and the other way round. Once all bits have moved, rows are columns.
+/// Interleaving the upper half of a square with its lower half moves the highest bit of the row index to the lowest bit
+/// of the lane index, and shifts the others up. Once each row bit is a lane bit, rows are columns.
 std::vector<LaneValue> transpose_square(LaneBuilder& b, std::vector<LaneValue> rows) {
   const std::size_t half = rows.size() / 2;
   for (std::size_t moved = 1; moved < rows.size(); moved *= 2) {

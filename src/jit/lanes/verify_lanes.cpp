@@ -132,7 +132,7 @@ class LaneVerifier {
       fail(fmt::format("vectors of 256 bits have no code for the order {:#x}", i.imm));
     }
   }
-  /// Checks that masks fit registers, because masks do not spill. AVX2 keeps them in vector registers, which do.
+  /// Checks that masks fit registers, because masks do not spill. AVX2 keeps masks in vector registers, which do spill.
   void check_masks() {
     if (has_256_bits() || LaneLocations(f_, LaneValueClass::kMask, kNumMaskRegisters).num_slots() == 0) return;
     fail(fmt::format("more live masks than AVX-512's {} mask registers", kNumMaskRegisters));
