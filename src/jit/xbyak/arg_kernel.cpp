@@ -12,13 +12,13 @@
 namespace millrace {
 namespace {
 
-/// The ISA level whose vectors read the elements. Vectors of 256 bits read as fast as those of 512 bits, and have fewer
-/// lanes to join at the end of a row; but AVX2 has no minimum of 64-bit integers.
+/// The ISA level of the vectors that read the elements. AVX2 loads as fast as AVX-512, and has fewer lanes to join at
+/// the end of a row; but it has no minimum of 64-bit integers.
 IsaLevel level_of(DType dtype, const TargetSpec& spec) {
   return size_bytes(dtype) == 8 && !is_float(dtype) ? spec.isa : IsaLevel::kAvx2;
 }
 
-/// The tensor reduced to a single column, because one group searches all columns.
+/// The tensor cut down to a single column: one group searches all columns.
 KernelTensor without_columns(KernelTensor tensor, const std::optional<std::size_t>& columns) {
   if (columns) tensor.type.shape[*columns] = 1;
   return tensor;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits x86 code with the conventions that all generated functions share: constants next to the code, partial vectors.
+// Emits what all generated x86 functions share: constants next to the code, and loads and stores of partial vectors.
 #include "jit/xbyak/assembler.h"
 
 namespace millrace {

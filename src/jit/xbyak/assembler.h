@@ -37,7 +37,7 @@ class VectorAssembler : public Xbyak::CodeGenerator {
   void set_mask(int valid, int mask_vector);
   /// Like set_mask above, with the count in a register (1 to lanes). Clobbers `scratch`.
   void set_mask(const Xbyak::Reg64& valid, int mask_vector, const Xbyak::Reg64& scratch);
-  /// Lanes outside the mask touch no memory and load 0.
+  /// If `masked`, lanes outside the mask access no memory, and load 0.
   void load(const Vector& to, const Xbyak::RegExp& from, bool masked);
   void store(const Xbyak::RegExp& to, const Vector& from, bool masked);
 
@@ -52,7 +52,7 @@ class VectorAssembler : public Xbyak::CodeGenerator {
   bool is_avx512_;
   int mask_vector_ = -1;
   const Xbyak::Opmask mask_ = Xbyak::Opmask(1);
-  std::list<Constant> constants_;  // a list: labels must not move
+  std::list<Constant> constants_;  // a list, because labels must not move
   bool uses_lane_masks_ = false;
   Xbyak::Label lane_masks_;  // 8 words of ones, then 8 words of zeros
 };

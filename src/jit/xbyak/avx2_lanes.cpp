@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits AVX2 code of lane functions. A linear scan assigns ymm registers to vectors and to masks, which are vectors of
-// 0 and -1. AVX2 has no compress instruction, which tables of permutations replace, and no minimum of 64-bit lanes,
-// which comparisons replace.
+// 0 and -1. AVX2 has neither a compress instruction nor a minimum of 64-bit lanes: tables of permutations replace the
+// former, and comparisons the latter.
 #include "jit/xbyak/avx2_tables.h"
 #include "jit/xbyak/lane_emitter.h"
 #include "millrace/base/check.h"
@@ -198,7 +198,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     as_.vpermd(to, scratch_, a);
   }
 
-  /// The result is the bytes of `low` from `first` on, followed by the first bytes of `high`.
+  /// The result is the bytes of `low` from byte `first` on, followed by the first bytes of `high`.
   void emit_move(const Ymm& to, LaneValue high, LaneValue low, int first) {
     constexpr int kHalf = kVectorBytes / 2;
     const bool is_whole_half = first == kHalf;
@@ -224,7 +224,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     as_.vcvtph2ps(to, low(scratch_));
   }
 
-  /// Adds the crossed products, shifted up by 32 bits, to the product of the lower halves.
+  /// Adds the cross products (upper half times lower half), shifted up by 32 bits, to the product of the lower halves.
   void emit_wide_product(const Ymm& to, const LaneInstruction& i) {
     as_.vpsrlq(scratch_, read(i.a, scratch_), 32);
     as_.vpmuludq(scratch_, scratch_, source(i.b));
@@ -283,7 +283,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     as_.vpor(to, scratch_, temp_);
   }
 
-  /// Emits `body` for each lane. At run time, the code for a lane is executed only if the mask has that lane.
+  /// Emits `body` for each lane. At run time, the code for a lane is skipped unless the lane is in the mask.
   template <class Body>
   void for_lanes(LaneValue mask, const Body& body) {
     emit_mask_bits(mask);
@@ -299,7 +299,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
   const Xbyak::AddressFrame& sized(const LaneInstruction& i) const {
     return i.element.bytes == 1 ? as_.byte : i.element.bytes == 2 ? as_.word : as_.dword;
   }
-  /// Emulates a masked load of elements narrower than lanes, which AVX2 lacks.
+  /// Emulates a masked load of elements that are narrower than lanes; AVX2 has no such load.
   void emit_lanes_load(const Ymm& to, const LaneInstruction& i) {
     as_.vmovdqu(lane_of_moved(0), read(i.a, temp_));
     for_lanes(i.mask, [&](int lane) {
@@ -353,7 +353,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     });
   }
 
-  /// Packs the elements of each half of the vector at the half's start, then joins the halves.
+  /// Packs the elements of each half of the vector at the start of that half, then joins the halves.
   void emit_cut_store(const LaneInstruction& i, const Ymm& value) {
     const int half_lanes = f_.num_lanes / 2, bytes = i.element.bytes;
     as_.vpshufb(scratch_, value, as_.table(bytes_of_cut_lanes(half_lanes, lane_bytes(), bytes)));
@@ -376,7 +376,7 @@ class Avx2Emitter final : public VectorEmitter<Xbyak::Ymm> {
     const Ymm value = read(i.a, temp_);
     as_.popcnt(as_.eax, as_.eax);
     if (i.op == LaneOp::kAppendExact) {
-      // The mask of the first n lanes starts n lanes before the table's zeros.
+      // The mask of the first n lanes begins n lanes before the first zero of the table.
       as_.lea(as_.r10, as_.table({~0ull, ~0ull, ~0ull, ~0ull, 0, 0, 0, 0}));
       as_.neg(as_.rax);
       as_.vmovdqu(scratch_, as_.ptr[as_.r10 + as_.rax * lane_bytes() + kVectorBytes]);

@@ -21,10 +21,10 @@ class Avx2Source {
   bool is_memory_ = false;
 };
 
-/// A table indexed by the bits of a mask. Each entry is the permutation that moves the mask's lanes to the front, four
-/// bits per 32-bit unit: the first unit is in the lowest bits, and units that no lane fills are 0.
+/// A table indexed by the bits of a mask. Each entry is the permutation that moves the mask's lanes to the front. It
+/// has four bits per 32-bit unit of the vector, the first unit's lowest. Units after the mask's lanes are 0.
 inline LaneAssembler::Table compressing_places(int num_lanes) {
-  constexpr int kUnits = 8;  // of a vector
+  constexpr int kUnits = 8;  // 32-bit units of a vector
   LaneAssembler::Table places((std::size_t{1} << num_lanes) / 2);
   for (std::uint32_t mask = 0; mask < 2 * places.size(); ++mask) {
     std::uint64_t units = 0;
@@ -38,7 +38,7 @@ inline LaneAssembler::Table compressing_places(int num_lanes) {
   return places;
 }
 
-/// The shuffle that packs the lower `bytes` bytes of each lane at the start of the lane's half of the vector.
+/// The shuffle that takes the lower `bytes` bytes of each lane, and packs them at the start of each half of the vector.
 inline LaneAssembler::Table bytes_of_cut_lanes(int half_lanes, int lane_bytes, int bytes) {
   LaneAssembler::Table from(4);
   for (int byte = 0; byte < half_lanes * bytes; ++byte) {

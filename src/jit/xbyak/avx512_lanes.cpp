@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emits AVX-512 code of lane functions. A linear scan assigns zmm registers to vectors and k1 to k6 to masks; k7 holds
-// the lanes of the last exchange. Compressed lanes go to a register first: compressing to memory is microcode on Zen 4.
+// the mask of the last exchange. Compressed lanes go to a register first, because compressing to memory is microcoded
+// on Zen 4.
 #include <optional>
 
 #include "jit/xbyak/lane_emitter.h"
@@ -10,7 +11,7 @@ namespace millrace {
 namespace {
 
 constexpr int kNumVectors = 32;
-constexpr int kNumSpillTemps = 3;  // the last registers, if anything is spilled: for a, b and the result
+constexpr int kNumSpillTemps = 3;  // if any vector is spilled, the last registers are for a, b and the result
 constexpr std::uint8_t kXorOfThree = 0x96;
 
 /// The locations of vectors: all registers, or fewer if some are spilled.
@@ -36,7 +37,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
     return static_cast<std::uint32_t>(locations_.num_slots() * kVectorBytes);
   }
 
-  /// A vector operand, in the given temporary if it was spilled.
+  /// The register of a vector operand. A spilled operand is loaded into the given temporary.
   Zmm read(LaneValue value, int temp) { return VectorEmitter::read(value, Zmm(kNumVectors - kNumSpillTemps + temp)); }
   Opmask mask(LaneValue value) const { return Opmask(1 + masks_.of(value).number); }
 
@@ -133,7 +134,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
     }
   }
 
-  /// Whether the previous instruction is the minimum of the same vectors.
+  /// Whether the previous instruction is the minimum of the vectors that this instruction reads.
   bool is_behind_minimum() const {
     if (at_ == 0) return false;
     const LaneInstruction& i = f_.instructions[static_cast<std::size_t>(at_)];
@@ -156,7 +157,8 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
     is_wide_ ? as_.vpbroadcastq(to, table_of_all(value)) : as_.vpbroadcastd(to, table_of_all(value));
   }
 
-  /// `truth_table` is the table of a ^ (sign & bits), or of its inverse, for operands in the order sign, a, bits.
+  /// `truth_table` is the vpternlogd immediate of a ^ (sign & bits), or of its inverse, for operands in the order sign,
+  /// a, bits.
   void emit_invert_if_negative(const Zmm& to, const Zmm& a, std::int64_t bits, std::uint8_t truth_table) {
     emit_shift_signed(to, a, is_wide_ ? 63 : 31);
     as_.vpternlogd(to, a, table_of_all(bits), truth_table);
@@ -166,7 +168,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
   }
 
   void emit_select_bits(const Zmm& to, const Zmm& a, const Zmm& b, std::int64_t bits) {
-    constexpr std::uint8_t kIfOne = 0xe4, kIfZero = 0xd8;  // take the first operand where the third is 1, or is 0
+    constexpr std::uint8_t kIfOne = 0xe4, kIfZero = 0xd8;  // the first operand where the third is 1, or is 0
     if (to.getIdx() == b.getIdx()) return as_.vpternlogd(to, a, table_of_all(bits), kIfZero);
     move(to, a);
     as_.vpternlogd(to, b, table_of_all(bits), kIfOne);
@@ -193,7 +195,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
     return is_wide_ ? as_.vpermq(to, to, a) : as_.vpermd(to, to, a);
   }
 
-  /// The result is the lanes of `low` from `first` on, followed by the first lanes of `high`.
+  /// The result is the lanes of `low` from lane `first` on, followed by the first lanes of `high`.
   void emit_move(const Zmm& to, const Zmm& high, const Zmm& low, int first) {
     is_wide_ ? as_.valignq(to, high, low, static_cast<std::uint8_t>(first))
              : as_.valignd(to, high, low, static_cast<std::uint8_t>(first));
@@ -309,7 +311,7 @@ class Avx512Emitter final : public VectorEmitter<Xbyak::Zmm> {
 
   const bool is_byte_ = f_.lane_bits == 8;
   LaneLocations masks_;
-  std::optional<std::int64_t> exchange_lanes_;  // the lanes that k7 holds
+  std::optional<std::int64_t> exchange_lanes_;  // the mask in k7, if it holds one
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits the elementwise epilogue of a tile of a product.
+// Compiles the elementwise epilogue of a product to vector code for a tile.
 #include "jit/xbyak/epilogue.h"
 
 #include <limits>
@@ -28,7 +28,8 @@ class EpilogueCompiler {
     return instruction(i).op == KernelOp::kConstant || instruction(i).op == KernelOp::kLoad;
   }
 
-  /// Steps are numbered from 1: instructions, then stores. kNever marks an unused value.
+  /// Finds the last step that uses each value. Steps are numbered from 1: first the instructions, then the stores.
+  /// kNever marks an unused value.
   void find_last_uses() {
     const auto count = static_cast<std::uint32_t>(body_.instructions.size());
     last_use_.assign(count, kNever);
@@ -59,7 +60,7 @@ class EpilogueCompiler {
     return static_cast<std::uint8_t>(in_use_.size() - 1);
   }
 
-  /// The slot that holds the value; a constant or a loaded value is fetched into a new slot.
+  /// The slot that holds the value. A constant or a loaded value is first fetched into a new slot.
   std::uint8_t fetch(std::uint32_t value) {
     if (!is_fetched(value)) return slot_[value];
     const BodyInstruction& from = instruction(value);

@@ -19,7 +19,7 @@ struct EpilogueStep {
   std::uint8_t result = 0;
   std::array<std::uint8_t, 3> source{};  // kStore: only the first
   std::array<std::uint8_t, 2> scratch{};
-  std::uint32_t immediate = 0;  // constant bits, or index in GemmProblem::loads or ::stores
+  std::uint32_t immediate = 0;  // bits of a constant, or index in GemmProblem::loads or ::stores
 };
 
 struct EpilogueProgram {

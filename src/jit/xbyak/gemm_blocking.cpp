@@ -10,30 +10,31 @@
 namespace millrace {
 namespace {
 
-// Assumes 32 KiB of L1 data cache and 1 MiB of L2, as on Zen 4 and Intel servers. With smaller caches the blocks are
-// slower, never wrong.
+// Assumes 32 KiB of L1 data cache and 1 MiB of L2, as on Zen 4 and Intel servers. On smaller caches the blocks are
+// slower, but still correct.
 
-/// Workgroup memory per group: half of L2, so that the rows of A and C, which only pass through, do not evict packed
-/// panels. A panel need not fit into L1: a tile of six rows reads 11 bytes of it per cycle, and L2 delivers 32.
+/// Workgroup memory per group: half of L2, so that the rows of A and C, which are used once, do not evict packed
+/// panels. A panel need not fit into L1: a tile of six rows reads 11 bytes of the panel per cycle, and L2 delivers 32.
 constexpr std::int64_t kGroupBytes = 512 << 10;
-/// If k is split, a group that packs B keeps up to this many bytes of partial sums. This allows for enough rows to
-/// amortise the packing, which each group repeats.
+/// If k is split, a group that packs B keeps up to this many bytes of partial sums. Each group repeats the packing, and
+/// this limit allows enough rows per group to amortise it.
 constexpr std::int64_t kPartialBytes = 96 << 10;
-/// A matrix B that spans at most this many bytes is near: it stays in L2, its rows touch at most 256 pages, and it is
-/// read in place. The limit is lower for half-width vectors: B then has twice as many panels, and each reads all rows.
+/// A matrix B that spans at most this many bytes is *near*: it stays in L2, its rows touch at most 256 pages, and it is
+/// read in place. The limit is lower for half-width vectors, because B then has twice as many panels, and each panel
+/// reads all rows.
 constexpr std::int64_t near_bytes(std::int64_t lanes) { return lanes == 16 ? 1 << 20 : 192 << 10; }
-/// A far B is packed if the product has more rows than this. For fewer rows, the copy does not pay off, and B is
-/// streamed: a group takes a few steps of k at a time, over long pieces of B's rows, which the hardware prefetches, and
-/// keeps the partial sums between them.
+/// A B that is not near is packed if the product has more rows than this. For fewer rows, the copy costs more than it
+/// saves, so B is streamed. A group then processes kStreamedSteps steps of k at a time, along long pieces of B's rows,
+/// which the hardware prefetches. It keeps partial sums between these blocks.
 /// Measured with one thread (commit 56ba330): streaming took 8x3072x768 from 25 to 50 GFLOP/s.
 constexpr std::int64_t kMaxRowsToStream = 64;
 constexpr std::int64_t kStreamedSteps = 16;
 constexpr std::int64_t kStreamedRowBytes = 8 << 10;
-/// Multiply-adds per group, approximately: 20 us on one core, so that dispatch overhead is negligible.
+/// The approximate number of multiply-adds per group: 20 us on one core, so that dispatch overhead is negligible.
 constexpr std::int64_t kGroupWork = 1 << 20;
 constexpr std::int64_t kMaxVectors = 8;
 constexpr std::int64_t kMaxRows = 24;
-/// Steps of k that a transposing copy moves at once.
+/// The number of steps of k that a transposing copy moves at once.
 constexpr std::int64_t kPackStep = 16;
 
 std::int64_t ceil_div(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit; }
@@ -44,10 +45,10 @@ struct TileSize {
   std::int64_t rows, vectors, lanes;
 };
 
-/// The cost of one step of k of a tile, in units of 1/32 cycle. It is the maximum of: multiply-adds (one of 64 bytes or
-/// two of 32 per cycle), loads from L1, the transfer of B from L2 at 32 bytes per cycle, and the latency of 4 cycles
-/// from one step's sum to the next. Loads are not free even when hidden; their weight is measured: 6x4 and 9x3 beat
-/// 14x2, 8x3 beats 4x6, and with half the width 6x2 beats 4x3.
+/// The cost of one step of k of a tile, in units of 1/32 cycle. It is the maximum of the times for multiply-adds (one
+/// of 64 bytes or two of 32 per cycle), for loads from L1, for the transfer of B from L2 at 32 bytes per cycle, and of
+/// the latency of 4 cycles from one step's sum to the next. Loads that this maximum hides still cost a little; their
+/// weight is measured: 6x4 and 9x3 beat 14x2, 8x3 beats 4x6, and with half the width 6x2 beats 4x3.
 std::int64_t step_cost(const TileSize& tile) {
   const auto [rows, vectors, lanes] = tile;
   const std::int64_t multiply = rows * vectors * (lanes == 16 ? 32 : 16);
@@ -59,7 +60,8 @@ struct TileChoice {
   EvenSplit tiles, panels;
 };
 
-/// The tile with the minimum cost over the whole product, with the last rows and columns at their true sizes.
+/// The tile with the minimum cost over the whole product. The cost counts the last rows and columns at their true
+/// sizes.
 TileChoice choose_tile(const GemmProblem& problem, const GemmRegisters& registers, std::int64_t lanes) {
   // AVX2 keeps the mask of a panel's last vector in a register.
   const std::int64_t mask = lanes == 8 && problem.n % lanes != 0;
@@ -77,7 +79,7 @@ TileChoice choose_tile(const GemmProblem& problem, const GemmRegisters& register
         const std::int64_t r = choice.tiles.base + tall, v = choice.panels.base + wide;
         const std::int64_t count = (tall ? choice.tiles.extra : choice.tiles.parts - choice.tiles.extra) *
                                    (wide ? choice.panels.extra : choice.panels.parts - choice.panels.extra);
-        // A call, the first broadcasts and the stores: about 30 cycles, plus one per vector.
+        // A call, its first broadcasts and its stores take about 30 cycles, plus one per vector.
         cost += count * (problem.k * step_cost({.rows = r, .vectors = v, .lanes = lanes}) + 32 * (30 + r * v));
       }
     }
@@ -97,15 +99,16 @@ EvenSplit choose_k_blocks(std::int64_t k, const GemmBlocking& blocking, bool str
   return EvenSplit::at_most(k, k <= whole ? whole : round_down((kGroupBytes - kPartialBytes) / step_bytes, kPackStep));
 }
 
-/// Makes groups of about equal work, so that threads can share them. Splits rows first, so that neighbouring groups
-/// share packed panels.
+/// Makes groups of about equal work, so that threads can divide them evenly. Splits rows first, so that neighbouring
+/// groups share packed panels.
 void choose_groups(GemmBlocking& blocking) {
   const std::int64_t step_bytes = blocking.panels.largest() * blocking.lanes * 4;
   const std::int64_t tile_work =
       blocking.tiles.largest() * step_bytes / 4 * std::max<std::int64_t>(blocking.k_blocks.largest(), 1);
   std::int64_t tiles = blocking.tiles.parts, panels = 1;
   if (blocking.k_blocks.parts > 1 && blocking.pack_b) {
-    // Each group packs its panels again for each block of k, so it takes as many rows as it can keep sums for.
+    // Each group packs its panels again for each block of k. To amortise this, it gets as many rows as kPartialBytes
+    // allows.
     tiles = kPartialBytes / blocking.partial_tile_bytes();
   } else if (blocking.k_blocks.parts > 1) {
     panels = std::min(kStreamedRowBytes / step_bytes, kGroupBytes / (tiles * blocking.partial_tile_bytes()));

@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-/// How a product is divided. A *tile* is a few rows of C, a *panel* a few vectors of C's columns. The microkernel keeps
-/// tile x panel in registers over a block of k. A *group* is a workgroup: some tiles times some panels.
+/// How a product is divided. A *tile* is a few rows of C; a *panel* is a few vectors of C's columns. The microkernel
+/// keeps tile x panel in registers over a block of k. A *group* is a workgroup: some tiles times some panels.
 struct GemmBlocking {
   std::int64_t lanes = 16;  // f32 per vector
   EvenSplit tiles;          // splits m, in rows
@@ -25,11 +25,10 @@ struct GemmBlocking {
   std::int64_t tile_groups() const { return (tiles.parts + tiles_per_group - 1) / tiles_per_group; }
   std::int64_t panel_groups() const { return (panels.parts + panels_per_group - 1) / panels_per_group; }
 
-  /// Whether k takes several calls of a microkernel, which store partial sums in between.
+  /// Whether a sum over k takes several calls of a microkernel, with partial sums stored in between.
   bool has_partial() const { return k_blocks.parts > 1 || k_blocks.largest() > kMaxGemmSteps; }
 
-  /// Includes room for the copies, which can run past a panel's last row of k, up to the end of a transposed block.
-  /// Includes room for copies to run past a panel's last row of k, up to a whole transposed block.
+  /// The size of a packed panel. Copies may write past the panel's last row of k, up to a whole transposed block.
   std::int64_t packed_panel_bytes() const;
   std::int64_t packed_b_bytes() const { return pack_b ? panels_per_group * packed_panel_bytes() : 0; }
   std::int64_t partial_tile_bytes() const { return tiles.largest() * panels.largest() * lanes * 4; }
@@ -44,7 +43,7 @@ struct GemmBlocking {
 /// Vector registers available to the microkernel.
 struct GemmRegisters {
   std::int64_t available = 32;
-  std::int64_t epilogue = 0;  // needed next to the accumulators while the epilogue runs
+  std::int64_t epilogue = 0;  // needed in addition to the accumulators while the epilogue runs
 };
 
 /// Precondition: the target has FMA.

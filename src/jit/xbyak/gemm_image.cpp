@@ -9,8 +9,8 @@
 namespace millrace {
 namespace {
 
-/// The minimum number of steps of k for a microkernel with prefetches. With this many steps, the prefetches are less
-/// than one instruction in fifty.
+/// The minimum number of steps of k for a microkernel with prefetches. With this many steps, less than one instruction
+/// in fifty is a prefetch.
 constexpr std::int64_t kMinStepsToPrefetch = 192;
 
 GemmParameters::Access parameters_of(const GemmAccess& access) {
@@ -70,8 +70,8 @@ class GemmImageEmitter {
   }
 
  private:
-  /// Whether panels of this kind exist: wide (0), narrow (1) or last (2). The last panel differs from the others of its
-  /// width only if it ends inside a vector.
+  /// Whether panels of this kind exist besides the last one: wide (0), narrow (1) or last (2). The last panel is a kind
+  /// of its own, because it may end inside a vector.
   bool has_panel(std::size_t kind) const {
     const EvenSplit& panels = blocking_.panels;
     if (kind == 2) return true;

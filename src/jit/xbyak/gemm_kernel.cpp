@@ -29,7 +29,7 @@ class GemmKernelEmitter {
     as_.mov(b_, as_.ptr[args_ + offsetof(GemmTile, b)]);
     as_.mov(k_, as_.ptr[args_ + offsetof(GemmTile, k)]);
     if (spec_.prefetches) {
-      Xbyak::Label later;  // only the first call for a tile prefetches
+      Xbyak::Label later;  // later calls for a tile skip the prefetches
       if (spec_.has_partial) {
         as_.test(as_.dword[args_ + offsetof(GemmTile, flags)], static_cast<std::uint32_t>(GemmTile::kAddPartial));
         as_.jnz(later, VectorAssembler::T_NEAR);
@@ -55,8 +55,8 @@ class GemmKernelEmitter {
 
  private:
   bool is_masked(int vector) const { return vector + 1 == spec_.vectors && spec_.valid_lanes < as_.lanes(); }
-  /// Register `index`, as wide as column vector `vector` needs: on Zen 4, 32 bytes take half the time of 64, and
-  /// elsewhere no longer than 64.
+  /// Register `index`, with the width that column vector `vector` needs. On Zen 4, 32-byte operations take half the
+  /// time of 64-byte ones; on other cores they are no slower.
   Xbyak::Xmm sized(int index, int vector) const {
     const bool is_narrow = as_.is_avx512() && vector + 1 == spec_.vectors && spec_.valid_lanes <= 8;
     return is_narrow ? Xbyak::Xmm(Xbyak::Ymm(index)) : as_.vector(index);
@@ -65,8 +65,8 @@ class GemmKernelEmitter {
   int first_free() const { return spec_.rows * spec_.vectors; }
   int mask_vector() const { return as_.num_vectors() - 1; }
 
-  /// Prefetches what the hardware does not predict: C, which is written at the end, and the first elements of the next
-  /// tile's rows of A.
+  /// Prefetches what the hardware does not predict: the tile of C, which is written at the end, and the first elements
+  /// of the next tile's rows of A.
   void prefetch_outside_panel() {
     const GemmAccess& result = problem_.stores[0];
     const std::size_t number = problem_.loads.size();
@@ -82,7 +82,8 @@ class GemmKernelEmitter {
     }
   }
 
-  /// Emits the loop. Unrolling by four hides its own instructions; more would only overload the micro-op cache.
+  /// Emits the loop. Unrolling by four hides the loop's own instructions; unrolling by more would only fill the
+  /// micro-op cache.
   void loop_over_k() {
     constexpr int kUnroll = 4;
     Xbyak::Label loop, tail, tail_loop, done;
@@ -156,7 +157,7 @@ class GemmKernelEmitter {
     }
   }
 
-  /// Spills the accumulators to the stack, where they stay in L1, so that the epilogue can use all registers.
+  /// Spills the accumulators to the stack, so that the epilogue can use all registers. The spilled cells stay in L1.
   void loop_over_cells() {
     const int row_bytes = spec_.vectors * as_.vector_bytes();
     for (const Reg64& reg : {row_, cells_, row_step_}) as_.push(reg);
@@ -185,7 +186,7 @@ class GemmKernelEmitter {
     for (const Reg64& reg : {row_step_, cells_, row_}) as_.pop(reg);
   }
 
-  /// `vector` selects the code: for all whole vectors, or for the last one.
+  /// `vector` selects the code: one copy for whole vectors, one for the last vector.
   void run_cell_in_loop(int vector) {
     as_.load(slot(0, {0, vector}), cells_ + column_, false);
     run_cell({0, vector});
@@ -265,13 +266,13 @@ class GemmKernelEmitter {
   const EpilogueProgram& epilogue_;
   const GemmProblem& problem_;
 
-  // System V: the argument is in rdi. These registers may all be overwritten.
+  // System V: the argument is in rdi. All of these registers are caller-saved.
   const Reg64 args_ = as_.rdi, a_ = as_.rax, b_ = as_.rcx, k_ = as_.rdx, temporary_ = as_.rsi;
   const Reg64 pointers_[6] = {as_.rax, as_.rcx, as_.rdx, as_.r8, as_.r9, as_.r10};
   // Registers of the loop over cells. The last three are callee-saved.
   const Reg64 column_ = as_.r11;    // byte offset from the row's first cell
   const Reg64 row_ = as_.rbx;       // row index
-  const Reg64 cells_ = as_.rbp;     // this row's cells, on the stack
+  const Reg64 cells_ = as_.rbp;     // address of the row's cells on the stack
   const Reg64 row_step_ = as_.r12;  // scratch
 };
 

@@ -15,10 +15,10 @@ struct GemmKernelSpec {
   int valid_lanes = 16;                            // in the last vector
   std::int64_t a_row_bytes = 0, a_step_bytes = 0;  // A is broadcast element by element
   std::int64_t b_step_bytes = 0;                   // B is read in vectors
-  bool b_is_padded = true;                         // the last vector may be read whole
+  bool b_is_padded = true;                         // the last vector may be read in full
   bool has_partial = false;                        // k is split into several calls
   bool prefetches = false;                         // k is long enough to hide the prefetches
-  bool loops_epilogue = false;                     // one epilogue in a loop over cells on the stack, not one per cell
+  bool loops_epilogue = false;                     // one epilogue in a loop over cells, not one per cell
 };
 
 /// The code bytes of one cell's epilogue.
@@ -28,7 +28,7 @@ std::size_t measure_epilogue(const EpilogueProgram&, const GemmProblem&, IsaLeve
 void emit_gemm_kernel(VectorAssembler&, const GemmKernelSpec&, const EpilogueProgram&, const GemmProblem&);
 
 /// Copies a panel whose rows are contiguous and `source_step_bytes` apart to rows `packed_step_bytes` apart. A row has
-/// `vectors` vectors, the last with `valid_lanes` lanes. Emits a PackPanel.
+/// `vectors` vectors; the last one has `valid_lanes` lanes. Emits a PackPanel.
 struct GemmCopySpec {
   int vectors = 1;
   int valid_lanes = 16;
@@ -38,7 +38,7 @@ struct GemmCopySpec {
 void emit_gemm_copy(VectorAssembler&, const GemmCopySpec&);
 
 /// Copies a panel whose columns are contiguous along k and `source_column_bytes` apart, transposing blocks of lanes x
-/// lanes in registers. Writes whole blocks of k, and 0 for columns past the last one. Emits a PackPanel.
+/// lanes in registers. Writes whole blocks of k, and zeros for columns past the last one. Emits a PackPanel.
 struct GemmTransposeSpec {
   int columns = 1;
   std::int64_t source_column_bytes = 0;

@@ -15,7 +15,7 @@ class Transposer {
  public:
   explicit Transposer(VectorAssembler& assembler) : as_(assembler), lanes_(assembler.lanes()) {}
 
-  /// Each stage pairs rows i and i + distance, and moves every row to the other half of the registers.
+  /// Each stage combines rows i and i + distance, and writes the results to the other half of the registers.
   void run() {
     stage(1, [this](auto to, auto a, auto b, bool high) { high ? as_.vunpckhps(to, a, b) : as_.vunpcklps(to, a, b); });
     stage(2, [this](auto to, auto a, auto b, bool high) { high ? as_.vunpckhpd(to, a, b) : as_.vunpcklpd(to, a, b); });
@@ -32,7 +32,7 @@ class Transposer {
     }
   }
 
-  /// The vector that holds column `i`: the unpack stages leave the two low bits of its index exchanged.
+  /// The vector that holds column `i`. The unpack stages exchange the two low bits of its index.
   int column(int i) const { return base_ + (i & ~3) + ((i & 1) << 1 | (i & 2) >> 1); }
 
  private:

@@ -12,10 +12,10 @@
 namespace millrace {
 namespace {
 
-/// The maximum stride, in elements. A tile's rows and steps of k are displacements in the code: 64 strides must stay
-/// below 2^31 bytes.
+/// The maximum stride, in elements. The code reaches a tile's rows and steps of k by displacements, so 64 strides must
+/// stay below 2^31 bytes.
 constexpr std::int64_t kMaxStride = (std::int64_t{1} << 23) - 1;
-/// The minimum number of rows for transposing B: the copy costs about as much as multiplying B with this many rows.
+/// The minimum number of rows for transposing B: the copy costs about as much as multiplying this many rows by B.
 constexpr std::int64_t kMinRowsToTranspose = 4;
 
 /// A buffer's offset, and its stride along each domain dim, in elements.
@@ -125,8 +125,8 @@ class GemmMatcher {
     return walk;
   }
 
-  /// Chooses the rows: the longest dim along which only A has a nonzero stride. Every other dim becomes a loop around
-  /// products.
+  /// Chooses the rows: the longest dim along which only A has a nonzero stride. Each remaining parallel dim becomes a
+  /// batch dim, a loop around products.
   Status assign_dims() {
     if (!find_columns()) {
       return unimplemented(
@@ -151,7 +151,8 @@ class GemmMatcher {
   }
 
   /// Chooses the columns: a dim along which results are contiguous and exactly one factor has a nonzero stride. That
-  /// factor becomes B. If there are no steps to sum over, the factors are not read and their strides are 0.
+  /// factor becomes B. If the sum is empty, the factors are not read, so any dim along which results are contiguous
+  /// will do.
   bool find_columns() {
     const bool sums_nothing = k_ && extents_[*k_] == 0;
     for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {

@@ -13,7 +13,7 @@ struct GemmAccess {
   std::uint32_t buffer = 0;  // the kernel's buffer argument: operands, then results
   std::int64_t offset = 0;
   std::int64_t m = 0, n = 0, k = 0;
-  std::vector<std::int64_t> batch{};  // one per GemmProblem::batch_extents; 0 if broadcast
+  std::vector<std::int64_t> batch{};  // one stride per GemmProblem::batch_extents; 0 if broadcast
   friend bool operator==(const GemmAccess&, const GemmAccess&) = default;
 };
 
@@ -23,7 +23,7 @@ struct GemmProblem {
   bool is_empty = false;  // nothing to write; the extents below are still at least 1
   std::int64_t m = 1, n = 1, k = 1;
   std::vector<std::int64_t> batch_extents;  // dims along which B has a nonzero stride come first
-  std::size_t num_outer_batch = 0;          // the number of these dims
+  std::size_t num_outer_batch = 0;          // how many batch dims have a nonzero stride in B
   GemmAccess a, b;
   std::vector<GemmAccess> loads;         // the loads of the epilogue
   std::vector<std::uint32_t> load_slot;  // load index of the LoopKernel -> index in `loads`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generator of x86 code by xbyak: hands each kernel to the planner of its kind.
+// The generator that emits x86 code with xbyak. It passes each kernel to the planner for its kind.
 #include <limits>
 
 #include <fmt/format.h>
@@ -16,14 +16,15 @@
 namespace millrace {
 namespace {
 
-/// The maximum size of an epilogue that is copied to each cell of a tile; a longer one becomes a loop over the cells.
+/// The maximum size of an epilogue that is unrolled over the cells of a tile. A longer one becomes a loop over the
+/// cells.
 constexpr std::size_t kMaxEpilogueBytes = 4 << 10;
 
-/// The minimum row length for an argmin or argmax. Here a row costs two calls, while LLVM's code takes one shorter row
-/// per lane.
+/// The minimum row length for an argmin or argmax. This generator's code makes two calls per row; for shorter rows,
+/// LLVM's code handles one row per SIMD lane.
 constexpr std::int64_t kMinArgElements = 16;
 
-/// The decisions of plan() that emit() needs.
+/// What plan() decides for emit_gemm_image().
 struct GemmDesign {
   GemmProblem problem;
   EpilogueProgram epilogue;
@@ -117,7 +118,8 @@ class XbyakGenerator final : public KernelCompiler {
     PlannedKernel planned = plan_routine(loop->name, num_groups, {}, std::move(buffer_is_written));
     add_slots(planned, design);
     planned.key_text = to_text(without_names(collapsed)) + design.blocking.to_text();
-    // With a short epilogue, the code is far below the limit; with a long one, only emission shows its size.
+    // With a short epilogue, the code is far below kMaxGemmCodeBytes. With a long one, the code must be emitted to know
+    // its size.
     if (design.epilogue.loops) {
       MILLRACE_TRY(emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa).status());
     }

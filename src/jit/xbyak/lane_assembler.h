@@ -13,8 +13,8 @@
 
 namespace millrace {
 
-/// Properties of the cores, beyond their level, for which code is tuned. Tuned code runs on any core of the level with
-/// the same results, so a program saved on another machine is at worst slower.
+/// Properties of the cores, beyond their ISA level, for which code is tuned. Tuned code computes the same results on
+/// any core of that level, so a program saved on another machine is at worst slower.
 struct CoreTuning {
   /// Whether 512-bit minimum and maximum instructions run on one port, while logical instructions run on two. Intel's
   /// cores with AVX-512 are like this.
@@ -36,7 +36,7 @@ class LaneAssembler : public Xbyak::CodeGenerator {
 
   const CoreTuning& tuning() const { return tuning_; }
 
-  /// The address of a table, aligned to 64 bytes. Equal tables share it.
+  /// The address of a table, aligned to 64 bytes. Equal tables share an address.
   Xbyak::Address table(const Table& words);
   /// Writes the tables. Call once, last.
   void finish();
@@ -47,7 +47,7 @@ class LaneAssembler : public Xbyak::CodeGenerator {
     Xbyak::Label label;
   };
   CoreTuning tuning_;
-  std::list<Entry> tables_;  // a list: labels must not move
+  std::list<Entry> tables_;  // a list, because labels must not move
 };
 
 /// Emits a function at the current position, for the C calling convention: arguments in order, the result as i64.

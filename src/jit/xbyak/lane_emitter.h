@@ -27,14 +27,14 @@ class LaneEmitter {
 
   /// Emits an instruction that does not read a vector.
   void emit_control(const LaneInstruction&);
-  /// Emits an op of `a`, or of `a` and `b`, that is the same single instruction on AVX2 and AVX-512. Returns false for
-  /// other ops.
+  /// Emits an op on `a`, or on `a` and `b`, for which AVX2 and AVX-512 have the same single instruction. Returns false
+  /// for other ops.
   bool emit_plain(LaneOp, const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b);
   /// Emits kShiftLeft or kShiftRight.
   void emit_shift(LaneOp, const Xbyak::Xmm& to, const Xbyak::Xmm& a, std::int64_t bits);
   /// Loads elements that are narrower than lanes.
   void emit_extended_load(const Xbyak::Xmm& to, const LaneInstruction&);
-  /// The immediate of a shuffle in which unit i of four takes unit i ^ distance.
+  /// The immediate of a shuffle of four units whose result i is unit i ^ distance.
   static std::uint8_t exchange_of_four(int distance) {
     return static_cast<std::uint8_t>(distance + 4 * (1 ^ distance) + 16 * (2 ^ distance) + 64 * (3 ^ distance));
   }
@@ -43,9 +43,10 @@ class LaneEmitter {
                               bool is_high);
   /// Immediates of shuffles that take two of the four units of each operand.
   static constexpr std::uint8_t kEvenUnits = 0x88, kOddUnits = 0xdd, kLowerUnits = 0x44, kUpperUnits = 0xee;
-  /// The predicate of vcmpps for kLessFloat, kNotAtMostFloat and kUnordered. Quiet, because a NaN is not an error.
+  /// The predicate of vcmpps for kLessFloat, kNotAtMostFloat and kUnordered. The predicates are quiet: a NaN raises no
+  /// exception.
   static std::uint8_t predicate_of(LaneOp);
-  /// Adds the argument of kReturnAny, if it has one, to rax.
+  /// Adds the argument of kReturnAny, if the instruction has one, to rax.
   void emit_added_argument(const LaneInstruction& i) {
     if (i.argument >= 0) as_.add(as_.rax, argument(i));
   }
@@ -80,7 +81,7 @@ class LaneEmitter {
 
  private:
   void emit_end();
-  /// The elements of one iteration.
+  /// The number of elements per iteration.
   std::uint32_t step_of(const LaneInstruction& loop) const {
     return static_cast<std::uint32_t>(loop.imm * f_.num_lanes);
   }
@@ -95,7 +96,7 @@ class VectorEmitter : public LaneEmitter {
  protected:
   static constexpr int kVectorBytes = std::is_same_v<Vector, Xbyak::Zmm> ? 64 : 32;
 
-  /// Instructions write a spilled result to `spilled_result`; keep() then stores it.
+  /// An instruction whose result is spilled writes it to `spilled_result`; keep() then stores it.
   VectorEmitter(LaneAssembler& as, const LaneFunction& f, LaneLocations locations, const Vector& spilled_result)
       : LaneEmitter(as, f), locations_(std::move(locations)), spilled_result_(spilled_result) {}
   ~VectorEmitter() = default;
@@ -122,7 +123,7 @@ class VectorEmitter : public LaneEmitter {
     if (to.getIdx() == from.getIdx()) return;
     kVectorBytes == 64 ? as_.vmovdqa64(to, from) : as_.vmovdqa(to, from);
   }
-  /// Emits an instruction without a result that reads at most one vector. A spilled one is loaded into `temp`.
+  /// Emits an instruction without a result that reads at most one vector. A spilled vector is loaded into `temp`.
   void emit_without_result(const LaneInstruction& i, const Vector& temp) {
     switch (i.op) {
       case LaneOp::kAssign: {

@@ -12,7 +12,8 @@
 namespace millrace {
 namespace {
 
-/// Page-aligned like a mapped image. xbyak aligns addresses, so offsets in the image are then aligned too.
+/// Page-aligned like a mapped image: xbyak aligns addresses in this buffer, so the same offsets are aligned in the
+/// image.
 struct alignas(4096) CodeBuffer {
   std::array<std::byte, kMaxImageBytes> bytes;
 };
@@ -40,8 +41,8 @@ Result<ExecutableImage> emit_lane_image(IsaLevel isa,
   const auto emit = [&](std::span<std::byte> buffer, std::size_t& num_bytes) {
     LaneAssembler assembler(buffer);
     RoutineCall call = append({isa, [&](const LaneFunction& function) {
-                                 // Verified only in builds with assertions, because verifying takes a tenth of the time
-                                 // to compile a sort.
+                                 // Verified only in builds with assertions, because verification is a tenth of the
+                                 // compile time of a sort.
                                  assert(verify(function).ok());
                                  assembler.align(64);
                                  const auto offset = static_cast<std::int64_t>(assembler.getSize());

@@ -18,7 +18,7 @@ inline constexpr std::size_t kMaxImageBytes = 128 << 10;
 Result<ExecutableImage> emit_image(const std::function<RoutineCall(std::span<std::byte>, std::size_t& num_bytes)>& emit,
                                    const Status& if_too_long);
 
-/// Makes an image from the microkernels that `append` appends, for the routine whose call `append` returns.
+/// Makes an image for a routine. `append` appends the microkernels, and returns the call of the routine.
 Result<ExecutableImage> emit_lane_image(IsaLevel, const std::function<RoutineCall(const MicrokernelSink&)>& append);
 
 }  // namespace millrace

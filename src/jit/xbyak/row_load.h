@@ -20,7 +20,7 @@ struct RowLoad {
 
   /// Everything that the code and the parameters depend on.
   std::string key_text() const;
-  /// Appends the function. The size arguments begin at `first_size`.
+  /// Appends the function. The load's size arguments begin at index `first_size`.
   RowLoadParameters append(const MicrokernelSink&, std::size_t first_size) const;
 };
 
@@ -28,7 +28,8 @@ struct RowLoad {
 /// not contiguous along the axis.
 Result<RowLoad> plan_row_load(const LoopKernel& load, std::uint32_t axis, IsaLevel);
 
-/// Replaces the input, a planned kernel's first buffer, by the operands of its load, and appends the load's sizes.
+/// Replaces the planned kernel's first buffer, which is its input, by the operands of the load. Appends the load's
+/// sizes.
 void add_row_load(PlannedKernel&, const RowLoad&);
 
 }  // namespace millrace

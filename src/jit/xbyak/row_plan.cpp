@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of row kernels' plans: sizes, grid and buffers.
+// The part that the plans of all row kernels share: sizes, grid and buffers.
 #include "jit/xbyak/row_plan.h"
 
 #include <limits>

@@ -14,7 +14,7 @@ namespace millrace {
 namespace {
 
 /// The size from which results bypass the caches: about half of a large L3 cache. Smaller results may be read again
-/// soon.
+/// while they are still cached.
 constexpr std::int64_t kStreamFromBytes = 16 << 20;
 
 ScanRowsStep step_of(const ScanDescriptor& scan) {
@@ -22,7 +22,7 @@ ScanRowsStep step_of(const ScanDescriptor& scan) {
   return scan.step == ScanStep::kParts ? ScanRowsStep::kParts : ScanRowsStep::kRows;
 }
 
-/// The elements of a block, after which the carry restarts; 0 if no row is longer than a block.
+/// The number of elements in a block, after which the carry restarts; 0 if no row is longer than a block.
 std::int64_t block_elements_of(const ScanDescriptor& scan, IsaLevel isa) {
   const std::int64_t elements = kMaxSumTerms * num_lanes_of(isa, scan_lanes_of(scan).lane_bits());
   const bool has_blocks = has_nested_carry(scan) && scan.input.type.shape[scan.axis].upper_bound() > elements;

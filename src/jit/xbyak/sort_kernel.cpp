@@ -22,9 +22,9 @@
 namespace millrace {
 namespace {
 
-/// The functions that rows of this length need. If registers can hold a whole row, that is sort_in_registers for the
-/// minimum number of vectors that holds one; otherwise it is sort_in_registers for every number of vectors. Truncated
-/// keys also need the functions for shorter runs.
+/// The functions that rows of this length need. If a whole row fits in registers, they are sort_in_registers for the
+/// minimum number of vectors that hold a row. Otherwise they include sort_in_registers for every number of vectors.
+/// Truncated keys also need the functions for shorter runs.
 SorterFunctions sorter_functions_of(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, lane_keys_of(sort).lane_bits());
@@ -48,11 +48,11 @@ std::int64_t elements_in_registers(const SortDescriptor& sort, IsaLevel isa) {
 
 /// The functions that a selection needs: those for long rows, or those for short rows and this k.
 SelectionFunctions selection_of(const SortDescriptor& sort, IsaLevel isa) {
-  using Short = ShortSelector<std::int64_t>;  // any key type: element and group counts do not depend on it
+  using Short = ShortSelector<std::int64_t>;  // the key type is arbitrary: element and group counts do not depend on it
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, CoarseKeys{sort.input.type.dtype}.lane_bits());
   SelectionFunctions functions;
-  // If k may exceed kMaxByGroups, whole rows are filtered piece by piece with a limit from a sample.
+  // If k may exceed kMaxByGroups, a limit is estimated from a sample, and whole rows are filtered by it piece by piece.
   functions.filters_whole_rows = sort.k.upper_bound() > RowSelector<std::int64_t>::kMaxByGroups;
   if (!n.is_constant() || !sort.k.is_constant() || sort.k.constant() == 0) return functions;
   functions.has_long_rows = !sort.parts.is(1) || !Short::takes(n.constant(), sort.k.constant(), lanes);
@@ -66,7 +66,7 @@ TopkRowsMemory memory_of_selection(const SortDescriptor& sort) {
   return TopkRowsMemory(TopkRowsMemory::max_found(selects_first(sort) ? sort.k.upper_bound() : 0));
 }
 
-/// Refuses loads whose elements are better stored before the sort reads them.
+/// Refuses a load if it is faster to store the elements before the sort reads them.
 Status check_gain_of_load(const SortDescriptor& sort, const TargetSpec& spec) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (selects_first(sort)) return {};
@@ -82,8 +82,9 @@ Status check_gain_of_load(const SortDescriptor& sort, const TargetSpec& spec) {
   return {};
 }
 
-/// Sets `runs` to the bit patterns of 8- or 16-bit elements in the order of the sort. Zeros and NaNs, which are equal
-/// in spite of different bits, form runs of their own. Returns the number of runs; 0 for wider dtypes.
+/// Sets `runs` to the bit patterns of 8- or 16-bit elements in the order of the sort. Each zero is a run, and so are
+/// the NaNs of each sign, because a sort treats them as equal although their bits differ. Returns the number of runs; 0
+/// for wider dtypes.
 std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
   if (size_bytes(keys.dtype) > 2) return 0;
   const std::int64_t max = magnitude_of(keys.dtype), sign = max + 1, all = max | sign;
@@ -139,7 +140,7 @@ SortRowsParameters append_all(const SortDescriptor& sort, const std::optional<Ro
                .runs = true,
                .sorter_functions = sorter});
   p.uses_scratch = !keys_fit_workgroup(sort, spec);
-  // If no scratch is used, there is no limit, so that rows of all lengths that fit share this code.
+  // Without scratch there is no limit, so that rows of all lengths that fit share this code.
   p.max_workgroup_key_bytes =
       p.uses_scratch != 0 ? workgroup_key_bytes(sort, spec) : std::numeric_limits<std::int64_t>::max();
   const std::int64_t in_registers = elements_in_registers(sort, spec.isa);

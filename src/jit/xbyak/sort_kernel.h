@@ -13,7 +13,8 @@ Status check_lanes_sort(const SortDescriptor&, const TargetSpec&);
 /// The size arguments that SortRowsSizes describes.
 std::vector<SizeExpr> size_arguments_of(const SortDescriptor&);
 
-/// Whether results are written part by part: there is a single result, it is contiguous, and keys hold it.
+/// Whether each part of the result is written as soon as it is sorted. This needs a single, contiguous result that the
+/// keys hold.
 bool writes_sorted(const SortDescriptor&);
 
 /// The parameters of every sort, without microkernels.

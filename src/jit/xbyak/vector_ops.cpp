@@ -26,7 +26,8 @@ void emit_mul_add(A& a, const O& o) {
   a.vmovaps(o.result, o.scratch[0]);
 }
 
-/// Emits a minimum or maximum. vrangeps orders -0 below +0 but drops a NaN; adding the operands restores the NaN.
+/// Emits a minimum or maximum. vrangeps orders -0 below +0, but returns the number if one operand is a NaN; adding the
+/// operands restores the NaN.
 void emit_range(A& a, const O& o, std::uint8_t selector) {
   constexpr std::uint8_t kUnordered = 3;
   a.vcmpps(a.k2, o.source[0], o.source[1], kUnordered);
@@ -44,8 +45,8 @@ void emit_min(A& a, const O& o) {
   a.vorps(o.result, o.scratch[0], o.scratch[1]);
 }
 
-/// Like emit_min, but if the two orders give zeros of different sign, the OR is -0, and subtracting their XOR, which is
-/// -0, gives +0. A NaN stays a NaN.
+/// Like emit_min, except for zeros: if the two orders return zeros of different signs, their OR and their XOR are both
+/// -0, and the OR minus the XOR is +0. A NaN stays a NaN.
 void emit_max(A& a, const O& o) {
   if (a.is_avx512()) return emit_range(a, o, 0b0101);
   a.vmaxps(o.scratch[0], o.source[0], o.source[1]);
@@ -103,8 +104,8 @@ void emit_bool_to_float(A& a, const O& o) {
   a.vandps(o.result, o.source[0], o.scratch[0]);
 }
 
-/// vcvttps2dq gives 0x80000000 for every float that does not fit. That is right for floats below the range. For floats
-/// above it, the bits are inverted; for a NaN, they are cleared.
+/// vcvttps2dq returns 0x80000000 for every float that does not fit. That is right for floats below the range. For
+/// floats above it, the bits are inverted; for a NaN, they are cleared.
 void emit_float_to_int(A& a, const O& o) {
   constexpr std::uint8_t kGreaterEqual = 0x1d, kOrdered = 7;
   a.broadcast_constant(o.scratch[0], 0x4f000000u);  // 2^31
@@ -120,7 +121,8 @@ void emit_int_neg(A& a, const O& o) {
   a.vpsubd(o.result, o.scratch[0], o.source[0]);
 }
 
-/// Reduces counts modulo 32. For counts from 32 on, the instructions alone would give 0 or copies of the sign.
+/// Reduces counts modulo 32. Without this, the instructions would return 0 or copies of the sign for counts of 32 or
+/// more.
 template <auto instruction>
 void emit_shift(A& a, const O& o) {
   a.broadcast_constant(o.scratch[0], 31);
@@ -149,7 +151,7 @@ void emit_int_less(A& a, const O& o) {
   }
 }
 
-/// Emits a comparison as the complement of another comparison, with its operands in the given order.
+/// Emits a comparison as the complement of the comparison `emit` of the operands `first` and `second`.
 template <auto emit, int first, int second>
 void emit_inverted(A& a, const O& o) {
   emit(a, {o.scratch[0], {o.source[first], o.source[second], o.source[2]}, o.scratch});

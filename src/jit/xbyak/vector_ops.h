@@ -20,7 +20,7 @@ struct VectorOperands {
 /// One kernel op on whole vectors of 32-bit lanes. A bool is a lane of all ones or all zeros.
 struct VectorOp {
   KernelOp op;
-  unsigned operands, results;  // bit sets of dtypes: those of the last operand, and those of the result
+  unsigned operands, results;  // bit sets of the dtypes of the last operand, and of the result
   int num_scratch;
   void (*emit)(VectorAssembler&, const VectorOperands&);
 };
