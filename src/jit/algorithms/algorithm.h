@@ -12,11 +12,11 @@ namespace millrace {
 /// The alternatives of KernelRequest, in order.
 enum class RequestKind : std::uint8_t { kLoop, kSort, kScan, kScatter };
 
-/// The targets that an algorithm serves: workgroups of one thread (CPU), of many (GPU), or both.
+/// The targets for which an algorithm can lower: those with one thread per workgroup (CPU), with many (GPU), or both.
 enum class AlgorithmTargets : std::uint8_t { kAll, kCpu, kGpu };
 
-/// One case of a request: the sizes for which `margin` is at least 1 (size_margin.h). The sizes in `request` are
-/// bounded accordingly, and its name differs from the names of the other cases.
+/// One case of a request: the sizes for which `margin` is at least 1 (size_margin.h). `request` is the request with its
+/// sizes bounded accordingly, and with a name of its own.
 struct RequestCase {
   SizeExpr margin;
   KernelRequest request;
@@ -27,14 +27,14 @@ struct Algorithm {
   std::string_view name;
   RequestKind takes = RequestKind::kLoop;
   AlgorithmTargets targets = AlgorithmTargets::kAll;
-  /// `options.force_algorithm` is empty or this algorithm's name. A forced algorithm refuses only requests that it
-  /// cannot lower. Otherwise it can also refuse requests that another algorithm lowers better.
+  /// `options.force_algorithm` is empty or this algorithm's name. If forced, the algorithm refuses only requests that
+  /// it cannot lower. If not, it may also refuse requests that another algorithm lowers better.
   Result<KernelSequence> (*lower)(const KernelRequest&, const Target&, const LowerOptions& options) = nullptr;
-  /// Returns the cases of run-time sizes that the algorithm takes; the first case whose margin holds applies. If null,
-  /// the algorithm takes all sizes. If it returns no case, the algorithm is skipped without a refusal.
+  /// Returns the cases of run-time sizes that the algorithm lowers. The first case whose margin holds applies. If null,
+  /// the algorithm lowers all sizes. If the function returns no case, the algorithm is skipped without a refusal.
   std::vector<RequestCase> (*cases)(const KernelRequest&, const TargetSpec&) = nullptr;
-  /// Whether `lower` takes requests whose input is computed by a load. If not, another kernel stores the load's result
-  /// first (stored_load.h).
+  /// Whether `lower` supports requests whose input is computed by a load. If not, another kernel stores the load's
+  /// result first (stored_load.h).
   bool reads_loads = false;
 };
 
@@ -89,13 +89,13 @@ struct SortBounds {
   std::int64_t n = std::numeric_limits<std::int64_t>::max();
   std::int64_t k = std::numeric_limits<std::int64_t>::max();
 };
-/// The case of a sort for which the margin holds. The row length and k are limited to `SortBounds`. `name` is appended
-/// to the sort's name unless the margin always holds.
+/// The case of a sort in which `margin` holds. Limits the row length and k to `SortBounds`. Appends `name` to the
+/// sort's name unless the margin always holds.
 RequestCase sort_case(const SizeExpr& margin, SortDescriptor, const SortBounds&, std::string_view name);
 
 /// Checks that a request is valid. Every algorithm calls this.
 Status check_sort(const SortDescriptor&);
-/// check_sort() for algorithms that also take rows cut into parts and input elements that come with indices.
+/// check_sort() for algorithms that also support rows cut into parts, and input elements with given indices.
 Status check_sort_of_parts(const SortDescriptor&);
 Status check_scan(const ScanDescriptor&);
 
@@ -103,13 +103,13 @@ Status check_scan(const ScanDescriptor&);
 Status append_kernel(KernelSequence& sequence, const Kernel& kernel, std::vector<SequenceOperand> buffers,
                      const Target& target, const LowerOptions& options);
 
-/// The number of operands: the load's if there is one, otherwise the input and, if given, its indices.
+/// The number of operands: those of the load if there is one, otherwise the input and, if given, its indices.
 std::size_t num_operands(const SortDescriptor&);
 std::size_t num_operands(const ScanDescriptor&);
 /// The number of requested results.
 std::size_t num_results(const SortDescriptor&);
 
-/// The operands, then the results. An operand that shares the result's buffer is left out.
+/// The operands, then the results. An operand that shares a result's buffer is left out.
 std::vector<SequenceOperand> buffers_of(const LoopKernel&);
 /// Operands 0, 1, ..., then results 0, 1, ...
 std::vector<SequenceOperand> operands_then_results(std::size_t num_operands, std::size_t num_results);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of sort and scan requests that every algorithm makes before it lowers one.
+// Checks sort and scan requests. Every algorithm does this before it lowers one.
 #include <fmt/format.h>
 
 #include "hal/host/routines/row_parts.h"
@@ -75,7 +75,7 @@ Status check_scan(const ScanDescriptor& scan) {
   }
   if (scan.step != ScanStep::kRows) return refuse("a step of a scan, expected a whole scan");
   if (type.dtype == DType::kBool) return refuse("bool elements, expected integers or floats");
-  if (returns_index(scan.kind)) return refuse("an index, expected a reduction to a value");
+  if (returns_index(scan.kind)) return refuse("an index reduction, expected one to a value");
   return {};
 }
 

@@ -15,7 +15,7 @@ void when(MachineBuilder& b, MachineValue condition, F&& body) {
   b.if_else(condition, then, [] { return MachineBuilder::Values{}; });
 }
 
-/// Calls body(i) for i in [lower, upper) with the given step; all have one dtype.
+/// Calls body(i) for i in [lower, upper) with the given step. The three values have the same dtype.
 template <class F>
 void for_each(MachineBuilder& b, MachineValue lower, MachineValue upper, MachineValue step, F&& body) {
   b.for_loop(lower, upper, step, {}, [&](MachineValue i, const MachineBuilder::Values&) {
@@ -25,7 +25,7 @@ void for_each(MachineBuilder& b, MachineValue lower, MachineValue upper, Machine
 }
 
 /// Calls body(i) for this thread's share of [0, count): i = thread, thread + num_threads, ... `count` must be a
-/// multiple of `num_threads`, so that all threads run equally many iterations.
+/// multiple of `num_threads`, so that all threads run the same number of iterations.
 template <class F>
 void for_my_share(MachineBuilder& b, std::uint32_t count, std::uint32_t num_threads, F&& body) {
   if (count == num_threads) return body(b.thread_id());

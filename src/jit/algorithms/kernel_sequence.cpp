@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appends planned kernels to the sequence that an algorithm lowers a request to, and verifies and prints sequences.
+// Sequences of kernels to which algorithms lower requests: appends planned kernels, verifies and prints.
 #include <set>
 #include <string_view>
 

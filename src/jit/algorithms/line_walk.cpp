@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// The dim before the last one with the largest upper bound; the innermost if several are equal.
+/// The dim with the largest upper bound, the last dim excluded; the innermost of several that are equal.
 std::size_t longest_before_last(const Shape& shape) {
   std::size_t longest = shape.rank() - 2;
   for (std::size_t d = longest; d-- > 0;) {
@@ -117,8 +117,8 @@ MachineValue LineWalk::load_each(MemoryHandle memory, const KernelTensor& tensor
   return b_.gather(memory, b_.add(line, b_.mul(positions, step)), mask_or_all(), other);
 }
 
-/// Counts the lane dim from the end. A scatter's updates may have more or fewer dims in place of the axis; a dim after
-/// the axis then has another index, but it is equally far from the end.
+/// Counts the lane dim from the end, because a scatter's updates may have more or fewer dims in place of the axis. The
+/// index of a dim after the axis then differs between tensors, but not its distance from the end.
 const SizeExpr& LineWalk::lane_stride(const Layout& layout) const {
   return layout.strides[layout.strides.size() - (shape_.rank() - lane_dim_)];
 }

@@ -10,16 +10,16 @@
 
 namespace millrace {
 
-/// Traverses the rows along one axis of tensors that have equal shapes except for the axis. A thread takes one row,
-/// together with as many of its neighbours in the last dim as a vector has lanes. If the axis is the last dim, the
-/// thread takes a single row or, if `gathers` is set, neighbouring rows in the longest other dim, whose elements are
-/// gathered and scattered.
+/// Traverses the rows along one axis of tensors whose shapes are equal except along the axis. A thread handles one row
+/// per lane of a vector: rows that are neighbours in the last dim. If the axis is the last dim, the thread handles a
+/// single row or, if `gathers` is set, neighbouring rows in the longest other dim, whose elements it gathers and
+/// scatters.
 class LineWalk {
  public:
   struct Threads {
     std::uint32_t lanes = 1;  // the maximum number of lanes; fewer are used if the lanes' dim is shorter
     std::uint32_t workgroup_size = 1;
-    bool gathers = false;  // if the axis is the last dim: whether a vector takes several rows
+    bool gathers = false;  // whether a vector handles several rows if the axis is the last dim
   };
   /// `shape` is the common shape; its extent along the axis does not matter.
   LineWalk(MachineBuilder& b, const Shape& shape, std::uint32_t axis, const Threads& threads);
@@ -28,7 +28,7 @@ class LineWalk {
   SizeExpr num_groups() const;
 
   /// Finds the thread's position in every dim except the axis, then emits `body`. With several lanes, it emits `body`
-  /// twice: for a whole vector, and, with masked loads and stores, for a partial one at the end of the lanes' dim.
+  /// twice: for whole vectors, and with masked loads and stores for a partial vector at the end of the lanes' dim.
   void run(const std::function<void()>& body);
 
   /// The offset where the row starts in a tensor. `dim_of(d)` is the tensor's dim for dim d of `shape`.
@@ -49,7 +49,7 @@ class LineWalk {
   bool is_lane_dim(std::size_t d) const { return lanes_ > 1 && d == lane_dim_; }
   /// Finds the row's place, then calls `body`.
   void walk_line(MachineValue line, const std::function<void()>& body);
-  /// The number of rows along the axis; rows that one thread takes together count as one.
+  /// The number of rows along the axis. Rows that one thread handles together count as one.
   SizeExpr num_lines() const;
   SizeExpr steps_of(std::size_t d) const { return is_lane_dim(d) ? ceil_div(shape_[d], lanes_) : shape_[d]; }
   const SizeExpr& lane_stride(const Layout&) const;

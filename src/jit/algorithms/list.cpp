@@ -56,8 +56,8 @@ const std::string& name_of_request(const KernelRequest& request) {
   return std::visit([](const auto& kind) -> const std::string& { return kind.name; }, request);
 }
 
-/// Lowers one case of a request by one algorithm. If the algorithm cannot compute the request's load, another kernel
-/// stores the load's result first.
+/// Lowers the case `one` of a request by one algorithm. If the algorithm cannot compute the request's load, another
+/// kernel stores the load's result first.
 Result<KernelSequence> lower_case(const Algorithm& algorithm, const KernelRequest& one, const KernelRequest& request,
                                   const Target& target, const LowerOptions& options, std::vector<Refusal>& refusals) {
   const LoopKernel* const load = load_of(request);
@@ -97,7 +97,7 @@ Result<KernelSequence> lower_verified(const KernelRequest& request, const Target
   const bool is_known = std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms),
                                     [&](const Algorithm& algorithm) { return algorithm.name == forced; });
   if (!forced.empty() && !is_known) {
-    return invalid_argument(fmt::format("lower '{}': algorithm '{}' is not known; there are {}; force one of these",
+    return invalid_argument(fmt::format("lower '{}': unknown algorithm '{}'; expected one of {}",
                                         name_of_request(request), printable(forced), joined_names()));
   }
   std::vector<Refusal> refusals;
@@ -107,7 +107,7 @@ Result<KernelSequence> lower_verified(const KernelRequest& request, const Target
     if (!forced.empty() && algorithm.name != forced) continue;
     if (algorithm.takes != kind) {
       if (!forced.empty()) {
-        refusals.push_back({forced, fmt::format("takes {}, not {}", plural_of(algorithm.takes), plural_of(kind))});
+        refusals.push_back({forced, fmt::format("lowers {}, not {}", plural_of(algorithm.takes), plural_of(kind))});
       }
       continue;
     }
@@ -119,7 +119,7 @@ Result<KernelSequence> lower_verified(const KernelRequest& request, const Target
       }
       continue;
     }
-    // A forced algorithm takes all sizes.
+    // A forced algorithm lowers all sizes.
     const auto cases =
         forced.empty() ? cases_of(algorithm, request, target.spec()) : std::vector{RequestCase{1, request}};
     for (const RequestCase& one : cases) {
@@ -141,7 +141,7 @@ Result<KernelSequence> lower_verified(const KernelRequest& request, const Target
   std::string reasons;
   for (const Refusal& refusal : refusals) reasons += fmt::format("; {}: {}", refusal.who, refusal.reason);
   return unimplemented(
-      fmt::format("lower '{}' for {}: no algorithm takes it{}", name_of_request(request), target.to_text(), reasons));
+      fmt::format("lower '{}' for {}: no algorithm lowers it{}", name_of_request(request), target.to_text(), reasons));
 }
 
 }  // namespace millrace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits a request whose sizes are bound at run time among several algorithms, each taking the sizes it handles best.
-// For given sizes, the kernels of only one of them are launched.
+// Splits a request whose sizes are bound at run time among several algorithms: each lowers the sizes that it handles
+// best. At run time, only the kernels of one algorithm are launched.
 #include "jit/algorithms/request_cases.h"
 
 #include <algorithm>

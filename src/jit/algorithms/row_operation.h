@@ -16,8 +16,7 @@ namespace millrace {
 /// The kernels of a sort of long rows, in order (src/hal/host/routines/sort/long_sort.h).
 enum class LongSortStep : std::uint8_t { kChooseCuts, kSplitChunks, kSortBuckets, kRestoreRuns };
 
-/// One kernel of a long sort. Its buffers are the input, the requested results if it writes them, and the scratch that
-/// it uses.
+/// One kernel of a long sort. Its buffers are the input, the requested results if it writes them, and its scratch.
 struct LongSortKernel {
   std::string name;
   SortDescriptor sort;

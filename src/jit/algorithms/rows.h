@@ -10,8 +10,8 @@ namespace millrace {
 
 SizeExpr num_rows(const Shape& shape, std::uint32_t axis);
 
-/// The offset (i64) where row `row` (i64) begins. Dims that the layout makes contiguous are merged first, so that the
-/// rows of a plain matrix need no division.
+/// The offset (i64) where row `row` (i64) begins. Dims that are contiguous in the layout are merged first, so that
+/// finding the rows of a plain matrix needs no division.
 MachineValue row_start(MachineBuilder& b, const KernelTensor& tensor, std::uint32_t axis, MachineValue row);
 
 /// The offset of the row's element `position` (i64).

@@ -9,8 +9,8 @@
 namespace millrace {
 
 SizeExpr margin_of_both(const SizeExpr& a, const SizeExpr& b) {
-  // If the sum is always below 2, a and b are never both positive. If they depend on the same size, their own bounds do
-  // not show this.
+  // If the sum is always below 2, a and b are never both positive. The bounds of a and of b do not show this if both
+  // depend on the same size.
   return (a + b).upper_bound() < 2 ? SizeExpr(0) : min(a, b);
 }
 

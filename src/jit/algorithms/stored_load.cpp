@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores the result of a sort's or scan's load to scratch, for algorithms that only read their input from memory.
+// Stores the result of a sort's or scan's load to scratch, for algorithms that can read their input only from memory.
 #include "jit/algorithms/stored_load.h"
 
 #include <fmt/format.h>

@@ -27,8 +27,8 @@ SizeExpr num_bytes(const ByteRange& touched, const Access& access, const KernelT
   return points;
 }
 
-/// The bytes of an operand that the loads read. A gather reads one element per point of the domain, but never more
-/// bytes than the operand has.
+/// The bytes of an operand that the loads read. A gather reads one element per point of the domain, but at most the
+/// whole operand.
 std::optional<SizeExpr> read_bytes(const LoopKernel& nest, std::uint32_t operand,
                                    const std::optional<ByteRange>& touched) {
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(nest.operands[operand].type.dtype));
@@ -98,7 +98,7 @@ std::vector<BufferTraffic> traffic_of_long_sort(const LongSortKernel& kernel, co
       scratch(LongSortScratch::kCuts) = scratch(LongSortScratch::kStarts) = scratch(LongSortScratch::kChunkKeys) =
           kReadsAll;
       return traffic;
-    case LongSortStep::kRestoreRuns:  // reads the flags after the starts; there is more traffic only if a key lost bits
+    case LongSortStep::kRestoreRuns:  // reads the flags after the starts, and more only if a key lost bits
       scratch(LongSortScratch::kStarts) = kReadsAll;
       return traffic;
   }

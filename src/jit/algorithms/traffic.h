@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// Estimates the bytes that a kernel reads and writes in each buffer, from its code alone. An algorithm whose traffic
-/// depends on the data corrects the estimate.
+/// Estimates the bytes that a kernel reads and writes in each buffer. The estimate uses only the kernel's code; an
+/// algorithm whose traffic depends on the data must correct it.
 std::vector<BufferTraffic> traffic_of(const Kernel&, const KernelInfo&);
 
 }  // namespace millrace

@@ -152,19 +152,19 @@ TEST_CASE("if one target lacks a kernel, the error names it, the node, and the r
   CompileOptions options = for_targets({"cpu:baseline", "amdgpu:gfx1100"});
   options.lowering.force_algorithm = "merge_sort";
   CHECK(compile(graph, options).status().message() ==
-        "region sort_0 (%1 = sort): lower 'sort_0' for amdgpu:gfx1100: no algorithm takes it; merge_sort: serves "
+        "region sort_0 (%1 = sort): lower 'sort_0' for amdgpu:gfx1100: no algorithm lowers it; merge_sort: serves "
         "CPUs, not amdgpu:gfx1100");
   options.lowering.force_algorithm = "gpu_tile_sort";
   options.targets = {"cpu:baseline"};
   CHECK(
       compile(graph, options).status().message() ==
-      "region sort_0 (%1 = sort): lower 'sort_0' for cpu:baseline: no algorithm takes it; gpu_tile_sort: serves GPUs, "
+      "region sort_0 (%1 = sort): lower 'sort_0' for cpu:baseline: no algorithm lowers it; gpu_tile_sort: serves GPUs, "
       "not cpu:baseline");
   options.lowering.force_algorithm = "";
   options.lowering.compile.force_generator = "llvm";
   options.targets = {"cpu:baseline", "sim:gfx1100"};
   const std::string message = compile(graph, options).status().message();
-  CHECK(message.starts_with("region sort_0 (%1 = sort): lower 'sort_0' for sim:gfx1100: no algorithm takes it; "));
+  CHECK(message.starts_with("region sort_0 (%1 = sort): lower 'sort_0' for sim:gfx1100: no algorithm lowers it; "));
   for (const char* algorithm : {"gpu_topk_lanes: ", "gpu_tile_sort: ", "gpu_topk_parts: ", "gpu_radix_sort: "}) {
     CHECK(message.find(algorithm) != std::string::npos);
   }

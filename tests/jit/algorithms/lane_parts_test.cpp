@@ -102,15 +102,15 @@ TEST_CASE("many results, and rows that are not contiguous, are not cut into part
   CHECK(lowered(topk_of(1, 4 << 20, 8193))->algorithm == "lane_sort_parts");
   CHECK(
       refusal(topk_of(1, 4 << 20, 8193), "lane_topk_parts") ==
-      "lower 'topk' for cpu:avx2: no algorithm takes it; lane_topk_parts: the first 8193 of 4194304 elements per row, "
+      "lower 'topk' for cpu:avx2: no algorithm lowers it; lane_topk_parts: the first 8193 of 4194304 elements per row, "
       "expected at most 8192 and long contiguous rows");
   CHECK(refusal(argmax_of(33, 1 << 20, true), "lane_arg_parts") ==
-        "lower 'argmax' for cpu:avx2: no algorithm takes it; lane_arg_parts: an argmax of elements that are 33 apart, "
+        "lower 'argmax' for cpu:avx2: no algorithm lowers it; lane_arg_parts: an argmax of elements that are 33 apart, "
         "expected contiguous rows");
   ScanDescriptor columns = scan_of(4 << 20, 3);
   columns.axis = 0;
   CHECK(refusal(columns, "lane_scan_parts") ==
-        "lower 'scan' for cpu:avx2: no algorithm takes it; lane_scan_parts: kernel scan_totals: no generator of "
+        "lower 'scan' for cpu:avx2: no algorithm lowers it; lane_scan_parts: kernel scan_totals: no generator of "
         "cpu:avx2 takes it:\n  xbyak: 'x' has its elements 3 apart along the axis, expected contiguous rows");
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("short rows are not worth cutting") {
 }
 
 TEST_CASE("impossible parts of rows and indices of elements are refused") {
-  const std::string where = "lower 'topk' for cpu:avx2: no algorithm takes it; lane_sort: sort 'topk': ";
+  const std::string where = "lower 'topk' for cpu:avx2: no algorithm lowers it; lane_sort: sort 'topk': ";
   SortDescriptor sort = topk_of(2, 1000, 10);
   sort.parts = 4;
   CHECK(refusal(sort, "lane_sort") == where + "result 'values' is f32[2x10], expected f32[2x40]");
@@ -153,7 +153,7 @@ TEST_CASE("only lanes take parts and indices of elements") {
   SortDescriptor sort = topk_of(2, 1000, 10);
   sort.input_indices = tensor("given", DType::kI64, {2, 1000});
   for (const std::string algorithm : {"lane_topk_parts", "topk_heap", "radix_sort", "merge_sort"}) {
-    CHECK(refusal(sort, algorithm) == "lower 'topk' for cpu:avx2: no algorithm takes it; " + algorithm +
+    CHECK(refusal(sort, algorithm) == "lower 'topk' for cpu:avx2: no algorithm lowers it; " + algorithm +
                                           ": sort 'topk': elements with indices, expected elements without");
   }
   sort = topk_of(2, 1000, 10);
@@ -161,22 +161,23 @@ TEST_CASE("only lanes take parts and indices of elements") {
   sort.values = tensor("values", DType::kF32, {2, 20});
   sort.indices = tensor("indices", DType::kI64, {2, 20});
   CHECK(refusal(sort, "merge_sort") ==
-        "lower 'topk' for cpu:avx2: no algorithm takes it; merge_sort: sort 'topk': rows in 2 parts, expected "
+        "lower 'topk' for cpu:avx2: no algorithm lowers it; merge_sort: sort 'topk': rows in 2 parts, expected "
         "whole rows");
   sort = topk_of(2, 1000, 200);
   sort.parts = 2;
   sort.values = tensor("values", DType::kF32, {2, 400});
   sort.indices = tensor("indices", DType::kI64, {2, 400});
-  CHECK(refusal(sort, "lane_sort") ==
-        "lower 'topk' for cpu:avx2: no algorithm takes it; lane_sort: kernel topk: no generator of cpu:avx2 takes it:\n"
-        "  xbyak: the first 200 of each part of 1000 elements, expected k much smaller than a part");
+  CHECK(
+      refusal(sort, "lane_sort") ==
+      "lower 'topk' for cpu:avx2: no algorithm lowers it; lane_sort: kernel topk: no generator of cpu:avx2 takes it:\n"
+      "  xbyak: the first 200 of each part of 1000 elements, expected k much smaller than a part");
   ScanDescriptor scan = scan_of(2, 1000);
   scan.step = ScanStep::kTotals;
   CHECK(refusal(scan, "lane_scan") ==
-        "lower 'scan' for cpu:avx2: no algorithm takes it; lane_scan: scan 'scan': a step "
+        "lower 'scan' for cpu:avx2: no algorithm lowers it; lane_scan: scan 'scan': a step "
         "of a scan, expected a whole scan");
   CHECK(refusal(scan_of(2, 1000), "lane_arg_parts") ==
-        "lower 'scan' for cpu:avx2: no algorithm takes it; lane_arg_parts: takes loops, not scans");
+        "lower 'scan' for cpu:avx2: no algorithm lowers it; lane_arg_parts: lowers loops, not scans");
 }
 
 }  // namespace

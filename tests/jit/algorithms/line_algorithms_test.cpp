@@ -71,24 +71,24 @@ TEST_CASE("on a GPU a thread scans one line, and has a guard") {
 
 TEST_CASE("an invalid scan is refused") {
   CHECK(refusal(scan_of({4}, 1), "scan_lines") ==
-        "lower 'scan' for cpu:avx2: no algorithm takes it; scan_lines: scan 'scan': axis 1, expected less than 1");
+        "lower 'scan' for cpu:avx2: no algorithm lowers it; scan_lines: scan 'scan': axis 1, expected less than 1");
   ScanDescriptor scan = scan_of({4}, 0);
   scan.result = tensor("y", DType::kF64, {4});
   CHECK(refusal(scan, "scan_lines") ==
-        "lower 'scan' for cpu:avx2: no algorithm takes it; scan_lines: scan 'scan': the result is f64[4], expected "
+        "lower 'scan' for cpu:avx2: no algorithm lowers it; scan_lines: scan 'scan': the result is f64[4], expected "
         "f32[4]");
   CHECK(refusal(scan_of({4}, 0), "merge_sort") ==
-        "lower 'scan' for cpu:avx2: no algorithm takes it; merge_sort: takes sorts, not scans");
+        "lower 'scan' for cpu:avx2: no algorithm lowers it; merge_sort: lowers sorts, not scans");
 }
 
 TEST_CASE("a scatter whose tensors do not fit each other is refused") {
   ScatterDescriptor scatter = scatter_of();
   scatter.updates = tensor("u", DType::kF32, {4, 20});
   CHECK(refusal(scatter, "scatter_lines") ==
-        "lower 'scatter' for cpu:avx2: no algorithm takes it; scatter_lines: scatter 'scatter': the updates are "
+        "lower 'scatter' for cpu:avx2: no algorithm lowers it; scatter_lines: scatter 'scatter': the updates are "
         "f32[4x20], expected f32[3x20]");
   CHECK(refusal(scatter_of(), "loop_direct") ==
-        "lower 'scatter' for cpu:avx2: no algorithm takes it; loop_direct: takes loops, not scatters");
+        "lower 'scatter' for cpu:avx2: no algorithm lowers it; loop_direct: lowers loops, not scatters");
 }
 
 }  // namespace

@@ -108,25 +108,25 @@ TEST_CASE("a large padded convolution pads first by default, a small one does no
 TEST_CASE("a request that cannot be lowered is refused with every reason") {
   const Target target = interpreted_target(IsaLevel::kAvx2);
   CHECK(lower_request(matmul_nest(2, 2, 2), target, forced("loop_pad_first")).status().message() ==
-        "lower 'matmul' for cpu:avx2: no algorithm takes it; loop_pad_first: no operand is padded");
+        "lower 'matmul' for cpu:avx2: no algorithm lowers it; loop_pad_first: no operand is padded");
   CHECK(lower_request(matmul_nest(2, 2, 2), target, forced("merge_sort")).status().message() ==
-        "lower 'matmul' for cpu:avx2: no algorithm takes it; merge_sort: takes sorts, not loops");
+        "lower 'matmul' for cpu:avx2: no algorithm lowers it; merge_sort: lowers sorts, not loops");
   CHECK(lower_request(matmul_nest(2, 2, 2), target, forced("magic")).status().message() ==
-        "lower 'matmul': algorithm 'magic' is not known; there are loop_pad_first, lane_arg_parts, reduce_parts, "
+        "lower 'matmul': unknown algorithm 'magic'; expected one of loop_pad_first, lane_arg_parts, reduce_parts, "
         "loop_direct, "
         "row_network, lane_topk_parts, lane_sort_parts, lane_sort, topk_heap, counting_sort, radix_sort, merge_sort, "
         "gpu_topk_lanes, "
         "gpu_tile_sort, gpu_topk_parts, "
         "gpu_topk_select, gpu_radix_sort, lane_scan_parts, lane_scan, scan_lines, gpu_scan_columns, gpu_scan_rows, "
-        "gpu_scan_pieces, scatter_lines; force one of these");
+        "gpu_scan_pieces, scatter_lines");
   LoopKernel maximum = conv_nest({});
   maximum.reductions[0].kind = ReductionKind::kMax;
   CHECK(lower_request(maximum, target, forced("loop_pad_first")).status().message() ==
-        "lower 'conv' for cpu:avx2: no algorithm takes it; loop_pad_first: a reduce, expected a sum of products");
+        "lower 'conv' for cpu:avx2: no algorithm lowers it; loop_pad_first: a reduce, expected a sum of products");
   LoopKernel symbolic = conv_nest({});
   symbolic.domain[1].extent = Dim("i").at_least(1);
   CHECK(lower_request(symbolic, target, forced("loop_pad_first")).status().message() ==
-        "lower 'conv' for cpu:avx2: no algorithm takes it; loop_pad_first: the padding of axis 1 of 'x' is known only "
+        "lower 'conv' for cpu:avx2: no algorithm lowers it; loop_pad_first: the padding of axis 1 of 'x' is known only "
         "at run time");
 }
 

@@ -66,9 +66,9 @@ TEST_CASE("a nest that cannot be cut gives the reason") {
   nest.store("y", {DType::kF32, {}}, {}, nest.reduce(ReductionKind::kSum, element));
   const Target target = interpreted_target(IsaLevel::kAvx2);
   CHECK(lower_request(nest.finish().value(), target, forced("reduce_parts")).status().message() ==
-        "lower 'embed' for cpu:avx2: no algorithm takes it; reduce_parts: the term gathers from 'table'");
+        "lower 'embed' for cpu:avx2: no algorithm lowers it; reduce_parts: the term gathers from 'table'");
   CHECK(lower_request(test::transpose_nest(DType::kF32, 4, 4), target, forced("reduce_parts")).status().message() ==
-        "lower 'transpose' for cpu:avx2: no algorithm takes it; reduce_parts: no reduction, or one with enough "
+        "lower 'transpose' for cpu:avx2: no algorithm lowers it; reduce_parts: no reduction, or one with enough "
         "groups");
 }
 

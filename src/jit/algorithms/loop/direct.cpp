@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowers a loop nest to one kernel. This algorithm is tried last among those for loops, because it takes every nest.
+// Lowers a loop nest to one kernel. This algorithm for loops is tried last, because it lowers every nest.
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/loop/split_map.h"
 #include "jit/map/code_estimate.h"
 
 namespace millrace {
 
-/// Makes one kernel from the nest. A map with a long body becomes several kernels: an application's own kernels may
-/// have any length, while ops are fused only as long as they fit into one kernel. A map in place is not split, because
-/// one piece could overwrite elements that another piece reads. That loses nothing: only maps fused from ops are in
-/// place, and they are short enough.
+/// Makes one kernel from the nest. A map with a long body becomes several kernels. Only an application's own kernels
+/// are that long: fusion stops where ops no longer fit into one kernel. A map in place is not split, because one piece
+/// could overwrite elements that another piece reads. Maps in place are short enough anyway, because they come from
+/// fusion.
 Result<KernelSequence> lower_loop_direct(const KernelRequest& request, const Target& target,
                                          const LowerOptions& options) {
   const LoopKernel& kernel = std::get<LoopKernel>(request);

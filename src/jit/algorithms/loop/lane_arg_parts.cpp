@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cuts an argmin or argmax of long contiguous rows into parts, so that threads can share a row: one kernel finds the
-// best element of each part of a row, and another finds the best of those. The parts depend on the row's length alone.
+// best element of each part of a row, and another finds the best of these. The parts depend on nothing but the length
+// of the row.
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
@@ -11,8 +12,8 @@
 namespace millrace {
 namespace {
 
-/// The minimum numbers of elements of a part, and of a row that is cut into parts for threads to share. Rows that
-/// interleave in memory are read together, and count as one row.
+/// The minimum number of elements in a part, and in a row that is cut into parts. Rows that interleave in memory are
+/// read together, and count as one row.
 constexpr std::int64_t kPartElements = 256 << 10, kMinElements = 4 * kPartElements;
 
 SizeExpr elements_read_as_one(const LoopKernel& kernel) {

@@ -11,7 +11,8 @@
 namespace millrace {
 namespace {
 
-/// The minimum number of products. With fewer, guarded loads cost less than another kernel and its pass over scratch.
+/// The minimum number of products. With fewer, loads with bounds checks cost less than another kernel and its pass over
+/// scratch.
 constexpr std::int64_t kWorthPadding = std::int64_t{1} << 18;
 
 LoopKernel without_fills(LoopKernel kernel) {
@@ -25,7 +26,8 @@ std::int64_t num_points(const LoopKernel& kernel) {
   return points.is_constant() ? points.constant() : 0;
 }
 
-/// The padding that keeps every index of the load inside: the elements added before each axis, and the padded shape.
+/// The padding that keeps every index of the load in bounds: the number of elements added at the start of each axis,
+/// and the padded shape.
 struct Padding {
   std::vector<std::int64_t> low;
   Shape shape;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowers a nest of few long reductions: one kernel reduces each part of a reduction, so that threads or a GPU share it,
-// and another reduces the results. If the parts are uneven, a third kernel reduces the rest. The parts depend only on
-// the sizes and the target, so results do not depend on the number of threads.
+// Lowers a nest of few long reductions. One kernel reduces each part of a reduction, so that CPU threads or GPU
+// workgroups can share it, and another kernel reduces their results. If the parts are uneven, a third kernel reduces
+// the rest. The parts depend only on the sizes and the target, so results do not depend on the number of threads.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -18,17 +18,17 @@
 namespace millrace {
 namespace {
 
-/// When to split. A nest with fewer groups than `few_groups` is split along its longest reduction dim into parts of at
-/// least `part_terms` terms and `part_points` points of that dim, but into no more parts than `wanted_groups` needs. It
-/// stays whole if its group count is known only at run time.
+/// When to split. A nest with fewer than `few_groups` groups is split along its longest reduction dim. Each part has at
+/// least `part_terms` terms and `part_points` points of that dim. There are no more parts than `wanted_groups` groups
+/// need. A nest stays whole if its group count is known only at run time.
 struct PartsRule {
   std::int64_t few_groups, wanted_groups, part_terms, part_points;
 };
 /// A part keeps one core busy for 5 us or more, while starting another kernel takes less than 1 us.
 constexpr PartsRule kCpuRule{
     .few_groups = 16, .wanted_groups = 64, .part_terms = std::int64_t{1} << 16, .part_points = 512};
-/// Gives each thread of a workgroup of 256 at least 16 terms, and each tile of a product as many terms as one
-/// accumulator takes. Large GPUs have 96 or more compute units.
+/// Each thread of a workgroup of 256 gets at least 16 terms, and each tile of a product gets as many terms as one
+/// accumulator sums. Large GPUs have 96 or more compute units.
 constexpr PartsRule kGpuRule{
     .few_groups = 96, .wanted_groups = 256, .part_terms = std::int64_t{1} << 12, .part_points = 512};
 /// The minimum number of parts; a nest that would have fewer stays whole.
@@ -57,8 +57,7 @@ struct PartsPlan {
   SizeExpr margin = 1;  // at least 1 for sizes where the split pays off
 };
 
-/// The number of parts nearest to `wanted` that divides `extent`; `wanted` itself if no divisor is within wanted / 2 of
-/// it.
+/// The divisor of `extent` nearest to `wanted`; `wanted` itself if no divisor is within wanted / 2 of it.
 std::int64_t even_parts(std::int64_t extent, std::int64_t wanted) {
   for (std::int64_t more = 0; more <= wanted / 2; ++more) {
     for (const std::int64_t parts : {wanted + more, wanted - more}) {
@@ -68,8 +67,8 @@ std::int64_t even_parts(std::int64_t extent, std::int64_t wanted) {
   return wanted;
 }
 
-/// The quantities that the rule compares. A size known only at run time counts as its bound in a parallel dim, and as 1
-/// in a reduction dim other than the longest.
+/// The quantities that the rule compares. A size known only at run time counts as its upper bound in a parallel dim,
+/// and as 1 in a reduction dim other than the longest.
 struct Work {
   std::int64_t points = 1;           // an upper bound on the parallel points
   std::int64_t terms_per_index = 1;  // a lower bound on the terms per point and per index of the longest dim
@@ -104,8 +103,8 @@ bool is_shared_elsewhere(const LoopKernel& collapsed, const TargetSpec& spec, co
   return spec.isa != IsaLevel::kBaseline && finds_index(collapsed) && match_arg(collapsed).ok();
 }
 
-/// Splits `extent` points into parts, with a rest unless the parts are provably even. A rest has at least one point, so
-/// that an argmin or argmax has an index.
+/// Splits `extent` points into parts. Unless the parts are provably even, a rest remains; it has at least one point, so
+/// that an argmin or argmax of it has an index.
 ReductionParts split_dim(std::size_t dim, const SizeExpr& extent, std::int64_t parts, std::int64_t multiple) {
   ReductionParts result{.dim = dim, .parts = parts};
   if (extent.is_constant()) {
@@ -119,7 +118,7 @@ ReductionParts split_dim(std::size_t dim, const SizeExpr& extent, std::int64_t p
   return result;
 }
 
-/// Empty if the rule leaves the nest whole.
+/// Returns nothing if the rule leaves the nest whole.
 std::optional<PartsPlan> plan_parts(const LoopKernel& collapsed, const TargetSpec& spec, bool is_forced) {
   if (collapsed.reductions.empty() || collapsed.num_parallel() == collapsed.domain.size()) return std::nullopt;
   const Work work = work_of(collapsed);

@@ -15,14 +15,15 @@ namespace {
 
 /// The cost of storing or loading a value between pieces, in instructions.
 constexpr std::int64_t kMoveInstructions = 4;
-/// A piece ends in the last 1 / kSplitRanges of the instructions that fit, so that none is much shorter than the limit.
+/// A piece ends in the last 1 / kSplitRanges of the instructions that fit, so that no piece is much shorter than the
+/// limit.
 constexpr std::int64_t kSplitRanges = 4;
 
 using Kind = SequenceOperand::Kind;
 
 BodyValueId id_of(std::size_t number) { return static_cast<BodyValueId>(number); }
 
-/// Loads of operands, constants, indices and extents are repeated in each piece that reads them.
+/// Whether each piece that reads the value repeats the instruction: loads of operands, constants, indices and extents.
 bool is_repeated(const BodyInstruction& instruction) { return instruction.num_operands == 0; }
 
 /// Decides where the body is split.
@@ -54,8 +55,8 @@ class SplitFinder {
     for (unsigned o = 0; o < instruction.num_operands; ++o) f(index_of(instruction.operands[o]));
   }
 
-  /// The end of the piece that starts at `begin`: in the last 1 / kSplitRanges of the instructions that fit, the end
-  /// that leaves the fewest values to store.
+  /// The end of the piece that starts at `begin`. Among the last 1 / kSplitRanges of the instructions that fit, it is
+  /// the end at which the fewest values must be stored.
   std::size_t find_end(std::size_t begin) const {
     std::int64_t cost = 0, num_stored = 0, min_stored = 0;
     std::set<std::size_t> touched;  // operands already counted: as loaded from scratch, or as read for the last time

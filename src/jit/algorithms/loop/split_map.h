@@ -19,8 +19,8 @@ struct SplitMap {
 };
 
 /// Splits the body of a map at points where few values are live, so that estimate_instructions() of each piece is at
-/// most `max_instructions`, including the stores and loads of values that pass between pieces. (A piece has at least
-/// one instruction, whatever its cost.) Results are bit-identical. Precondition: no reductions. O(instructions).
+/// most `max_instructions`, including the stores and loads of values that pass between pieces. (A single instruction
+/// that costs more becomes a piece.) Results are bit-identical. Precondition: no reductions. O(instructions).
 SplitMap split_map(const LoopKernel& map, std::int64_t max_instructions);
 
 }  // namespace millrace

@@ -16,8 +16,8 @@ namespace {
 
 using Kind = SequenceOperand::Kind;
 
-/// A nest under construction that copies the bodies of another nest. Each dim of the other nest is replaced by an index
-/// expression of this nest.
+/// A nest under construction that copies the bodies of another nest. It replaces each dim of that nest by an index
+/// expression of its own dims.
 class NestCopy {
  public:
   NestCopy(const LoopKernel& from, const std::string& name) : kernel(name), from_(from) {}
@@ -47,7 +47,8 @@ class NestCopy {
   }
 
   using Replace = std::function<std::optional<BodyValue>(const BodyInstruction&)>;
-  /// Appends one of the other nest's bodies. If `replace` gives a value for an instruction, the value replaces it.
+  /// Appends one of the other nest's bodies. If `replace` returns a value for an instruction, that value replaces the
+  /// instruction.
   std::vector<BodyValue> append(BodyBuilder& body, const Body& source, const Replace& replace) {
     return body.inline_body(source, [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {
       if (std::optional<BodyValue> value = replace(instruction)) return value;
@@ -129,7 +130,7 @@ class ReductionSplitter {
     return {};
   }
 
-  /// The indices of a partial result: the part, then one index per parallel dim.
+  /// The indices where a partial result is stored: the part, then one index per parallel dim.
   std::vector<AffineIndex> partial_place(const NestCopy& nest, const AffineIndex& part) const {
     std::vector<AffineIndex> place = {part};
     place.insert(place.end(), nest.indices.begin(),
@@ -185,7 +186,7 @@ class ReductionSplitter {
     }
     const AffineIndex part = nest.kernel.reduction("part", num_partials());
     nest.indices.resize(
-        kernel_.domain.size());  // 0 along the reduction dims; value_at() adds the index of an argmin or argmax
+        kernel_.domain.size());  // 0 along the reduction dims; value_at() sets the index along parts_.dim
     BodyBuilder& term = nest.kernel.term();
     BodyBuilder& epilogue = nest.kernel.epilogue();
     std::vector<BodyValue> reduced;
@@ -216,7 +217,7 @@ class ReductionSplitter {
     return {};
   }
 
-  /// The value that an argmin or argmax compares, at a point `at` of its reduction dim.
+  /// The value that an argmin or argmax compares at point `at` of its reduction dim.
   BodyValue value_at(NestCopy& nest, std::size_t reduction, BodyValue at) {
     BodyBuilder& term = nest.kernel.term();
     const auto gathered = [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans rows that lie side by side in memory: one thread per row, so that neighbouring threads read neighbouring
-// elements. Reads each element once. Threads share nothing.
+// Scans rows that lie side by side in memory, with one thread per row, so that neighbouring threads read neighbouring
+// elements. Reads each element once. Threads do not communicate.
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
@@ -13,7 +13,7 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t kThreads = 256;  // per workgroup
-/// The minimum number of rows for one thread per row; fewer leave a GPU partly idle.
+/// The minimum number of rows for one thread per row. With fewer rows, a GPU would be partly idle.
 constexpr std::int64_t kMinLines = 1024;
 
 class ScanColumnsBuilder {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans rows by workgroups. Each thread takes a few neighbouring elements. The threads of a row combine their values by
-// shuffles and then in workgroup memory, and carry the total to the next step. A row too long for one workgroup is cut
-// into pieces: one kernel reduces each piece, the next scans the totals, and the last scans each piece from its start
-// value. That reads the row twice and writes it once. The carries of float sums nest (nested_carry.h): the carry of a
-// piece starts at 0, and the start value is added to each result instead.
+// Scans rows by workgroups. In each step, a thread scans a few neighbouring elements. The threads of a row then combine
+// their values, by shuffles and in workgroup memory, and carry the total to the next step. A row too long for one
+// workgroup is cut into pieces: one kernel reduces each piece, the next scans the totals, and the last scans each piece
+// from its start value. This reads the row twice and writes it once. The carries of float sums nest (nested_carry.h):
+// the carry of a piece starts at 0, and its start value is added to each result.
 #include <algorithm>
 #include <bit>
 
@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint32_t kThreads = 256;        // per workgroup
 constexpr std::uint32_t kLanes = 4;            // elements per thread and step
 constexpr std::int64_t kPieceElements = 8192;  // elements of a row per workgroup
-constexpr std::int64_t kManyRows = 256;        // this many rows keep a GPU busy without being cut
+constexpr std::int64_t kManyRows = 256;        // this many rows keep a GPU busy even if they are not cut
 
 /// The part of a scan that a kernel computes.
 enum class ScanPart : std::uint8_t {
@@ -90,8 +90,8 @@ class ScanBuilder {
     return [this](MachineValue a, MachineValue c) { return combined(a, c); };
   }
 
-  /// The maximum number of steps. A row with fewer threads than a workgroup takes a single step, so the bound also
-  /// holds for it.
+  /// The maximum number of steps. The bound also holds for a row with fewer threads than a workgroup, which takes a
+  /// single step.
   std::int64_t max_steps() const {
     const std::int64_t elements = part_ == ScanPart::kRow ? n_.upper_bound() : kPieceElements;
     return elements / (std::int64_t{kThreads} * kLanes) + 1;
@@ -99,7 +99,8 @@ class ScanBuilder {
 
   static SizePower all_threads() { return {.value = kThreads, .bits = std::countr_zero(kThreads)}; }
 
-  /// Determines the row, and its part [first, end). Threads without a row get an empty part, but loop with the others.
+  /// Determines the row, and its part [first, end). Threads without a row get an empty part, but run the same loop as
+  /// the others.
   void place_row() {
     const MachineValue group = b_.workgroup_id(), n = b_.size(n_);
     first_ = b_.i64(0);
@@ -194,7 +195,7 @@ class ScanBuilder {
   MachineValue row_, first_, end_, loop_end_, from_, to_;  // i64
 };
 
-/// Plans and appends one kernel of the scan. Each kernel combines each element once, so its flops are those of the
+/// Plans and appends one kernel of the scan. Each kernel combines each element once, so its flops equal those of the
 /// scan.
 Status append_scan(KernelSequence& sequence, const ScanDescriptor& scan, ScanPart part,
                    std::vector<SequenceOperand> buffers, const Target& target, const LowerOptions& options) {

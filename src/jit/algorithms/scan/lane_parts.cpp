@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans long contiguous rows by vectors, so that threads can share a row: one kernel finds the total of each part of a
-// row, and another scans each part from the total of the parts before it. That reads the row twice. The parts depend on
-// the row's length alone, so that sums round the same way for any number of threads.
+// row, and another scans each part from the total of the parts before it. This reads the row twice. The parts depend on
+// nothing but the row's length, so that sums round the same way for any number of threads.
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
@@ -14,8 +14,8 @@
 namespace millrace {
 namespace {
 
-/// The minimum lengths of a part, and of a row that is cut into parts for threads to share. Only long rows are cut,
-/// because parts read a row twice.
+/// The minimum length of a part, and of a row that is cut into parts. Only long rows are cut, because cutting them
+/// means reading them twice.
 constexpr std::int64_t kPartElements = 256 << 10, kMinElements = 16 * kPartElements;
 /// The maximum number of parts per row, because each part combines all totals before it.
 constexpr std::int64_t kMaxParts = 1024;

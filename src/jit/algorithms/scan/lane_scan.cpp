@@ -10,8 +10,8 @@
 namespace millrace {
 namespace {
 
-/// The minimum row length. A row costs a call and the steps of a whole vector, even if it fills few lanes; scan_lines
-/// takes shorter rows.
+/// The minimum row length. Each row costs a call and the steps for a whole vector, even if it fills few lanes.
+/// scan_lines handles shorter rows.
 constexpr std::int64_t kMinScanned = kMaxInShortLine + 1;
 
 }  // namespace

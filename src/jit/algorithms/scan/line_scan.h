@@ -14,12 +14,12 @@ inline SizeExpr flops_of(const ScanDescriptor& scan) {
   return is_float(scan.input.type.dtype) ? scan.input.type.shape.num_elements() : SizeExpr(0);
 }
 
-/// The maximum length of a short line, whose steps are emitted one by one instead of as a loop.
+/// The maximum length of a short line. Its steps are unrolled instead of emitted as a loop.
 inline constexpr std::int64_t kMaxInShortLine = 15;
 
 /// Emits the scan of one line (a row along the axis), or of `lanes` lines side by side, by one thread. The carry is in
-/// a register, or in one register per level (nested_carry.h). load(position) and store(position, value) take a position
-/// along the axis (i64); values are in the form in which memory stores them.
+/// a register, or in one register per level (nested_carry.h). The callbacks are load(position) and store(position,
+/// value), with a position along the axis (i64) and values in the form in which memory stores them.
 template <class Load, class Store>
 void emit_line_scan(MachineBuilder& b, const ScanDescriptor& scan, std::uint32_t lanes, Load&& load, Store&& store) {
   const DType stored = scan.input.type.dtype;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans each row in n steps, with the carry in a register. The lanes of a vector take neighbouring rows.
+// Scans each row in n steps, with the carry in a register. Each lane of a vector scans one of several neighbouring
+// rows.
 #include <algorithm>
 
 #include "jit/algorithms/algorithm.h"
@@ -10,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// Whether the lanes of a vector take neighbouring rows that run along the last dim, so that their elements are
+/// Whether the lanes of a vector scan neighbouring rows that run along the last dim, so that their elements are
 /// gathered. Per element, a gather costs more than an addition, but less than a minimum or maximum of floats. Long rows
 /// are not gathered: if they are a power of two apart, they would evict each other from the cache.
 bool gathers_rows(const ScanDescriptor& scan) {
@@ -23,13 +24,14 @@ bool gathers_rows(const ScanDescriptor& scan) {
 /// prefetches: for 4096x1024 f32, eight vectors take less than half the time of one (avx512).
 constexpr std::uint32_t kMaxVectors = 8;
 constexpr std::uint32_t kMaxLanes = 128;  // of a vector in kernel IR, which LLVM splits into registers
-/// The target number of workgroups, so that threads can share the rows. Vectors are narrowed until there are enough.
+/// The wanted number of workgroups, so that threads can share the rows. Vectors are narrowed until there are enough
+/// groups.
 constexpr std::int64_t kWantedGroups = 16;
-/// The maximum bytes of a vector if there are few columns. Vectors of 64 bytes would straddle two cache lines at each
-/// access.
+/// The maximum size of a vector if there are few columns. With vectors of 64 bytes, most accesses would straddle two
+/// cache lines.
 constexpr std::uint32_t kShortLineBytes = 32;
 
-/// The number of neighbouring rows that a group takes, one per lane.
+/// The number of neighbouring rows that a group scans, one per lane.
 std::uint32_t lanes_of(const ScanDescriptor& scan, const TargetSpec& spec, bool gathers) {
   const auto bytes = static_cast<std::uint32_t>(size_bytes(body_dtype(scan.input.type.dtype)));
   const std::uint32_t in_vector = spec.vector_bytes() / bytes;

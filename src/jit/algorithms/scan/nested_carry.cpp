@@ -5,7 +5,8 @@
 namespace millrace {
 namespace {
 
-/// The maximum number of levels: enough for a row that fills any memory. Used if the length has no bound.
+/// The maximum number of levels, which is used if the length has no bound. It is enough for any row that fits in
+/// memory.
 constexpr int kMaxCarryLevels = 5;
 
 using Values = MachineBuilder::Values;
@@ -44,8 +45,8 @@ class NestedCarry {
     return *sum;
   }
 
-  /// If `level` is full, adds its sum to the next level and restarts `level`. The last value of the state, the number
-  /// of finished blocks, shows whether the level is full.
+  /// If `level` is full, adds its sum to the next level and restarts `level`. The last value of the state is the number
+  /// of finished blocks; it shows whether the level is full.
   void raise(Values& state, std::size_t level) {
     if (level + 1 == levels_) return;
     std::int64_t full = 1;

@@ -11,8 +11,8 @@
 namespace millrace {
 
 // If a single float carry sums a whole row, terms below its ulp are lost: an f32 sum of ones stops at 2^24. The carry
-// of a sum therefore restarts at 0 after kMaxSumTerms steps. The sum of the block that ends there is one term of level
-// 1, up to kMaxSumTerms of these are one term of level 2, and so on. A result is base + (carry + prefix within the
+// of a sum therefore restarts at 0 after kMaxSumTerms steps. The sum of these steps is one term of level 1, up to
+// kMaxSumTerms terms of level 1 are one term of level 2, and so on. A result is base + (carry + prefix within the
 // step), where the base is the sum of the levels, from the highest down. The error is at most
 //   (kMaxSumTerms * levels + 16) * eps * sum |x|, plus the rounding of the result,
 // where 16 stands for the additions within a step: those of lanes, vectors and threads.
@@ -27,7 +27,7 @@ struct CarriedLoop {
   MachineValue first, end, step;  // i64
   int levels = 0;
   MachineValue identity;
-  std::optional<MachineValue> base = std::nullopt;  // the total before the first step, kept apart from the carry
+  std::optional<MachineValue> base = std::nullopt;  // the total before the first step, kept separate from the carry
 };
 
 /// Returns the carry after the step at `at`, given the carry before it. If there is a base, the total before the step

@@ -36,8 +36,8 @@ void WorkgroupScan::next_run() {
   if (may_be_workgroup()) b_.barrier();
 }
 
-/// Gives each thread the combined values of its group's threads up to and including itself. Before the call, each
-/// thread holds the combination of up to `distance` of these values.
+/// Returns to each thread the combination of the values of its group's threads, up to and including its own. `mine` is
+/// the combination of the last `distance` of these values.
 MachineValue WorkgroupScan::scan_lanes(MachineValue mine, std::uint32_t distance) {
   if (distance >= std::min(width_.maximum, subgroup_size_)) return mine;
   const auto scanned = [&] {

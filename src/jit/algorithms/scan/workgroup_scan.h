@@ -13,8 +13,8 @@ struct ScannedValue {
   MachineValue total;   // the values of all threads, combined
 };
 
-/// Combines one value per thread over groups of `width` neighbouring threads: within a subgroup by shuffles, or over
-/// the whole workgroup with one word of workgroup memory per subgroup.
+/// Combines one value per thread over groups of `width` neighbouring threads. Threads of a subgroup use shuffles. The
+/// whole workgroup also uses one word of workgroup memory per subgroup.
 class WorkgroupScan {
  public:
   using Combine = std::function<MachineValue(MachineValue, MachineValue)>;  // must be associative

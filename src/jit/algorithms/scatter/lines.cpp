@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies each row of the operand, unless it is changed in place, then applies the updates in the order of the indices.
-// Each row belongs to one thread, so updates with equal indices apply in the same order for any number of threads.
-// O(rows * (extent + indices)), in place O(rows * indices).
+// Copies each row of the operand, unless the operand is updated in place. Then applies the updates in the order of the
+// indices. Each row belongs to one thread, so updates with equal indices are applied in the same order for any number
+// of threads. O(rows * (extent + indices)), in place O(rows * indices).
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
@@ -78,8 +78,8 @@ class ScatterBuilder {
     });
   }
 
-  /// The number of iterations of the loop over this dim of the indices. The outermost loop has 0 iterations if there
-  /// are no indices; otherwise indices of shape 4096x4096x0 would run 16 million iterations for nothing.
+  /// The number of iterations of the loop over this dim of the indices. If there are no indices, the outermost loop has
+  /// 0 iterations. Without this, indices of shape 4096x4096x0 would run 16 million empty iterations.
   SizeExpr iterations_of(std::size_t dim) const {
     const Shape& shape = scatter_.indices.type.shape;
     if (dim > 0) return shape[dim];
@@ -137,7 +137,7 @@ Status check_scatter(const ScatterDescriptor& scatter) {
     return refuse(
         fmt::format("the result is {}, expected {}", scatter.result.type.to_text(), scatter.input.type.to_text()));
   }
-  if (scatter.combine && returns_index(*scatter.combine)) return refuse("an index, expected a reduction to a value");
+  if (scatter.combine && returns_index(*scatter.combine)) return refuse("an index reduction, expected one to a value");
   return {};
 }
 

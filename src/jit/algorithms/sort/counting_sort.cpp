@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts values of 8 or 16 bits by counting the elements with each key: O(n), one row per workgroup, without scratch.
-// Zeros and NaNs of floats share a key although their bits may differ, so they are copied from the row, in order.
-// Source: Seward, "Information sorting in the application of electronic digital computers to business operations", MIT
-// R-232, 1954.
+// Zeros share a key although their bits may differ, and so do NaNs, so these are copied from the row, in order. Source:
+// Seward, "Information sorting in the application of electronic digital computers to business operations", MIT R-232,
+// 1954.
 #include <limits>
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ constexpr std::uint32_t kLanes = 16;  // elements per vector store
 
 std::int64_t num_keys(const SortDescriptor& sort) { return std::int64_t{1} << sort_key_bits(sort.input.type.dtype); }
 /// The number of tables of counts. Neighbouring elements use different tables, so that equal neighbours increment
-/// different counters and do not wait for each other.
+/// different counters: the increments do not wait for each other.
 std::int64_t num_tables(const SortDescriptor& sort) { return size_bytes(sort.input.type.dtype) == 1 ? 4 : 1; }
 
 DType counter_dtype(const SortDescriptor& sort) {
@@ -124,7 +124,7 @@ class CountingBuilder {
     for_each(b_, rest, end, b_.i64(1), [&](MachineValue at) { b_.store(values_, place(at), element); });
   }
 
-  /// Copies the row's elements with this key, in order, to the results from `position` to `end`.
+  /// Copies the row's elements with this key, in order, to result places [position, end).
   void copy_equals(MachineValue key, MachineValue position, MachineValue end) {
     b_.for_loop(b_.i64(0), n_, b_.i64(1), {position}, [&](MachineValue i, const MachineBuilder::Values& carried) {
       const MachineValue element = load(i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts rows of any size by the digits of their keys, the lowest first: O(n), stable. Elements are moved unchanged and
-// their keys recomputed in each pass, so no value is looked up in the input again. Indices move along if they are
-// requested. Each pass reads the elements twice and writes them once.
+// Sorts rows of any size by the digits of their keys, the lowest first: O(n), stable. Each pass moves unchanged
+// elements and recomputes their keys, so that no value is looked up in the input again. Requested indices move with the
+// elements. Each pass reads the elements twice and writes them once.
 // Source: Satish, Harris & Garland, "Designing efficient sorting algorithms for manycore GPUs", IPDPS 2009.
 #include "jit/algorithms/sort/radix_sequence.h"
 

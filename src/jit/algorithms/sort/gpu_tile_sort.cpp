@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts rows that fit into a workgroup, in registers and workgroup memory. Reads and writes each row once. A workgroup
-// takes as many short rows as fit.
+// Sorts rows that fit into one workgroup's registers and workgroup memory. Reads and writes each row once. A workgroup
+// sorts as many short rows as fit.
 #include <algorithm>
 #include <bit>
 
@@ -55,7 +55,7 @@ class TileSortBuilder {
   }
 
  private:
-  /// A workgroup takes as many short rows as its tile has places for, or one long row.
+  /// Assigns rows to the workgroup: as many short rows as its tile has places for, or one long row.
   void place_rows() {
     first_row_ = b_.workgroup_id();
     b_.set_num_groups(rows_);

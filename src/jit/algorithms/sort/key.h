@@ -21,8 +21,8 @@ constexpr DType unsigned_like(DType stored) {
   return kUnsigned[std::countr_zero(size_bytes(stored))];
 }
 
-/// The key of a float of `width` bits, where `infinity` has the bits of +inf: negative floats are complemented, so that
-/// keys order like values. -0 gets the key of +0, and every NaN gets the maximum key.
+/// The key of a float of `width` bits; `infinity` has the bits of +inf. Negative floats are complemented, so that keys
+/// order like values. -0 gets the key of +0, and every NaN gets the maximum key.
 inline MachineValue float_sort_key(MachineBuilder& b, MachineValue bits, unsigned width, std::uint64_t infinity) {
   const auto constant = [&](std::uint64_t value) {
     return b.constant_int(bits.dtype, static_cast<std::int64_t>(value));
@@ -41,7 +41,7 @@ inline MachineValue float_sort_key(MachineBuilder& b, MachineValue bits, unsigne
 
 }  // namespace detail
 
-/// An unsigned key whose order is the order of the sort: NaN is greatest, -0 equals +0, and the order is reversed if
+/// An unsigned key that orders elements like the sort: NaN is greatest, -0 equals +0, and the order is reversed if
 /// `largest` is set. `loaded` is the element as a load returns it (u16 for 16-bit floats).
 inline MachineValue sort_key(MachineBuilder& b, MachineValue loaded, DType stored, bool largest) {
   const DType key_dtype = sort_key_dtype(stored);
@@ -63,7 +63,7 @@ inline MachineValue sort_key(MachineBuilder& b, MachineValue loaded, DType store
   return largest ? b.bit_xor(key, constant(UINT64_MAX >> (64 - width))) : key;
 }
 
-// The inverse of sort_key(), for keys that order the smallest element first.
+// The inverse of sort_key() with `largest` false.
 
 /// Selects all bits of a key or only the highest.
 enum class SortKeyBits : std::uint8_t { kAll, kHighest };
@@ -73,7 +73,7 @@ inline MachineValue sort_key_bit_pattern(MachineBuilder& b, DType stored, SortKe
   return b.constant_int(sort_key_dtype(stored), static_cast<std::int64_t>(bits));
 }
 
-/// Whether floats with different bits share this key: zeros and NaNs do.
+/// Whether floats with different bits share this key, as zeros do, and NaNs.
 inline MachineValue is_key_of_several(MachineBuilder& b, MachineValue key, DType stored) {
   const MachineValue zeros = sort_key_bit_pattern(b, stored, SortKeyBits::kHighest);
   return b.bit_or(b.eq(key, zeros), b.eq(key, sort_key_bit_pattern(b, stored, SortKeyBits::kAll)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts long rows with vector instructions. A sequence of kernels samples a row to divide it into buckets
-// (src/hal/host/routines/sort/long_sort.h), so that several threads can share the row.
+// Sorts long rows with vector instructions. A sequence of kernels divides a row into buckets, whose bounds come from a
+// sample (src/hal/host/routines/sort/long_sort.h), so that several threads can share the row.
 #include <fmt/format.h>
 
 #include "hal/host/routines/sort/long_sort.h"
@@ -17,8 +17,8 @@ namespace {
 /// The minimum length of a row that several kernels sort, so that threads can share it (commit 19de1563).
 constexpr std::int64_t kMinElements = 256 << 10;
 
-/// Whether the sort orders keys. If not, one kernel is faster at any length: it selects the first few results, or
-/// counts narrow values.
+/// Whether the sort must order all keys. If not, one kernel is faster at any length: it selects the first k, or counts
+/// narrow values.
 bool sorts_keys(const SortDescriptor& sort) {
   return !selects_first(sort) && (size_bytes(sort.input.type.dtype) > 2 || sort.indices);
 }

@@ -14,7 +14,7 @@ struct LongSortBuffers {
   std::string_view suffix;  // the end of the kernel's name
   bool has_results = false;
   std::uint32_t num_scratch = 0;
-  std::uint32_t first_written_scratch = 0;  // this one and those after it are written
+  std::uint32_t first_written_scratch = 0;  // the kernel writes this scratch and those after it
 };
 
 /// Indexed by LongSortStep.

@@ -54,7 +54,7 @@ class SortBuilder {
   };
 
   /// Merges the runs [start, mid) and [mid, end). When one run is used up, the loop still loads the record after it, or
-  /// the row's last record, but does not take it.
+  /// the row's last record, but does not store it.
   void merge_runs(MachineValue start, MachineValue width, Halves halves) {
     const MachineValue mid = b_.min(b_.add(start, width), row_.n());
     const MachineValue end = b_.min(b_.add(mid, width), row_.n());
@@ -64,7 +64,8 @@ class SortBuilder {
       const MachineValue right = heads[1];
       const SortRecord a = row_.load(halves.from, b_.min(left, last));
       const SortRecord c = row_.load(halves.from, b_.min(right, last));
-      // Packed records are never equal. Other records with equal keys keep their order: the left run's comes first.
+      // Packed records are never equal. Other records with equal keys keep their order: the record of the left run
+      // comes first.
       const MachineValue keep_order = b_.le(a.key, c.key);
       const MachineValue take_left = b_.bit_and(b_.lt(left, mid), b_.bit_or(b_.le(end, right), keep_order));
       row_.store(halves.to, out, row_.records().select(take_left, a, c));

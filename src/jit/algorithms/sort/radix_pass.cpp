@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first two kernels of a GPU radix pass: they count the digits of each block and scan the counts. radix_scatter.cpp
-// has the third.
+// The first two kernels of a GPU radix pass: one counts the digits of each block, the other scans the counts. The third
+// is in radix_scatter.cpp.
 #include "jit/algorithms/sort/radix_pass.h"
 
 #include <limits>
@@ -30,7 +30,8 @@ class ScanBuilder : RadixPassBuilder {
  public:
   using RadixPassBuilder::RadixPassBuilder;
 
-  /// Gives each digit of a row one thread per block, up to a subgroup; for more blocks, gives it the whole workgroup.
+  /// Assigns one thread per block to each digit of a row, up to a subgroup. With more blocks, a digit gets the whole
+  /// workgroup.
   RadixKernel run() {
     const MemoryHandle counts = buffer("counts", count_, scratch_.counts, BufferAccess::kReadWrite);
     const MemoryHandle totals = buffer("totals", count_, scratch_.totals, BufferAccess::kWrite);

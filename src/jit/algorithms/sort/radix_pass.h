@@ -11,7 +11,7 @@ namespace millrace {
 /// Elements in scratch, row after row.
 struct RadixElements {
   SequenceOperand values;   // the elements themselves
-  SequenceOperand indices;  // the elements' indices in their rows; if requested
+  SequenceOperand indices;  // their indices in their rows, if requested
 };
 
 /// Scratch that passes values between the kernels of a radix sort or selection.
@@ -20,10 +20,10 @@ struct RadixScratch {
   SequenceOperand counts;      // by row, digit and block: counts; after the scan, sums over previous blocks
   SequenceOperand totals;      // by row and digit: counts over all blocks
   SequenceOperand thresholds;  // by row: the digits of the k-th key found so far; lower digits are 0
-  SequenceOperand ranks;       // by row and parity of the pass: the k-th key's rank among keys with its known digits
+  SequenceOperand ranks;       // by row and parity of the pass: rank of the k-th key among keys with its known digits
 };
 
-/// The elements that a pass takes, and the digit by which it sorts them.
+/// The elements that a pass selects, and the digit by which it sorts them.
 enum class RadixFilter : std::uint8_t {
   kAll,            // all elements; the digit is 8 bits of the key
   kPrefix,         // elements whose higher digits equal the threshold's; the digit is 8 bits of the key
@@ -41,13 +41,13 @@ struct RadixPass {
   std::string name() const { return filter == RadixFilter::kUpToThreshold ? "chosen" : std::to_string(number); }
 };
 
-/// The number of values of an 8-bit digit, and of a comparison with the threshold.
+/// The number of values of an 8-bit digit, and of the digit of kUpToThreshold.
 inline constexpr std::int64_t kRadixDigits = 256;
 inline constexpr std::int64_t kThresholdDigits = 2;
 
 /// The dtype that counts a row's elements.
 DType radix_count_dtype(const SortDescriptor&);
-/// The number of blocks per row. Each block is the share of one workgroup.
+/// The number of blocks per row. One workgroup processes each block.
 SizeExpr num_radix_blocks(const SortDescriptor&);
 
 struct RadixKernel {
@@ -60,7 +60,7 @@ using BuildRadixKernel = RadixKernel(const SortDescriptor&, const RadixPass&, co
 
 /// Counts the elements of each digit in each block.
 BuildRadixKernel build_radix_count;
-/// Scans each digit's counts over the blocks of a row, and sums them up.
+/// Scans each digit's counts over the blocks of a row, and stores their sum as the digit's total.
 BuildRadixKernel build_radix_scan;
 /// Moves each element to its place, keeping the order of elements with equal digits. With a threshold, moves only the
 /// first k.

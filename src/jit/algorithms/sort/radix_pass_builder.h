@@ -15,7 +15,8 @@ inline constexpr std::uint32_t kRadixThreads = 256;                             
 inline constexpr std::uint32_t kRadixIterations = 16;                           // elements per thread
 inline constexpr std::uint32_t kRadixBlock = kRadixThreads * kRadixIterations;  // elements per workgroup
 
-/// Shared by the kernels of a pass: finds a workgroup's row and block, reads its elements and computes their digits.
+/// The base of a pass's kernels: finds a workgroup's row and block, reads the block's elements and computes their
+/// digits.
 class RadixPassBuilder {
  public:
   RadixPassBuilder(std::string_view step, const SortDescriptor& sort, const RadixPass& pass,
@@ -69,7 +70,7 @@ class RadixPassBuilder {
   MachineValue key_of(MachineValue element) { return sort_key(b_, element, sort_.input.type.dtype, sort_.largest); }
 
   bool takes_all() const { return pass_.filter == RadixFilter::kAll; }
-  /// Whether the pass takes elements with this key. Precondition: the pass does not take all elements.
+  /// Whether the pass selects elements with this key. Precondition: the pass does not select all elements.
   MachineValue is_taken(MachineValue key) {
     if (pass_.filter == RadixFilter::kUpToThreshold) return b_.le(key, threshold_);
     return b_.eq(without_low_digits(b_.bit_xor(key, threshold_), pass_.number + 1), b_.constant_int(key.dtype, 0));
@@ -81,7 +82,7 @@ class RadixPassBuilder {
     return b_.convert(DType::kI32, b_.bit_and(digits, b_.constant_int(key.dtype, kRadixDigits - 1)));
   }
 
-  /// Calls body(digit) if the pass takes elements with this key.
+  /// Calls body(digit) if the pass selects elements with this key.
   template <class F>
   void when_taken(MachineValue key, F&& body) {
     if (takes_all()) return body(digit_of(key));
@@ -89,7 +90,7 @@ class RadixPassBuilder {
   }
 
   bool has_digit_each() const { return num_digits_ == kRadixThreads; }
-  /// Whether this thread's id is the value of a digit.
+  /// Whether some digit has this thread's id as its value.
   MachineValue has_digit() { return b_.lt(b_.thread_id(), b_.i32(static_cast<std::int32_t>(num_digits_))); }
   template <class F>
   void for_my_digit(F&& body) {
@@ -123,7 +124,7 @@ class RadixPassBuilder {
             {.width = width, .subgroup_size = pass_.subgroup_size}};
   }
 
-  /// The index in `counts` of this block's count of a digit. `row_digit` identifies the row and the digit. All are i64.
+  /// The index in `counts` (i64) of this block's count of a digit. `row_digit` (i64) identifies the row and the digit.
   MachineValue place_of_count(MachineValue row_digit) { return b_.mul_add(row_digit, b_.size(blocks_), block_); }
   MachineValue row_digit() { return b_.mul_add(row_, b_.i64(num_digits_), b_.convert(DType::kI64, b_.thread_id())); }
 

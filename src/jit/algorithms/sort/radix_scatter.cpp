@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last kernel of a GPU radix pass: it moves a block's elements to their places. Elements with equal digits keep
-// their order, which is by subgroup, then iteration, then thread.
+// their order in the block, which is by subgroup, then by iteration, then by thread.
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/sort/radix_pass_builder.h"
@@ -60,7 +60,7 @@ class ScatterBuilder : RadixPassBuilder {
     if (wants_indices) moved_indices_ = buffer("moved_indices", count_, pass_.to->indices, BufferAccess::kWrite);
   }
 
-  /// Calls body(i) for this thread's elements. A subgroup takes neighbouring elements, in order.
+  /// Calls body(i) for this thread's elements. The threads of a subgroup handle neighbouring elements, in order.
   template <class F>
   void for_my_elements(F&& body) {
     const MachineValue lanes = b_.i32(static_cast<std::int32_t>(pass_.subgroup_size));
@@ -89,7 +89,7 @@ class ScatterBuilder : RadixPassBuilder {
     });
   }
 
-  /// For each subgroup and digit, replaces the number of elements by the place in the row where the first of them goes.
+  /// For each subgroup and digit, replaces the number of elements by the place in the row of the first of them.
   void place_digits() {
     const MachineValue digit = row_digit(), zero = b_.constant_int(count_, 0);
     const MachineValue total =
@@ -106,7 +106,7 @@ class ScatterBuilder : RadixPassBuilder {
     });
   }
 
-  /// The threads of the subgroup whose elements have this thread's digit, as a bit mask.
+  /// A bit mask of the threads of the subgroup whose elements have this thread's digit.
   MachineValue peers_of(MachineValue digit, MachineValue is_element) {
     const DType bits = pass_.subgroup_size == 64 ? DType::kU64 : DType::kU32;
     const auto ballot = [&](MachineValue flag) { return b_.convert(bits, b_.ballot(flag)); };

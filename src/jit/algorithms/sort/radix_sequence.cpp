@@ -55,7 +55,7 @@ Status RadixSequence::append_move(const SortDescriptor& sort, const RadixPass& p
 
 Status RadixSequence::append_sort(const SortDescriptor& sort, const std::optional<RadixElements>& from) {
   const unsigned num_passes = sort_key_bits(sort.input.type.dtype) / 8;
-  std::array<RadixElements, 2> halves;  // elements move alternately from one to the other
+  std::array<RadixElements, 2> halves;  // the passes move elements from one to the other and back
   if (num_passes > 1) halves[0] = add_elements(sort);
   if (from) halves[1] = *from;
   if (num_passes > 2 && !from) halves[1] = add_elements(sort);

@@ -21,8 +21,8 @@ class RadixSequence {
   Status append(BuildRadixKernel* build, const SortDescriptor& sort, RadixPass pass);
   /// Appends the three kernels of a pass that moves elements.
   Status append_move(const SortDescriptor& sort, const RadixPass& pass);
-  /// Appends one pass per digit, the lowest first. Together they sort the elements in `from`, or in the input if it is
-  /// absent, into the results.
+  /// Appends one pass per digit, the lowest first. Together the passes sort the elements of `from`, or of the input if
+  /// `from` is absent, into the results.
   Status append_sort(const SortDescriptor& sort, const std::optional<RadixElements>& from);
 
   KernelSequence finish() { return std::move(sequence_); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The (key, index) records that sorts move: packed into one u64 if both fit, otherwise two words.
+// The (key, index) records that sorts move: packed into one u64 if key and index fit, otherwise two words.
 #include "jit/algorithms/sort/records.h"
 
 #include <limits>

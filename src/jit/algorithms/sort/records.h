@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-/// A key that orders elements, and the element's index in its row, which distinguishes records with equal keys.
+/// The key of an element, by which records are ordered, and the element's index in its row, which breaks ties.
 struct SortRecord {
   MachineValue key;    // if packed, the index is in its low bits
   MachineValue index;  // if packed, the same value as `key`
@@ -44,7 +44,7 @@ class SortRecords {
   SortRecord make(MachineValue loaded, MachineValue index);
   /// A record that sorts after every element's record. It pads tiles.
   SortRecord last();
-  /// A record that no element's record sorts before.
+  /// A record that sorts before every element's record, or equal to it.
   SortRecord first();
   /// The smallest record that sorts after the given one.
   SortRecord after(const SortRecord&);
@@ -59,7 +59,7 @@ class SortRecords {
   template <class F>
   SortRecord make_where(MachineValue condition, F&& make_record);
 
-  /// Converts between records and the values that a loop carries; record_at picks record `i` of several.
+  /// Converts between records and the values that a loop carries. record_at() returns record `i` of several.
   std::size_t num_words() const { return form_.is_packed ? 1 : 2; }
   MachineBuilder::Values words_of(const SortRecord&) const;
   SortRecord record_at(const MachineBuilder::Values& words, std::size_t i) const;

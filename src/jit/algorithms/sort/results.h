@@ -14,7 +14,7 @@ class SortResults {
   }
 
   /// Writes the input's element `index` as result `position` of a row; all are i64. Reads the value from the input
-  /// again, because the key of a zero or a NaN does not determine it.
+  /// again, because the key of a zero or a NaN does not determine the value.
   void write(MemoryHandle input, MachineValue row, MachineValue position, MachineValue index) {
     if (sort_.values) {
       const MachineValue from = row_start(b_, sort_.input, sort_.axis, row);

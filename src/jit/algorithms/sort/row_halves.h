@@ -24,7 +24,7 @@ class RowHalves {
   }
   /// The record of the row's element `position`.
   SortRecord make(MachineValue position);
-  /// Writes the results: the first k records of a half.
+  /// Writes the first k records of a half as the results.
   void write_results(MachineValue half);
 
  private:
@@ -47,7 +47,7 @@ SizeExpr row_halves_bytes(const SortDescriptor& sort);
 /// Whether workgroup memory holds `bytes`. False if `bytes` is known only at run time.
 bool fits_workgroup(const SizeExpr& bytes, const TargetSpec& spec);
 
-/// A sequence of one kernel, whose buffers are those that RowHalves declares.
+/// A sequence of one kernel. `kernel` must have the buffers that RowHalves declares.
 Result<KernelSequence> lower_row_halves(const SortDescriptor& sort, const MachineKernel& kernel, bool in_scratch,
                                         const Target& target, const LowerOptions& options);
 

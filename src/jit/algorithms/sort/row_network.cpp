@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts rows of a few elements by a sorting network. The lanes of a vector take neighbouring rows, one row per lane, so
-// that a comparator is a minimum and a maximum of two vectors, without branches on data. A lane holds the key in its
+// Sorts rows of a few elements by a sorting network. A vector holds one element of each of several neighbouring rows,
+// so that a comparator is a minimum and a maximum of two vectors, without branches on data. A lane holds the key in its
 // high bits and the element's index in its low bits, which makes the sort stable.
 // Source: Batcher, "Sorting networks and their applications", AFIPS 1968.
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::int64_t kMaxElements = 15;  // per row; from 2 to 15 elements, lane_sort took longer (commit e40bb0ac)
 constexpr std::int64_t kIndexBits = 4;     // the bits of a key that hold an element's index
-/// The maximum length of contiguous rows that AVX2 gathers if only values are wanted. AVX2 gathers slowly: longer rows
-/// sort faster one at a time.
+/// The maximum length of contiguous rows that are gathered on AVX2 if only values are requested. AVX2 gathers slowly,
+/// so longer rows are sorted faster one at a time.
 constexpr std::int64_t kMaxGatheredByAvx2 = 7;
 
 /// One element in a lane: the key in the high bits and the index in the low bits of one word, or two words if the key
@@ -32,7 +32,7 @@ struct LaneRecord {
   MachineValue index;  // the key itself if one word holds both
 };
 
-/// The comparators on which the first k results depend, in order.
+/// Those comparators of the network, in order, on which the first k results depend.
 std::vector<Comparator> network_of_first(int n, std::int64_t k) {
   std::vector<bool> is_wanted(static_cast<std::size_t>(n), false);
   std::fill_n(is_wanted.begin(), k, true);
@@ -91,7 +91,7 @@ class NetworkBuilder {
     const MachineValue key = sort_key(b_, loaded, stored_, sort_.largest);
     const MachineValue number = b_.splat(b_.constant_int(lane_, index), walk_.lanes());
     if (is_packed_) {
-      // The sign bit stays 0: key and index together have at most 36 of 64 bits, or 20 of 32.
+      // The sign bit stays 0, because key and index together have at most 36 of 64 bits, or 20 of 32.
       const MachineValue wide = b_.shl(b_.convert(lane_, key), b_.constant_int(lane_, kIndexBits));
       const MachineValue both = b_.bit_or(wide, number);
       return {both, both};
@@ -101,7 +101,7 @@ class NetworkBuilder {
     return {b_.bitcast(DType::kI64, b_.bit_xor(key, sign)), number};
   }
 
-  /// The record that comes first goes to `low`.
+  /// Puts the record that comes first into `low`, and the other into `high`.
   void compare(LaneRecord& low, LaneRecord& high) {
     const LaneRecord a = low, c = high;
     if (is_packed_) {
@@ -133,8 +133,8 @@ class NetworkBuilder {
     }
   }
 
-  /// A key determines its element unless it is a zero or a NaN. If any result is one of these, the values are read
-  /// again.
+  /// A key determines its element unless it is a zero or a NaN. If any result is a zero or a NaN, the values are read
+  /// from the input again.
   MachineBuilder::Values values_of(const LinearValue& from, std::span<const LaneRecord> records) {
     std::vector<MachineValue> keys;
     for (const LaneRecord& record : records) keys.push_back(ascending_key(record));
@@ -158,7 +158,7 @@ class NetworkBuilder {
     return b_.if_else(lost.lanes > 1 ? b_.reduce(KernelOp::kReduceMax, lost) : lost, loaded, computed);
   }
 
-  /// The key that sort_key() would give for a sort with the smallest first.
+  /// The key that sort_key() returns with `largest` false.
   MachineValue ascending_key(const LaneRecord& record) {
     const DType dtype = sort_key_dtype(stored_);
     MachineValue key = record.key;

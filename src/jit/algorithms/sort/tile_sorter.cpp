@@ -28,7 +28,7 @@ SortRecord TileSorter::exchange_lanes(const SortRecord& mine, std::uint32_t mask
   const SortRecord other = records_.shuffle_xor(mine, mask);
   const auto top_bit = static_cast<std::int32_t>(std::bit_floor(mask));
   const MachineValue is_lower = b_.eq(b_.bit_and(lane_, b_.i32(top_bit)), b_.i32(0));
-  // Only padding records can be equal, so it does not matter which of them is taken.
+  // Only padding records can be equal, so ties need no care.
   return records_.select(b_.eq(records_.is_before(other, mine), is_lower), other, mine);
 }
 
@@ -49,8 +49,8 @@ SortRecord TileSorter::sort_lanes(SortRecord mine, std::size_t stage) {
   return records_.record_at(words, 0);
 }
 
-/// Compares the two places of pair number `pair`, which differ in bit `bit` and, in the first step of a merge, in all
-/// lower bits. Exchanges their records if these are out of order.
+/// Compares the records at the two places of pair number `pair`, and exchanges them if they are out of order. The
+/// places differ in bit `bit` and, in the first step of a merge, in all lower bits.
 void TileSorter::exchange_places(const RecordMemory& memory, MachineValue pair, MachineValue bit,
                                  MachineValue is_first) {
   const MachineValue one = b_.i32(1), distance = b_.shl(one, bit);
@@ -70,7 +70,8 @@ void TileSorter::sort(const RecordMemory& memory, const std::function<SortRecord
   const std::uint32_t threads = threads_.num_threads, lanes = threads_.subgroup_size;
   for_my_share(b_, records, threads, [&](MachineValue i) { records_.store(memory, i, sort_lanes(fill(i))); });
   const MachineValue lane_bits = b_.i32(std::countr_zero(lanes)), one = b_.i32(1);
-  // Stage s merges runs of 2^s: first in memory, for distances of a subgroup or more, then between lanes of a subgroup.
+  // Stage s merges runs of 2^s records: first in memory, at distances of a subgroup or more, then between lanes of a
+  // subgroup.
   for_each(b_, lane_bits, log2_of(b_, extents_.run), one, [&](MachineValue stage) {
     const MachineValue num_steps = b_.add(b_.sub(stage, lane_bits), one);
     for_each(b_, b_.i32(0), num_steps, one, [&](MachineValue step) {

@@ -22,9 +22,9 @@ struct TileExtents {
   PowerOfTwo num_records;
 };
 
-/// Bitonic sorting networks, between the threads of a subgroup in registers and beyond that in workgroup memory. Each
-/// exchange leaves the smaller record at the lower place. The first step of a merge compares with the mirrored place,
-/// so no run has to be in descending order. O(n log^2 n) exchanges.
+/// Bitonic sorting networks. Exchanges between threads of a subgroup use registers, those over longer distances
+/// workgroup memory. Each exchange leaves the smaller record at the lower place. The first step of a merge compares
+/// each place with its mirror image, so no run has to be in descending order. O(n log^2 n) exchanges.
 /// Source: Batcher, "Sorting networks and their applications", AFIPS 1968; mirrored as in Knuth 5.3.4, exercise 10.
 class TileSorter {
  public:
@@ -34,12 +34,12 @@ class TileSorter {
   /// Sorts runs of neighbouring threads' records. Precondition: a run is at most a subgroup.
   SortRecord sort_lanes(SortRecord mine) { return sort_lanes(mine, 1); }
 
-  /// Sorts the runs in memory. `fill(i)` gives the initial record at place i (i32). Each thread fills the places of its
-  /// own share, and can read these places afterwards without a barrier.
+  /// Sorts the runs in memory. `fill(i)` returns the initial record at place i (i32). Each thread fills the places of
+  /// its own share, so it can read them afterwards without a barrier.
   void sort(const RecordMemory& memory, const std::function<SortRecord(MachineValue)>& fill);
 
  private:
-  /// Exchanges with the thread whose id is this thread's xor `mask`.
+  /// Exchanges records with the thread whose id is this thread's id xor `mask`.
   SortRecord exchange_lanes(const SortRecord& mine, std::uint32_t mask);
   /// Makes the exchanges at the distances `distance`, `distance` / 2, ..., 1.
   SortRecord merge_lanes(SortRecord mine, std::uint32_t distance);

@@ -17,9 +17,10 @@ namespace millrace {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;             // per workgroup
-constexpr std::int64_t kMaxElementsPerThread = 16;  // in registers
+constexpr std::int64_t kMaxElementsPerThread = 16;  // that fit in registers
 constexpr std::int64_t kMaxRounds = 16;             // one result per round; with more rounds, a sort is as fast
-/// Places are handled in groups of this size. A branch skips each group that lies past the end of the row.
+/// A thread's places for records are handled in groups of this size. A branch skips each group that lies past the end
+/// of the row.
 constexpr std::size_t kPlacesTogether = 2;
 
 class TopKLanesBuilder {
@@ -100,7 +101,7 @@ class TopKLanesBuilder {
     for (const MachineValue word : records_.words_of(record)) words.push_back(word);
   }
 
-  /// Thread i gets the i-th record, for i < k.
+  /// Returns to thread i the i-th record, for i < k.
   SortRecord select_rounds(const Row& row) {
     MachineBuilder::Values initial = records_.words_of(records_.last());
     append(initial, records_.first());

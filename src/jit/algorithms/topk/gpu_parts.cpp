@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the first k of long rows. A workgroup reads its part of a row once. It appends records that come before the
-// last record it keeps; when its memory is full, it sorts them and drops all except the first k. Another kernel does
-// the same with the records kept for the parts of a row.
+// k-th record so far to its memory. When the memory is full, it sorts the records and drops all except the first k.
+// Another kernel does the same with the records kept for the parts of a row.
 #include <algorithm>
 #include <bit>
 
@@ -16,12 +16,12 @@
 namespace millrace {
 namespace {
 
-constexpr std::uint32_t kThreads = 512;              // per workgroup; 256 need twice the code (commit 4c5bcf93)
+constexpr std::uint32_t kThreads = 512;              // per workgroup; 256 would need twice the code (commit 4c5bcf93)
 constexpr std::uint32_t kStep = 1024;                // elements between two barriers
 constexpr std::int64_t kMaxKept = 2048;              // records kept per row or part
 constexpr std::int64_t kMaxPlaces = 4096;            // per workgroup: for kept records and one step
-constexpr std::int64_t kMinElementsPerGroup = 4096;  // minimum elements that make a part worthwhile
-constexpr std::int64_t kMaxGroups = 64;              // of all rows; merging more parts costs more than they save
+constexpr std::int64_t kMinElementsPerGroup = 4096;  // smaller parts cost more than they save
+constexpr std::int64_t kMaxGroups = 64;              // over all rows; merging more parts costs more than they save
 
 /// The input and output of a kernel.
 enum class TopKPart : std::uint8_t {
@@ -112,7 +112,7 @@ class TopKPartsBuilder {
     return records_.make(loaded, b_.convert(records_.index_dtype(), position));
   }
 
-  /// Takes the next kStep elements, and appends those that come before the threshold to the kept records.
+  /// Reads the next kStep elements, and appends those that come before the threshold to the kept records.
   void append_step(MachineValue at, const SortRecord& threshold) {
     for_my_share(b_, kStep, threads_.num_threads, [&](MachineValue i) {
       const MachineValue position = b_.add(at, b_.convert(DType::kI64, i));
@@ -128,7 +128,7 @@ class TopKPartsBuilder {
   /// Returns the new threshold.
   SortRecord keep_first(TileSorter& sorter, const SortRecord& threshold, MachineValue is_end) {
     b_.barrier();
-    // The broadcast makes the branch below uniform, which it must be because both sides contain barriers.
+    // Both sides of the branch below contain barriers, so it must be uniform. The broadcast makes it so.
     const MachineValue count = b_.broadcast(b_.load(count_, b_.i32(0)), 0);
     const auto sorted = [&] {
       sorter.sort(memory_, [&](MachineValue i) {
@@ -169,10 +169,10 @@ class TopKPartsBuilder {
   RecordMemory parts_, memory_;
   MachineValue row_, first_, end_, start_;  // i64
   PowerOfTwo places_;                       // the kernel's value of num_places_
-  MachineValue room_;                       // the number of records that leaves room for one more step: i32
+  MachineValue room_;                       // the maximum number of records that leaves room for one more step: i32
 };
 
-/// The number of parts per row: enough to keep a GPU busy, but few enough that merging them pays off.
+/// The number of parts per row: enough to keep a GPU busy, but few enough to merge cheaply.
 SizeExpr parts_of_row(const SortDescriptor& sort) {
   const SizeExpr rows = num_rows(sort.input.type.shape, sort.axis);
   const SizeExpr max_parts = max(floor_div(kMaxGroups, max(rows, 1)), 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the first k of long rows, for k too large for a workgroup. Searches for the k-th key digit by digit, the
-// highest first: each pass counts the elements that have the digits found so far. Then the elements before the k-th
-// key, and the first of those equal to it, are moved in the order of the row. If the results must be in order, these k
-// elements are sorted. Reads the row once per digit and twice more, and writes k elements.
+// highest first: each pass counts the elements that share the digits found so far. Then it moves the elements before
+// the k-th key, and the first of those equal to it, in the order of the row. If the results must be in order, it sorts
+// these k elements. Reads the row once per digit and twice more, and writes k elements.
 // Source: Alabi, Blanchard, Gordon & Steinbach, "Fast k-selection algorithms for graphics processing units", ACM
 // Journal of Experimental Algorithmics 17, 2012.
 #include <fmt/format.h>
@@ -13,9 +13,9 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMinElementsPerResult = 4;  // row length / k: from this on, selecting before sorting pays off
+constexpr std::int64_t kMinElementsPerResult = 4;  // row length / k; above this, selecting before sorting is faster
 
-/// Refuses if sorting everything moves fewer bytes.
+/// Refuses if sorting all elements moves fewer bytes.
 Status check_worth(const SortDescriptor& sort, unsigned num_digits) {
   if (num_digits == 1) return unimplemented("keys have 8 bits, expected more; one pass of a sort is enough");
   const SizeExpr& n = sort.input.type.shape[sort.axis];

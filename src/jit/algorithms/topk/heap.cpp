@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the first k of each row with a heap of k records, the last of them at its root. Vectors of elements are
-// compared with the root; only elements that come before it are examined one by one, and each replaces the root. Random
-// rows have about k ln(n / k) such elements. Reads each element once, or twice if its vector contains such an element.
-// O(n log k) at worst. Each workgroup takes one row, in the order of its elements, so that of equal elements the first
-// stay in the heap.
+// compared with the root. Only elements that come before the root are examined one by one; each of them replaces it.
+// Random rows have about k ln(n / k) such elements. Reads each element once, or twice if its vector contains such an
+// element. O(n log k) at worst. Each workgroup scans one row in order, so that of equal elements the first stay in the
+// heap.
 // Source: Williams, "Algorithm 232: Heapsort", Communications of the ACM 7, 1964.
 #include <algorithm>
 #include <bit>
@@ -21,7 +21,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMinElementsPerResult = 4;  // row length / k: below this, merging everything is as fast
+constexpr std::int64_t kMinElementsPerResult = 4;  // row length / k; below this, a merge sort of the row is as fast
 constexpr std::int64_t kVectorsTogether = 4;       // vectors compared per branch
 
 class HeapBuilder {
@@ -69,8 +69,8 @@ class HeapBuilder {
   }
   SortRecord in_heap(MachineValue node) { return records_.load(heap_, b_.add(base_, node)); }
 
-  /// Puts `record` at `node` or below it, in the heap's first `size` nodes. Takes as many steps as the heap has levels:
-  /// once the record has reached its place, further steps store it there again.
+  /// Puts `record` at `node` or below it, among the heap's first `size` nodes. Always runs one step per level of the
+  /// heap: after the record has reached its place, further steps store it there again.
   void sift_down(MachineValue node, const SortRecord& record, MachineValue size) {
     const MachineValue last = b_.sub(size, b_.i64(1));
     b_.for_loop(b_.i64(0), depth_, b_.i64(1), {node}, [&](MachineValue, const MachineBuilder::Values& carried) {
@@ -105,7 +105,8 @@ class HeapBuilder {
     return comparable(b_.load(input_, place_of(element)));
   }
 
-  /// Whether each of `x` comes before `bound`. Equal values do not, because those in the heap come earlier in the row.
+  /// Whether each lane of `x` comes before `bound`. Equal values do not, because those in the heap come earlier in the
+  /// row.
   MachineValue is_before(MachineValue x, MachineValue bound) {
     const bool ascends = compares_keys() || !sort_.largest;
     if (!is_float(x.dtype)) return ascends ? b_.lt(x, bound) : b_.lt(bound, x);
@@ -159,7 +160,7 @@ class HeapBuilder {
         [&] { return MachineBuilder::Values{bound}; })[0];
   }
 
-  /// Takes the row's elements after the first k.
+  /// Processes the row's elements after the first k.
   void take_rest() {
     MachineValue bound = comparable_of_root(), first = k_;
     if (lanes_ > 1) {
@@ -217,8 +218,8 @@ SizeExpr heap_bytes(const SortDescriptor& sort) {
   return bytes;
 }
 
-/// The margin of the condition that k is below a quarter of n. The condition is strict, so that k = n fails even for
-/// empty rows. If k is constant and n is not, the condition counts as true for every n.
+/// The margin of the condition that k is below a quarter of n. The condition is strict, so that it fails for k = n even
+/// if rows are empty. If k is constant and n is not, it counts as true for every n.
 SizeExpr margin_of_few(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (sort.k.is_constant() && !n.is_constant()) return 1;

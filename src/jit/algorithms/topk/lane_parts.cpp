@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the first k of long rows by vectors of keys, so that threads can share a row: one kernel finds the first k of
-// each part of a row, and another finds the first k of those. The parts depend only on the length of the row and on k.
+// each part of a row, and another finds the first k of these. The parts depend only on k and the length of the row.
 #include <fmt/format.h>
 
 #include "jit/algorithms/row_operation.h"
@@ -12,8 +12,8 @@
 namespace millrace {
 namespace {
 
-/// The minimum number of elements in a part for each of its k results. Each part finds its own upper limit for keys,
-/// and sorts the elements up to that limit. In parts of this length, the sort takes about 2 % of the time of reading.
+/// The minimum number of elements in a part, per result. Each part finds its own upper limit for keys, and sorts the
+/// elements up to that limit. In parts of this length, the sort takes about 2 % of the time of reading.
 constexpr std::int64_t kElementsPerResult = 16 << 10;
 /// The minimum length of a part. Shorter parts are slower than a whole row: [1, 4M] k 1000 took 2.7 ms in parts of 512
 /// Ki elements and 1.7 ms as one row (commit c5fd811e).

@@ -32,7 +32,7 @@ class SelectBuilder : RadixPassBuilder {
     return finish();
   }
 
-  /// One workgroup per row and one thread per digit. One thread finds that its digit is the digit of the k-th key.
+  /// One workgroup per row and one thread per digit. The thread whose digit is that of the k-th key stores it.
   RadixKernel digit() {
     bind_threshold(BufferAccess::kReadWrite);
     place_row();
@@ -57,8 +57,8 @@ class SelectBuilder : RadixPassBuilder {
     thresholds_ = buffer("thresholds", key_, scratch_.thresholds, access);
     ranks_ = buffer("ranks", count_, scratch_.ranks, access);
   }
-  /// The place of a row's rank after a pass. No barrier orders accesses to buffers, so ranks are read and written at
-  /// alternating places.
+  /// The place of a row's rank after a pass. Barriers do not order accesses to buffers, so ranks are read and written
+  /// at alternating places.
   MachineValue place_of_rank(unsigned number) { return b_.mul_add(row_, b_.i64(2), b_.i64(number % 2)); }
   void place_row() {
     b_.set_num_groups(rows_);

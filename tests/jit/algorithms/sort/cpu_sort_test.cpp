@@ -120,7 +120,7 @@ TEST_CASE("a network is chosen for rows of up to 15 elements, if the size is con
   const auto refusal = lower_request(descriptor_of({DType::kF32, {2, 16}, 1, 9}), interpreted_target(IsaLevel::kAvx2),
                                      forced("row_network"));
   CHECK(refusal.status().message() ==
-        "lower 'sort' for cpu:avx2: no algorithm takes it; row_network: the first 9 of 16 elements per row, "
+        "lower 'sort' for cpu:avx2: no algorithm lowers it; row_network: the first 9 of 16 elements per row, "
         "expected constant sizes and at most 15 elements");
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("an impossible sort is refused with the reason") {
   const auto refusal = [](const SortDescriptor& sort) {
     return lower_request(sort, interpreted_target(IsaLevel::kAvx2), forced("merge_sort")).status().message();
   };
-  const std::string where = "lower 'sort' for cpu:avx2: no algorithm takes it; merge_sort: sort 'sort': ";
+  const std::string where = "lower 'sort' for cpu:avx2: no algorithm lowers it; merge_sort: sort 'sort': ";
   SortDescriptor sort = descriptor_of({DType::kF32, {2, 8}, 1, 9});
   CHECK(refusal(sort) == where + "k is 9, expected at most 8");
   sort = descriptor_of({DType::kF32, {2, 8}, 1, 4});

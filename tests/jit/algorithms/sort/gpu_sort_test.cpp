@@ -104,7 +104,7 @@ TEST_CASE("a workgroup refuses rows that do not fit") {
   const auto refusal = [](const SortDescriptor& sort) {
     return lower_request(sort, test::gpu_target("gfx1100"), test::forced("gpu_tile_sort")).status().message();
   };
-  const std::string where = "lower 'sort' for amdgpu:gfx1100: no algorithm takes it; gpu_tile_sort: rows of ";
+  const std::string where = "lower 'sort' for amdgpu:gfx1100: no algorithm lowers it; gpu_tile_sort: rows of ";
   CHECK(refusal(test::descriptor_of({.extents = {2, 4097}, .axis = 1, .k = 1})) ==
         where + "4097 elements, expected at most 4096 per workgroup");
   CHECK(refusal(dynamic_sort(DType::kF32, Dim("n"))) == where + "n elements, expected at most 4096 per workgroup");
@@ -112,11 +112,12 @@ TEST_CASE("a workgroup refuses rows that do not fit") {
                       test::forced("merge_sort"))
             .status()
             .message() ==
-        "lower 'sort' for amdgpu:gfx1100: no algorithm takes it; merge_sort: serves CPUs, not amdgpu:gfx1100");
+        "lower 'sort' for amdgpu:gfx1100: no algorithm lowers it; merge_sort: serves CPUs, not amdgpu:gfx1100");
   CHECK(lower_request(test::descriptor_of({.extents = {2}, .k = 1}), test::interpreted_target(IsaLevel::kAvx2),
                       test::forced("gpu_tile_sort"))
             .status()
-            .message() == "lower 'sort' for cpu:avx2: no algorithm takes it; gpu_tile_sort: serves GPUs, not cpu:avx2");
+            .message() ==
+        "lower 'sort' for cpu:avx2: no algorithm lowers it; gpu_tile_sort: serves GPUs, not cpu:avx2");
 }
 
 }  // namespace

@@ -188,7 +188,7 @@ TEST_CASE("a selection refuses a k that does not fit") {
         .status()
         .message();
   };
-  const std::string where = "lower 'sort' for amdgpu:gfx90a: no algorithm takes it; ";
+  const std::string where = "lower 'sort' for amdgpu:gfx90a: no algorithm lowers it; ";
   CHECK(refusal({.extents = {5000}, .k = 17}, "gpu_topk_lanes") ==
         where +
             "gpu_topk_lanes: the first 17 of 5000 elements per row, expected at most 16 of at most 1024 per "
