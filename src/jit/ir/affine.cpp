@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Affine indices over the dims of a loop nest: composition, ranges, offsets in memory and text.
+// Affine indices over the dims of a loop nest: their composition, ranges, offsets in memory, and text.
 #include "jit/ir/affine.h"
 
 namespace millrace {

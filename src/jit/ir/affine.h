@@ -19,13 +19,13 @@ AffineIndex dim_index(std::size_t num_dims, std::size_t dim);
 /// Substitutes inner[d], an index over `num_dims` dims, for each dim d of `outer`.
 AffineIndex compose(const AffineIndex& outer, std::span<const AffineIndex> inner, std::size_t num_dims);
 
-/// The number of the domain dim, if the index is one dim and nothing else, such as "d1".
+/// The number of the domain dim, if the index is a single dim and nothing else, such as "d1".
 std::optional<std::size_t> as_single_dim(const AffineIndex& index);
 
 /// Computes the index as an i64 in the body. Appends the sizes that are not constant to `extents`, the kernel's
 /// LoopKernel::extents.
 BodyValue index_value(BodyBuilder& body, const AffineIndex& index, std::vector<SizeExpr>& extents);
-/// Computes the size as an i64 in the body, as index_value does.
+/// Computes the size as an i64 in the body, like index_value().
 BodyValue extent_value(BodyBuilder& body, const SizeExpr& size, std::vector<SizeExpr>& extents);
 
 /// Whether the index is provably in [0, extent) at every point of a non-empty domain.
@@ -38,12 +38,12 @@ struct IndexRange {
 /// The minimum and maximum of the index over the domain; empty if a size is not constant or the domain is empty.
 std::optional<IndexRange> constant_range(const AffineIndex& index, std::span<const LoopDim> domain);
 
-/// The element offset of an access in its buffer, computed from the strides and offset of the layout. Leaves out the
+/// The element offset of an access in its buffer, computed from the strides and offset of the layout, without the
 /// dynamic index.
 AffineIndex element_offset(const Access& access, const Layout& layout, std::size_t num_dims);
 
-/// "2*d0 + (n)*d3 + 1", "d0 + (n - 1)", "0": a size that is not constant is in parentheses, so that "d0" is always a
-/// domain dim.
+/// "2*d0 + (n)*d3 + 1", "d0 + (n - 1)", "0": sizes that are not constant are in parentheses, so that "d0" outside them
+/// is always a domain dim.
 std::string to_text(const AffineIndex& index);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records scalar bodies and the first mistake that a caller makes in one, and prints bodies.
+// Records scalar bodies, and the first mistake that a caller makes in a body. Prints bodies.
 #include "millrace/jit/body.h"
 
 #include <iterator>
@@ -61,7 +61,7 @@ BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<Body
 }
 
 void BodyBuilder::expect_constant(DType dtype, double value) {
-  // -0 counts as the integer 0.
+  // Adding 0.0 turns -0 into 0, which fits integers.
   if (is_float(dtype) ? !is_16_bit_float(dtype) : Number(value + 0.0).fits(dtype)) return;
   note_mistake(refused(fmt::format("constant({}) : {}", value, to_text(dtype))));
 }

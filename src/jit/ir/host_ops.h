@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The meaning of each lanewise op on host values: `HostOp<op>::apply`. Both evaluate() and the interpreter run these.
+// The meaning of each lanewise op on host values: `HostOp<op>::apply`. Both evaluate() and the interpreter call these
+// functions.
 #pragma once
 
 #include <bit>
@@ -247,7 +248,7 @@ struct HostOp<KernelOp::kSelect> {
 /// Rounds towards zero and saturates; NaN becomes 0. A plain C++ conversion of an out-of-range value is undefined.
 template <HostInteger To, HostFloat From>
 constexpr To truncate_saturating(From value) {
-  // 2^digits, one past the highest value. Every float holds it exactly, which need not be true of the highest value.
+  // 2^digits, one above the highest value. A float represents it exactly, but not always the highest value.
   constexpr From kEnd = From(2) * static_cast<From>(std::uint64_t{1} << (std::numeric_limits<To>::digits - 1));
   constexpr From kLowest = std::is_signed_v<To> ? -kEnd : From(0);
   if (value != value) return 0;

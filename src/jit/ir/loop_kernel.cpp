@@ -16,7 +16,7 @@ namespace millrace {
 namespace {
 
 /// Whether the instruction is a load without a dynamic index or a fill value. The factors of a contraction are such
-/// loads, also for f16 and bf16: loads widen these, so there is no conversion.
+/// loads, even for f16 and bf16: the load widens them, so that there is no conversion.
 bool is_plain_load(const LoopKernel& kernel, const BodyInstruction& instruction) {
   if (instruction.op != KernelOp::kLoad) return false;
   const Access& access = kernel.loads[instruction.immediate];

@@ -76,7 +76,8 @@ std::uint32_t LoopKernelBuilder::access_number(Access access) {
   return static_cast<std::uint32_t>(kernel_.loads.size() - 1);
 }
 
-/// Returns a constant in place of the wrong call's result, so that later calls can be recorded.
+/// Records the first mistake. Returns a constant in place of the wrong call's result, so that later calls can be
+/// recorded.
 BodyValue LoopKernelBuilder::note_mistake(BodyBuilder& body, std::string text) {
   if (mistake_.empty()) mistake_ = std::move(text);
   return body.constant_scalar(Scalar::of(0.0f));

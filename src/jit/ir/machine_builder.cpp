@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds machine kernels instruction by instruction. Values that all blocks can share, such as constants, sizes and
-// ids, are defined once, at the head of the body.
+// ids, are defined once, at the start of the body.
 #include "millrace/jit/machine_builder.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds thread and subgroup indices, and subgroup operations made of shuffles.
+// Builds thread and subgroup indices, and subgroup operations that consist of shuffles.
 #include <bit>
 
 #include "millrace/base/check.h"

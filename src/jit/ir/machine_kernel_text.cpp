@@ -75,7 +75,7 @@ class Printer {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
   }
 
-  /// Prints the facts of symbols, because they decide which remainder code a kernel has.
+  /// Prints the known facts about symbols, because the remainder code of a kernel depends on them.
   void print_symbols() {
     std::map<std::string, Dim> symbols;
     Status status = unguarded(kernel_.num_groups.collect_symbols(symbols));
@@ -154,7 +154,7 @@ class Printer {
     }
   }
 
-  /// "%4 = %0"; with the parameter's type only if it differs from that of the initial value.
+  /// "%4 = %0". The parameter's type is printed only if it differs from that of the initial value.
   void print_parameter(MachineValueId parameter, MachineValueId initial) {
     const bool is_alike = kernel_.types[parameter] == kernel_.types[initial];
     write("%{}{} = %{}", index_of(parameter), is_alike ? "" : ": " + kernel_.types[parameter].to_text(),

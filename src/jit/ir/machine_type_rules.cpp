@@ -10,7 +10,8 @@ namespace millrace {
 namespace {
 
 constexpr VectorType kI64Scalar{DType::kI64, 1};
-// Constants, not formatted text: the checks pass them for every instruction, and most instructions need no message.
+// These are constants instead of formatted text, because the checks pass them for every instruction, and most
+// instructions need no message.
 constexpr std::string_view kOperand[] = {"operand 0", "operand 1", "operand 2"};
 constexpr std::string_view kLike[] = {" like operand 0", " like operand 1", " like operand 2"};
 

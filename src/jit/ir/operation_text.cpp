@@ -136,7 +136,7 @@ Result<Operation> read_operation(TextReader& text) {
     }
     case ImmediateForm::kRarely:
     case ImmediateForm::kNone: {
-      if (num_operands(op) == 0) break;  // a value that follows begins the next line
+      if (num_operands(op) == 0) break;  // a value after it belongs to the next line
       MILLRACE_TRY_ASSIGN(operands, read_operands(text));
       if (op == KernelOp::kSelect && text.take(",")) {
         if (!text.take_word("rarely")) return text.unexpected("expected a value or 'rarely'");

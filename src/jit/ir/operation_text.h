@@ -24,7 +24,7 @@ enum class ImmediateForm : std::uint8_t {
   kSize,      // "size s0"
   kLane,      // "extract %1[3]"
   kLast,      // "shuffle_xor %1, 16"
-  kRarely,    // "select %0, %1, %2, rarely" for 1
+  kRarely,    // "select %0, %1, %2, rarely" if the immediate is 1
 };
 
 constexpr ImmediateForm immediate_form(KernelOp op) {
@@ -64,8 +64,7 @@ void append_value(std::string& text, std::uint32_t number);
 /// Appends "load_masked @0[%2], %5, %6", "constant 1.5". `result` is the dtype of a constant.
 template <DenseId Id>
 void append_operation(std::string& text, KernelOp, std::span<const Id> operands, std::uint64_t immediate, DType result);
-/// Reads what append_operation wrote. Does not check how many operands the op takes, because the verifiers do. Does not
-/// read kFor.
+/// Reads what append_operation wrote. Does not check the number of operands; the verifiers do. Does not read kFor.
 Result<Operation> read_operation(TextReader&);
 Result<KernelOp> read_op(TextReader&);
 Result<std::vector<std::uint32_t>> read_operands(TextReader&);
@@ -73,10 +72,10 @@ Result<std::vector<std::uint32_t>> read_operands(TextReader&);
 Result<std::uint32_t> read_value(TextReader&);
 /// "f32", "f32x16"
 Result<VectorType> read_vector_type(TextReader&);
-/// Reads the "-1.5" of a constant such as "-1.5 : f32", and returns its bits in that dtype. Leaves the ':' and the
-/// dtype.
+/// Reads the "-1.5" of a constant such as "-1.5 : f32", and returns its bits in that dtype. Does not consume the ':'
+/// and the dtype.
 Result<std::uint64_t> read_constant(TextReader&);
-/// Takes the punctuation, or fails with "expected '='".
+/// Consumes the punctuation, or fails with a message such as "expected '='".
 Status expect(TextReader&, std::string_view punctuation);
 /// Reads a number and fails unless it is `expected`: a kernel's tensors, loads and so on are numbered in order.
 Status expect_number(TextReader&, std::size_t expected);
@@ -85,7 +84,7 @@ Status expect_number(TextReader&, std::size_t expected);
 std::string symbol_lines(const std::map<std::string, Dim>& symbols, std::string_view indentation);
 Status read_symbols(TextReader&, std::map<std::string, Dim>& symbols);
 
-/// The value of an enum, from 0 to `last`, whose to_text is `name`.
+/// The enumerator, from 0 to `last`, whose to_text() is `name`.
 template <class Enum>
 std::optional<Enum> find_by_text(std::string_view name, Enum last) {
   for (unsigned i = 0; i <= static_cast<unsigned>(last); ++i) {

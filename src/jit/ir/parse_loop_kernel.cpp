@@ -63,7 +63,7 @@ class LoopKernelParser {
     return text_.take_word("operand") ? read_in_place() : Status();
   }
 
-  /// Takes "d0" for the first dim, "d1" for the second, and so on.
+  /// Consumes "d0" before the first dim, "d1" before the second, and so on.
   bool take_dim_word() { return text_.take_word(fmt::format("d{}", kernel_.domain.size())); }
 
   Status read_dim() {

@@ -180,8 +180,8 @@ class MachineKernelParser {
     return {};
   }
 
-  /// "%5 = %3": a parameter of the loop's block and its initial value, from which it takes its type. "%5: f32 = %3"
-  /// gives the parameter its own type.
+  /// "%5 = %3": a parameter of the loop's block, and its initial value, which has the same type. "%5: f32 = %3": a
+  /// parameter with a type of its own.
   Status read_parameter(MachineInstruction& loop) {
     const std::size_t begin = text_.position();
     MILLRACE_TRY_ASSIGN(const std::uint32_t parameter, read_value(text_));

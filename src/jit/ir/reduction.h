@@ -49,7 +49,7 @@ inline ReductionState initial_state(const Reduction& reduction) {
   return {identity_of(reduction), Scalar::of<std::int64_t>(0)};
 }
 
-/// Whether kArgMin or kArgMax replaces `best` by `value`. NaN beats any number; among equal values, the first stays.
+/// Whether kArgMin or kArgMax replaces `best` by `value`. NaN beats any number. Of equal values, the first stays.
 template <ScalarBuilder B>
 typename B::Value is_better(B& b, ReductionKind kind, typename B::Value value, typename B::Value best) {
   const auto beyond = kind == ReductionKind::kArgMin ? b.lt(value, best) : b.lt(best, value);

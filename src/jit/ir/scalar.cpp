@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scalars and the evaluation of lanewise ops on them, which defines what every generator must compute.
+// Scalars, and lanewise ops evaluated on them. This evaluation defines what every generator must compute.
 #include "millrace/jit/scalar.h"
 
 #include <cmath>

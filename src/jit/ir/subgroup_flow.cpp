@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A divergence analysis of structured code, after Coutinho et al., "Divergence Analysis and Optimizations", PACT 2011,
-// with windows of numbers instead of affine values.
+// except that it tracks windows of numbers instead of affine values.
 #include "jit/ir/subgroup_flow.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ LaneSpread either(const LaneSpread& a, const LaneSpread& b) {
           .needs_proof = a.needs_proof || b.needs_proof};
 }
 
-/// Whether all threads agree on a < b: they do if b does not split the window of a.
+/// Whether all threads agree on a < b. They do if b does not divide the window of a.
 bool agree_on_less(const LaneSpread& a, const LaneSpread& b) {
   if (a.is_uniform() && b.is_uniform()) return true;
   return b.is_uniform() && b.zero_bits >= a.window_bits;
@@ -59,7 +59,7 @@ class FlowAnalysis {
     return std::ranges::any_of(ids, [&](MachineValueId id) { return value(id).needs_proof; });
   }
 
-  /// Facts about a value are only ever removed, so the iteration ends.
+  /// Facts about a value are only removed, never added, so the iteration ends.
   void define(MachineValueId id, LaneSpread spread) {
     LaneSpread& known = flow_.values[id];
     if (is_known_[index_of(id)]) spread = either(known, spread);
@@ -165,7 +165,7 @@ class FlowAnalysis {
 
   static std::uint32_t num_bits(DType dtype) { return static_cast<std::uint32_t>(size_bytes(dtype) * 8); }
 
-  /// Numbers wrap, and windows wrap with them. A window of all numbers counts as kNoWindow.
+  /// If numbers wrap, so do windows. A window of all numbers counts as kNoWindow.
   static LaneSpread in_dtype(const LaneSpread& spread, DType dtype) {
     return spread.window_bits < num_bits(dtype) ? spread : kDivergent;
   }
@@ -212,7 +212,7 @@ class FlowAnalysis {
         if (const auto bits = power_of_two(instruction.operands[0]))
           return scaled(operand(instruction, 1), *bits, dtype);
         break;
-      case KernelOp::kDiv:  // rounds towards zero: a shift only for non-negative numbers
+      case KernelOp::kDiv:  // rounds towards zero, so it is a shift only for non-negative numbers
         if (const auto bits = power_of_two(instruction.operands[1]); bits && x.is_non_negative)
           return scaled(x, -*bits, dtype);
         break;
@@ -248,7 +248,7 @@ class FlowAnalysis {
       case KernelOp::kSub:
         if (!is_integer(kernel_.types[instruction.results[0]].dtype)) return spread_of_any(instruction);
         return instruction.op == KernelOp::kSub && operand(instruction, 0).is_uniform()
-                   ? spread_of_any(instruction)  // a reversed window is not aligned
+                   ? spread_of_any(instruction)  // subtraction reverses b's window, which is then not aligned
                    : sum(operand(instruction, 0), operand(instruction, 1));
       case KernelOp::kMul:
       case KernelOp::kDiv:
@@ -270,7 +270,7 @@ class FlowAnalysis {
       case KernelOp::kExtract:
       case KernelOp::kShuffleXor:
         return operand(instruction, 0);
-      case KernelOp::kShuffle:  // the values of all threads lie in one window, whichever is read
+      case KernelOp::kShuffle:  // all values lie in one window, so it does not matter which thread's value is read
         if (!operand(instruction, 1).is_uniform()) return operand(instruction, 0);
         return {.needs_proof = !constant(instruction.operands[1])};
       case KernelOp::kBallot:

@@ -15,18 +15,18 @@ namespace millrace {
 struct LaneSpread {
   static constexpr std::uint8_t kNoWindow = 255;
   std::uint8_t window_bits = 0;
-  std::uint8_t zero_bits = 0;    // every number is a multiple of 2^zero_bits; 0 unless computed from constants
+  std::uint8_t zero_bits = 0;    // every thread's number is a multiple of 2^zero_bits; 0 if not known
   bool is_non_negative = false;  // no number is negative
-  bool needs_proof = false;      // uniform, but an analysis of uniform operands alone does not prove it
+  bool needs_proof = false;      // uniform, but an analysis that only tracks uniform operands cannot prove it
   bool is_uniform() const { return window_bits == 0; }
   friend bool operator==(const LaneSpread&, const LaneSpread&) = default;
 };
 
-/// Which code the threads of a subgroup run together. The analysis is conservative: threads may run more code together
-/// than it says.
+/// Which code the threads of a subgroup run together. The analysis is conservative: threads may run together code that
+/// it does not report.
 struct SubgroupFlow {
   IdVector<MachineValueId, LaneSpread> values;
-  std::vector<bool> is_together;  // by BlockId: all threads of the subgroup enter it, or none
+  std::vector<bool> is_together;  // by BlockId: whether either all threads of the subgroup enter it, or none
 };
 
 /// How a subgroup runs an `if` or a `for`: whether its threads agree on the block, or on when the loop ends.

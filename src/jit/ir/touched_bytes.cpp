@@ -10,11 +10,11 @@
 namespace millrace {
 namespace {
 
-/// The maximum number of terms of an expression; a longer one costs more than the barrier that it may save.
+/// The maximum number of terms of an expression. A longer expression would cost more than the barrier that it may save.
 constexpr std::size_t kMaxTerms = 16;
 
-/// Rows with gaps between them, innermost level first. A dim whose step continues the level inside it extends that
-/// level; any other dim starts a new one.
+/// Rows with gaps between them, innermost level first. A dim extends the level inside it if it continues with that
+/// level's step. Any other dim starts a new level.
 struct GappedRows {
   std::vector<ByteRange::Rows> levels = {};
   SizeExpr next_step = 0;
@@ -63,7 +63,7 @@ std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tens
   return range;
 }
 
-/// A range that holds both; empty unless it is known which begins first and which ends last.
+/// A range that contains both; empty unless it is known which range begins first and which ends last.
 std::optional<ByteRange> hull(const ByteRange& a, const ByteRange& b) {
   if (a == b) return a;
   const bool are_constant = a.offset_bytes.is_constant() && a.length_bytes.is_constant() &&
@@ -75,7 +75,8 @@ std::optional<ByteRange> hull(const ByteRange& a, const ByteRange& b) {
   return ByteRange{begin, SizeExpr(end) - begin};
 }
 
-/// A range that holds the bytes of all accesses to one tensor; empty if it has no access or the range is not known.
+/// A range that contains the bytes of all accesses to one tensor; empty if there is no access or the range is not
+/// known.
 std::optional<ByteRange> range_of_all(std::span<const Access> accesses, std::uint32_t number,
                                       const KernelTensor& tensor, std::span<const LoopDim> domain) {
   std::optional<ByteRange> all;

@@ -28,7 +28,7 @@ ValueBounds remainder(const ValueBounds& a, const ValueBounds& b) {
   return {std::max(all.minimum, 1 - b.maximum), std::min(all.maximum, b.maximum - 1)};
 }
 
-/// a & b, where at least one is not negative.
+/// Bounds of x & y, for x in `a` and y in `b`. Precondition: at least one of them is never negative.
 ValueBounds mask(const ValueBounds& a, const ValueBounds& b) {
   if (a.minimum < 0) return {0, b.maximum};
   return {0, b.minimum < 0 ? a.maximum : std::min(a.maximum, b.maximum)};
@@ -66,7 +66,7 @@ class BoundsFinder {
     }
   }
 
-  /// A result that may leave its dtype's range wraps, so it may be anything.
+  /// A result that may exceed the range of its dtype wraps, so it gets no bounds.
   void set(MachineValueId id, const ValueBounds& found) {
     const VectorType& type = kernel_.types[id];
     const bool is_counter = type == VectorType{DType::kI32, 1} || type == VectorType{DType::kI64, 1};

@@ -128,21 +128,21 @@ class Verifier {
     }
     for (std::size_t i = 0; i < kernel_.stores.size(); ++i) {
       const Access& store = kernel_.stores[i];
-      if (store.tensor != i) fail("store {}: writes result {}, expected {}", i, store.tensor, i);
+      if (store.tensor != i) fail("store {}: writes to result {}, expected {}", i, store.tensor, i);
       if (store.dynamic_dim || store.fill) fail("store {}: has a dynamic dim or a fill, expected neither", i);
       if (!check_access("store", i, store, kernel_.results)) continue;
-      if (walks_reduction(store)) fail("store {}: walks a reduction dim, expected parallel dims only", i);
+      if (walks_reduction(store)) fail("store {}: indexed by a reduction dim, expected parallel dims only", i);
       check_store_covers(i, store);
     }
   }
 
-  /// Checks a necessary condition for storing every element exactly once: every parallel dim changes an index.
+  /// Checks a necessary condition for storing every element exactly once: each parallel dim must change an index.
   void check_store_covers(std::size_t number, const Access& store) {
     for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
       const bool is_walked = std::any_of(store.indices.begin(), store.indices.end(),
                                          [d](const AffineIndex& index) { return !index.coefficients[d].is(0); });
       if (!is_walked && !kernel_.domain[d].extent.is(1) && !kernel_.domain[d].is_reduction) {
-        fail("store {}: does not walk d{}, so its points overwrite each other", number, d);
+        fail("store {}: not indexed by d{}, so its points overwrite each other", number, d);
       }
     }
   }
@@ -194,7 +194,7 @@ class Verifier {
   void check_instruction(std::string_view role, const Body& body, std::size_t number, bool is_epilogue) {
     const BodyInstruction& instruction = body.instructions[static_cast<BodyValueId>(number)];
     const std::string where = fmt::format("{}: %{} = {}", role, number, to_text(instruction.op));
-    if (rule_of(instruction.op) == KernelOpRule::kMachine) return fail("{}: belongs to machine kernels only", where);
+    if (rule_of(instruction.op) == KernelOpRule::kMachine) return fail("{}: allowed only in machine kernels", where);
     unsigned expected = num_operands(instruction.op);
     if (instruction.op == KernelOp::kLoad) {
       if (instruction.immediate >= kernel_.loads.size()) {
@@ -223,34 +223,36 @@ class Verifier {
     }
     if (rule_of(instruction.op) == KernelOpRule::kBody) {
       const bool is_index = std::all_of(operands.begin(), operands.end(), [](DType t) { return t == DType::kI64; });
-      if (!is_index) fail("{}: takes ({}), expected i64", where, found);
+      if (!is_index) fail("{}: has operands ({}), expected i64", where, found);
     } else if (!follows_rule(instruction.op, instruction.dtype, operands)) {
-      fail("{}: takes ({}) and gives {}, which its rule does not allow", where, found, to_text(instruction.dtype));
+      fail("{}: has operands ({}) and result {}, which the op does not allow", where, found,
+           to_text(instruction.dtype));
     }
     check_16_bit(where, instruction, operands);
   }
 
-  /// Only conversions, of values or of bits, may take or give 16-bit floats. A conversion to 16 bits and back rounds a
-  /// value.
+  /// Only conversions of values or bits may have operands or results that are 16-bit floats. A conversion to 16 bits
+  /// and back rounds a value.
   void check_16_bit(const std::string& where, const BodyInstruction& instruction, std::span<const DType> operands) {
     const auto is_16_bit = [](DType dtype) { return body_dtype(dtype) != dtype; };
     const auto taken = std::find_if(operands.begin(), operands.end(), is_16_bit);
     const bool converts = rule_of(instruction.op) == KernelOpRule::kConvert;
     if (converts || (taken == operands.end() && !is_16_bit(instruction.dtype))) return;
-    fail("{}: computes in {}, which only conversions may take or give", where,
+    fail("{}: uses {}, which only conversions may use", where,
          to_text(taken == operands.end() ? instruction.dtype : *taken));
   }
 
   void check_immediate(const std::string& where, const BodyInstruction& instruction, bool is_epilogue) {
     const auto expect_dtype = [&](DType wanted) {
       if (instruction.dtype != wanted) {
-        fail("{}: gives {}, expected {}", where, to_text(instruction.dtype), to_text(wanted));
+        fail("{}: result is {}, expected {}", where, to_text(instruction.dtype), to_text(wanted));
       }
     };
     if (instruction.op == KernelOp::kLoad) {
       const Access& load = kernel_.loads[instruction.immediate];
       expect_dtype(body_dtype(kernel_.operands[load.tensor].type.dtype));
-      if (is_epilogue && walks_reduction(load)) fail("{}: load {} walks a reduction dim", where, instruction.immediate);
+      if (is_epilogue && walks_reduction(load))
+        fail("{}: load {} is indexed by a reduction dim", where, instruction.immediate);
     } else if (instruction.op == KernelOp::kIndex) {
       expect_dtype(DType::kI64);
       const std::size_t limit = is_epilogue ? kernel_.num_parallel() : kernel_.domain.size();
@@ -264,7 +266,7 @@ class Verifier {
     } else if (instruction.op == KernelOp::kCheckIndex) {
       expect_dtype(DType::kI64);
     } else if (instruction.op == KernelOp::kReduced) {
-      if (!is_epilogue) return fail("{}: belongs to an epilogue only", where);
+      if (!is_epilogue) return fail("{}: allowed only in an epilogue", where);
       if (instruction.immediate >= kernel_.reductions.size()) {
         return fail("{}: reduction {}, expected less than {}", where, instruction.immediate, kernel_.reductions.size());
       }

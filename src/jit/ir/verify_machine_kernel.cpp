@@ -104,7 +104,7 @@ class Verifier {
     }
   }
 
-  /// An exchange with threads that are in another block would give arbitrary results.
+  /// An exchange with threads that are in another block would have arbitrary results.
   void check_exchanges() {
     if (!exchanges_lanes(kernel_, BlockId{})) return;
     const SubgroupFlow flow = analyze_subgroup_flow(kernel_);
@@ -198,7 +198,7 @@ class Verifier {
   bool check_counts(const auto& place, const MachineInstruction& instruction) {
     const KernelOp op = instruction.op;
     if (rule_of(op) == KernelOpRule::kBody) {
-      fail("{}: belongs to bodies of loop kernels only", place());
+      fail("{}: allowed only in bodies of loop kernels", place());
       return false;
     }
     const std::size_t num_blocks = op == KernelOp::kFor ? 1 : op == KernelOp::kIf ? 2 : 0;

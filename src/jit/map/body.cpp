@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits the term or the epilogue of a loop kernel for the cells of one tile, and shares values between cells.
+// Emits the term or the epilogue of a loop kernel for the cells of one tile. Cells share the values that are equal in
+// them.
 #include "jit/map/body.h"
 
 #include <algorithm>
@@ -91,7 +92,8 @@ MachineValue BodyEmitter::emit(BodyValueId id, std::uint32_t row, std::uint32_t 
   }
 }
 
-/// The rare select `id` and the rare selects right after it that share its condition and do not depend on one another.
+/// The rare select `id`, and the rare selects right after it that have the same condition and do not depend on each
+/// other.
 std::vector<BodyValueId> BodyEmitter::rare_selects_from(BodyValueId id) const {
   std::vector<BodyValueId> ids = {id};
   const BodyInstruction& first = body_.instructions[id];
@@ -136,7 +138,7 @@ MachineValue BodyEmitter::emit_rare_select(BodyValueId id, std::uint32_t row, st
 }
 
 MachineValue BodyEmitter::emit_lanewise(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector) {
-  // The register of a 16-bit float holds its bits, as in memory.
+  // A register holds a 16-bit float as its bits, like memory.
   if (instruction.op == KernelOp::kConvert && !is_register_dtype(instruction.dtype)) {
     return stored_value(instruction.operands[0], instruction.dtype, row, vector);
   }
@@ -188,7 +190,8 @@ MachineValue BodyEmitter::emit_check_index(const BodyInstruction& instruction, s
   return checked;
 }
 
-/// Whether neighbouring rows of the tile are neighbours in memory, and neighbouring lanes are not.
+/// Whether the load reads a square block in which neighbouring rows are neighbours in memory, and neighbouring lanes
+/// are not.
 bool BodyEmitter::is_transposed(const BodyInstruction& load) const {
   const AccessPlan& plan = context_.loads[load.immediate];
   const bool is_square = shape_.rows == context_.tiling.lanes && (!shape_.mask || shape_.points);
@@ -196,9 +199,10 @@ bool BodyEmitter::is_transposed(const BodyInstruction& load) const {
          context_.row_coefficient(plan.offset).is(1) && !context_.vector_coefficient(plan.offset).is(0);
 }
 
-/// The rows of a square block. Loads one vector per lane, along the rows' neighbours in memory, and transposes the
-/// block in registers: each round rotates the bits of the index (vector, lane) by one. A lane without a point loads the
-/// vector of the last lane with a point, so that nothing outside the tensor is read.
+/// The rows of a square block. Loads one vector per lane; its elements are neighbours in memory and belong to
+/// successive rows. Then transposes the block in registers: each round rotates the bits of the index (vector, lane) by
+/// one. A lane without a point loads the vector of the last lane with a point, so that nothing outside the tensor is
+/// read.
 const std::vector<MachineValue>& BodyEmitter::transposed_rows(std::uint64_t load, std::uint32_t vector) {
   std::vector<MachineValue>& block = transposed_[{load, vector}];
   if (!block.empty()) return block;

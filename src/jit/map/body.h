@@ -13,13 +13,13 @@ namespace millrace {
 
 using TileReduction = ReductionValue<MachineValue>;
 
-/// A tile in registers: `rows` x `vectors` cells of one vector each. `mask` marks the lanes that have a point; a tile
-/// with a mask has one vector.
+/// A tile in registers: `rows` x `vectors` cells of one vector each. `mask` is true in the lanes that have a point. A
+/// tile with a mask has one vector.
 struct TileShape {
   std::uint32_t rows = 1;
   std::uint32_t vectors = 1;
   std::optional<MachineValue> mask;
-  /// Only for a map's tile with a mask: the number of remaining points, which can exceed the lanes.
+  /// Set only in a map's tile with a mask: the number of remaining points, which can exceed the number of lanes.
   std::optional<MachineValue> points = {};
 };
 
@@ -35,9 +35,8 @@ class BodyEmitter {
   MachineValue value(BodyValueId id, std::uint32_t row, std::uint32_t vector);
   /// The result of value(), splat to every lane.
   MachineValue vector_value(BodyValueId id, std::uint32_t row, std::uint32_t vector);
-  /// The result of value() in the form that a tensor of `stored` holds. An element that is only moved, or that was
-  /// just rounded to `stored`, keeps its bits: otherwise widening and narrowing 16-bit floats would dominate the cost
-  /// of a copy.
+  /// The result of value() in the form in which a tensor of `stored` holds it. An element that is only moved, or was
+  /// just rounded to `stored`, keeps its bits: widening and narrowing 16-bit floats would dominate the cost of a copy.
   MachineValue stored_value(BodyValueId id, DType stored, std::uint32_t row, std::uint32_t vector);
 
  private:
@@ -64,7 +63,7 @@ class BodyEmitter {
   std::vector<std::optional<MachineValue>> values_;
   std::vector<std::optional<MachineValue>> loaded_;
   std::vector<std::optional<MachineValue>> splats_;
-  /// Keyed by load and by vector of the tile.
+  /// The key is the load and the vector of the tile.
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<MachineValue>> transposed_;
 };
 
@@ -77,9 +76,11 @@ struct CellAccess {
   std::optional<MachineValue> dynamic_index;
 };
 
-/// The element as stored: u16 for 16-bit floats. A scalar if neither the address nor a guard changes along the lanes.
+/// The element as stored: u16 for 16-bit floats. The result is a scalar if neither the address nor a guard changes
+/// along the lanes.
 MachineValue load_cell(const MapContext& context, const CellAccess& access, const std::optional<MachineValue>& mask);
-/// `value` is as stored: a vector, or a scalar if the tile's lanes run along a reduction.
+/// `value` has the form in which memory stores it. It is a vector, or a scalar if the tile's lanes run along a
+/// reduction.
 void store_cell(const MapContext& context, const CellAccess& access, const std::optional<MachineValue>& mask,
                 MachineValue value);
 

@@ -20,7 +20,7 @@ class CellEmitter {
     const std::optional<MachineValue> mask = joined_mask(inside);
     if (is_contiguous()) {
       if (!mask) return b_.load(access_.plan.memory, offset, lanes_);
-      // Even if no lane is set, the hardware translates the address, which costs about 100 ns if the page is unmapped.
+      // The hardware translates the address even if no lane is set. That costs about 100 ns if the page is unmapped.
       const MachineValue mapped = inside.scalar ? b_.select(*inside.scalar, offset, b_.i64(0)) : offset;
       return b_.load_masked(access_.plan.memory, mapped, *mask, b_.splat(other(), lanes_));
     }
@@ -85,7 +85,8 @@ class CellEmitter {
     return b_.add(offsets, b_.mul(*access_.dynamic_index, b_.splat(stride, lanes_)));
   }
 
-  /// Whether the access is inside its tensor: the checks that are equal in all lanes, and those that differ.
+  /// Whether the access is inside its tensor. `scalar` joins the checks that are equal in all lanes, `vector` those
+  /// that differ.
   struct Guard {
     std::optional<MachineValue> scalar, vector;
   };
@@ -99,7 +100,7 @@ class CellEmitter {
     return guard;
   }
 
-  /// Compares unsigned values: a negative index is then above every extent, so one comparison is enough.
+  /// Compares unsigned values. A negative index is then above every extent, so one comparison is enough.
   MachineValue is_inside_guard(const GuardPlan& guard, const LinearValue& base) {
     LinearValue linear = context_.in_tile(base, guard.index, access_.row, access_.vector);
     if (guard.has_dynamic_index && !has_vector_index()) {

@@ -11,24 +11,24 @@
 namespace millrace {
 namespace {
 
-/// The number of threads of a workgroup: enough subgroups to hide each other's latency, yet few enough for several
-/// workgroups per compute unit.
+/// The number of threads of a workgroup: enough subgroups to hide memory latency, but few enough for several workgroups
+/// per compute unit.
 constexpr std::uint32_t kThreads = 256;
 /// The number of neighbouring threads that together access whole cache lines: 32 elements of 4 bytes are 128 bytes.
 constexpr std::uint32_t kCoalesced = 32;
-/// Threads along each dim of a transposing map: loads and stores both access 16 neighbouring elements.
+/// Threads along each dim of a transposing map, so that loads and stores both access 16 neighbouring elements.
 constexpr std::uint32_t kTransposedSide = 16;
-/// The minimum number of points of a reduction dim for which threads share the dim.
+/// The minimum number of points of a reduction dim that threads share.
 constexpr std::int64_t kWorthSharing = 16;
 /// The minimum number of points per thread for a whole workgroup to share a reduction; a subgroup shares a shorter one.
 constexpr std::int64_t kLongPointsPerThread = 4;
 /// The number of threads that keeps a GPU busy.
 constexpr std::int64_t kManyThreads = std::int64_t{1} << 14;
-/// Bytes of a vector register per thread. Narrower elements take a whole register.
+/// Bytes of a vector register per thread. Narrower elements occupy a whole register.
 constexpr std::size_t kRegisterBytes = 4;
 
-/// The costs of a thread's access, relative to an access in which neighbouring threads take neighbouring elements.
-/// These are estimates that only rank the dims.
+/// The costs of a thread's access, relative to one in which neighbouring threads access neighbouring elements. These
+/// are estimates, used only to rank the dims.
 constexpr double kSameElementCost = 0.1, kNeighbourCost = 1, kStridedCost = 8;
 
 /// An access, as the cost model sees it.
@@ -89,7 +89,7 @@ class GpuMappingChoice {
     return all;
   }
 
-  /// The cost of one point if neighbouring threads take neighbouring points along `dim`.
+  /// The cost per point if neighbouring threads compute neighbouring points along `dim`.
   double cost_along(std::size_t dim) const {
     double cost = 0;
     for (const Walk& walk : walks_) {
@@ -100,8 +100,8 @@ class GpuMappingChoice {
     return cost;
   }
 
-  /// The best dim for neighbouring threads, then the other parallel dims from the innermost. A reduction dim is listed
-  /// only if it is the best.
+  /// The best dim for neighbouring threads, then the other parallel dims, innermost first. The list has a reduction dim
+  /// only if that is the best.
   std::vector<std::size_t> cheapest_first() const {
     std::vector<std::size_t> dims;
     for (std::size_t d = num_parallel_; d-- > 0;) dims.push_back(d);
@@ -116,8 +116,8 @@ class GpuMappingChoice {
     return dims;
   }
 
-  /// Whether some access would be strided for threads along `near`, but would take neighbouring elements for threads
-  /// along `far`. Both dims then get threads.
+  /// Whether some access would be strided for threads along `near`, but contiguous for threads along `far`. Both dims
+  /// then get threads.
   bool is_transposed(std::size_t near, std::size_t far) const {
     return kernel_.reductions.empty() && std::ranges::any_of(walks_, [&](const Walk& walk) {
              const SizeExpr& step = walk.offset.coefficients[near];
@@ -125,8 +125,8 @@ class GpuMappingChoice {
            });
   }
 
-  /// The reduction dim whose points threads share: the one along which neighbouring threads run, or the longest if
-  /// there are too few parallel points for a GPU.
+  /// The reduction dim whose points threads share: the one along which neighbouring threads run; otherwise, if a GPU
+  /// needs more parallel points than there are, the longest one.
   std::optional<std::size_t> shared_dim(const std::vector<std::size_t>& dims) const {
     if (!dims.empty() && kernel_.domain[dims[0]].is_reduction) return dims[0];
     if (points(0, num_parallel_) >= kManyThreads) return std::nullopt;
@@ -143,8 +143,7 @@ class GpuMappingChoice {
     return is_long ? kThreads : target_.subgroup_size();
   }
 
-  /// Chooses vector accesses per thread, if every tensor is contiguous or constant along `dim` and no vector is
-  /// partial.
+  /// Lets each thread access vectors, if every tensor is contiguous or constant along `dim` and no vector is partial.
   void choose_lanes(std::size_t dim) {
     if (!kernel_.reductions.empty() || kernel_.epilogue.instructions.size() > kLongEpilogue) return;
     std::size_t widest = 1;

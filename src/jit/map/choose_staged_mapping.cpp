@@ -13,18 +13,18 @@ namespace {
 
 /// Threads of a workgroup along the rows, and along the lanes: 256 in all, as in choose_gpu_mapping.
 constexpr std::uint32_t kSide = 16;
-/// The reduction points of a staged block. They bound the workgroup memory: with 64 points along the other dim, a block
-/// of f32 takes 4 KiB.
+/// The number of reduction points in a staged block. It bounds the workgroup memory: with 64 points along the other
+/// dim, a block of f32 takes 4 KiB.
 constexpr std::uint32_t kStagedPoints = 16;
 /// How often a thread's points along a dim may double: up to 4 rows by 4 lanes (commit 64b0ed2f).
 constexpr int kMaxDoublings = 2;
 constexpr std::int64_t kMaxTilePoints = std::int64_t{kSide} << kMaxDoublings;  // of a workgroup along a dim
 /// Bytes for a thread's accumulators: 4 rows by 4 lanes of f32 are 16 vector registers.
 constexpr std::size_t kMaxSumBytes = 64;
-/// The minimum number of workgroups that must remain when a tile grows. Fewer leave compute units idle: large GPUs have
-/// 96 and more.
+/// The minimum number of workgroups that must remain when a tile grows. With fewer, compute units would be idle: large
+/// GPUs have 96 or more.
 constexpr std::int64_t kManyGroups = 128;
-/// The weight of reuse: any difference in it counts for more than contiguous stores, which add 1.
+/// The weight of one reuse. Contiguous stores add 1, so they only decide between dims with equal reuse.
 constexpr std::int64_t kUseWeight = 2;
 
 class StagedChoice {
@@ -52,7 +52,7 @@ class StagedChoice {
  private:
   std::int64_t extent(std::size_t dim) const { return guess_extent(kernel_.domain[dim].extent); }
 
-  /// Collects the accesses of the term. False if a load is guarded or dynamic, or if the term reads indices.
+  /// Collects the accesses of the term. Returns false if a load is guarded or dynamic, or if the term reads indices.
   bool collect_loads() {
     for (const BodyInstruction& instruction : kernel_.term.instructions) {
       if (instruction.op == KernelOp::kIndex || instruction.op == KernelOp::kCheckIndex) return false;
@@ -104,7 +104,7 @@ class StagedChoice {
     mapping.staged_dim = static_cast<std::uint32_t>(staged);
     mapping.staged_points = kStagedPoints;
     mapping.stores_one_by_one = kernel_.epilogue.instructions.size() > kLongEpilogue;
-    // Larger tiles load less; smaller tiles give more workgroups and need fewer registers.
+    // Larger tiles load less. Smaller tiles make more workgroups and need fewer registers.
     const auto grow = [&](std::uint32_t& points, std::size_t dim) {
       points *= 2;
       const std::uint32_t sums = mapping.tile.lanes * mapping.tile.row_unroll;

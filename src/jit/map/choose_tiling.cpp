@@ -12,58 +12,59 @@ namespace millrace {
 namespace {
 
 /// The maximum size of a workgroup, large enough to make the launch overhead negligible. kPointsPerGroup limits its
-/// parallel points. In kernels with reductions, kReductionPointsPerGroup also limits its parallel points times its
-/// reduction points.
+/// parallel points. In kernels with reductions, kReductionPointsPerGroup also limits the product of its parallel points
+/// and its reduction points.
 constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
 constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
-/// A kernel with at most this many times a group's points is a single group.
+/// A kernel with at most this many times the points of a group is a single group.
 constexpr std::int64_t kSingleGroupFactor = 2;
 /// Limits for the lanes of blocks transposed in registers: smaller blocks gain nothing, larger ones need more vectors
 /// than there are registers.
 constexpr std::uint32_t kMinTransposedLanes = 4, kMaxTransposedLanes = 16;
-/// A row of adjacent transposed blocks fills one cache line, or two, which are fetched together, if the blocks then
-/// fit into kTransposedRegisters registers.
+/// A row of adjacent transposed blocks fills one cache line. If the blocks then still fit into kTransposedRegisters
+/// registers, it fills two lines, which are fetched together.
 constexpr std::uint32_t kLineBytes = 64, kTransposedRegisters = 32;
 /// Elements that are a multiple of this many bytes apart share few sets of the L1 cache and evict each other. Measured
-/// (commit 8159106a): 3584 elements stored 1024 bytes apart took 6.9 us, along the rows 1.3 us.
+/// (commit 8159106a): storing 3584 elements 1024 bytes apart took 6.9 us; storing them along the rows took 1.3 us.
 constexpr std::int64_t kCollidingBytes = 512;
 /// Instructions for one cell of a transposed block, including conversions.
 constexpr std::int64_t kAccessInstructions = 4, kF16AccessInstructions = 24;
-/// The limit for an epilogue that is copied for each cell of a tile. The remainders can add up to three more tiles.
+/// The limit for all copies of an epilogue that is unrolled over the cells of a tile. The remainders can add up to
+/// three more tiles.
 constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
 /// The instruction limit for a transposed block: half of a kernel's limit, because a kernel also has code for
 /// remainders.
 constexpr std::int64_t kMaxTransposedInstructions = kMaxKernelInstructions / 2;
 /// The maximum number of instructions in all copies of a body for the rows of a block not transposed in registers.
 constexpr std::size_t kMaxBlockInstructions = 128;
-/// The maximum lengths of a map's body for kVectorsOfShortBody and kVectorsOfBody copies. Longer bodies have enough
-/// parallelism without copies, and every copy costs compile time.
+/// The maximum lengths of a map's body of which a step has kVectorsOfShortBody and kVectorsOfBody copies. Longer bodies
+/// have enough parallelism without copies, and every copy costs compile time.
 constexpr std::size_t kMaxOverlappingInstructions = 12, kMaxCopiedInstructions = 40;
-/// Copies of a map's body in one step: vectors side by side.
+/// The number of copies of a map's body in one step. Each copy computes one of several adjacent vectors.
 constexpr std::uint32_t kVectorsOfShortBody = 4, kVectorsOfBody = 2;
-/// The vectors of a reduction's tile share the loads of each row. There are kVectorsWithWideRows of them if the target
-/// has kWideRegisters registers or more, otherwise kVectorsWithRows; a tile of one row has kVectorsOfOneRow.
+/// The number of vectors in a reduction's tile, which share the loads of each row: kVectorsWithWideRows if the target
+/// has kWideRegisters registers or more, otherwise kVectorsWithRows. A tile of one row has kVectorsOfOneRow.
 constexpr std::uint32_t kWideRegisters = 32, kVectorsWithWideRows = 3, kVectorsWithRows = 2, kVectorsOfOneRow = 4;
-/// One register in this many is left to operands; the others may be accumulators.
+/// One in kOperandShare registers is left for operands. The others may be accumulators.
 constexpr std::uint32_t kOperandShare = 4;
-/// Accumulators that keep an adder busy: an addition takes about four cycles, and one can begin in every cycle. A
-/// reduction of fewer than kMinSteps steps is not unrolled.
+/// The number of accumulators that keep an adder busy: an addition takes about four cycles, and one can begin in every
+/// cycle. A reduction of fewer than kMinSteps steps is not unrolled.
 constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16;
-/// The maximum extent that the choice of a row dim tells apart: longer dims count as equally long.
+/// The choice of a row dim counts all dims longer than this as equally long.
 constexpr std::int64_t kLongExtent = std::int64_t{1} << 20;
 /// The maximum tile if lanes run along a reduction dim. It is small, because each row then ends in a tree of shuffles.
 constexpr std::uint32_t kMaxRowsAlongLanes = 4, kMaxVectorsAlongLanes = 2;
 /// The cycles of one step of a tile: two multiply-adds start per cycle, each has a latency of four, and the loop itself
-/// takes half a cycle. These are the figures of Intel's cores since Skylake (Intel, optimization reference manual).
+/// takes half a cycle. The figures are those of Intel's cores since Skylake (Intel, optimization reference manual).
 constexpr double kMulAddsPerCycle = 2, kMulAddCycles = 4, kLoopCycles = 0.5;
 
-/// Costs in units of a vector load that hits the L1 cache. These are estimates that only rank the dims.
+/// Costs in units of a vector load that hits the L1 cache. These are estimates, used only to rank the dims.
 constexpr double kInstructionCost = 0.25, kSplatCost = 0.25;
 constexpr double kTransposeCost = 0.5;                          // per bit of the lane index
 constexpr double kGatherLaneCost = 0.75, kCollidingCost = 1.5;  // per lane
 constexpr double kShuffleCost = 3;                              // per level of the tree that joins lanes
 
-/// One access: how its address changes, and whether the term or the epilogue makes it.
+/// One access of the term or the epilogue, and how its address changes.
 struct Walk {
   AffineIndex offset;
   bool is_dynamic = false;
@@ -143,7 +144,7 @@ class TilingChoice {
            });
   }
 
-  /// The lanes of a vector of the widest dtype that the bodies compute in, but no more than the dim needs.
+  /// The number of lanes of a vector of the widest dtype in which the bodies compute, but no more than the dim needs.
   std::uint32_t lanes_along(std::size_t dim) const {
     std::size_t widest = 1;
     for (const Body* body : {&kernel_.term, &kernel_.epilogue}) {
@@ -207,7 +208,7 @@ class TilingChoice {
     }
   }
 
-  /// Prefers the dim along which rows share the maximum number of loads: those that change along the lanes but not
+  /// Chooses the dim along which rows share the most loads. Rows share a load if it changes along the lanes but not
   /// along the rows.
   void choose_row_dim(Tiling& tiling) const {
     std::pair<std::int64_t, std::int64_t> best = {0, 0};  // shared loads, then points
@@ -225,8 +226,8 @@ class TilingChoice {
     }
   }
 
-  /// Cuts a transposing map into square blocks, so that the cache lines that one gather touches serve all rows of a
-  /// block.
+  /// Cuts a transposing map into square blocks, so that all rows of a block use the cache lines that one gather
+  /// touches.
   void choose_block(Tiling& tiling) const {
     for (std::size_t dim = 0; dim < num_parallel_; ++dim) {
       const bool is_transposed = std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) {
@@ -286,12 +287,12 @@ class TilingChoice {
     return size > kMaxOverlappingInstructions ? kVectorsOfBody : kVectorsOfShortBody;
   }
 
-  /// The cells of a tile that have their own epilogue.
+  /// The number of cells of a tile that run an epilogue.
   std::int64_t num_cells(const Tiling& tiling) const {
     return tiling.row_unroll * (tiling.vector_dim < num_parallel_ ? std::int64_t{tiling.vector_unroll} : 1);
   }
 
-  /// At most `wanted` vectors, and no more than fill the dim.
+  /// At most `wanted` vectors, and no more than the dim can fill.
   std::uint32_t vectors_within(const Tiling& tiling, std::uint32_t wanted) const {
     const std::int64_t fill = kernel_.domain[tiling.vector_dim].extent.upper_bound() / tiling.lanes;
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(fill, 1, wanted));
@@ -314,7 +315,7 @@ class TilingChoice {
     if (has_loops && !has_index && !is_long) tiling.term_unroll = terms_for(tiling);
   }
 
-  /// How many points of the innermost reduction dim a step takes, each with accumulators of its own.
+  /// The number of points of the innermost reduction dim that one step adds, each to its own accumulators.
   std::uint32_t terms_for(const Tiling& tiling) const {
     const std::int64_t accumulators =
         tiling.row_unroll * tiling.vector_unroll * static_cast<std::int64_t>(kernel_.reductions.size());

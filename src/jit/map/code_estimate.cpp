@@ -12,19 +12,19 @@ namespace {
 // Instructions per lane of an access that LLVM splits into lanes: the address, the element, and a branch if masked.
 constexpr std::int64_t kLanePieces = 5;
 constexpr std::int64_t kMaskedLanePieces = 6;
-/// Instructions per offset register of a gather or scatter that the hardware supports, including mask, offsets and
-/// joins.
+/// Instructions per offset register of a gather or scatter that the hardware supports, including those for the mask,
+/// the offsets and joining results.
 constexpr std::int64_t kGatherPieces = 10;
-/// Instructions per lane of an integer vector division: LLVM splits it into lanes, and each handles the cases on which
-/// the hardware traps.
+/// Instructions per lane of an integer vector division. LLVM splits it into lanes, and each lane handles the cases in
+/// which the hardware traps.
 constexpr std::int64_t kDivisionPieces = 8;
-constexpr std::int64_t kBodyDivision = 64;  // instructions of a vector division, if the number of lanes is not known
+constexpr std::int64_t kBodyDivision = 64;  // instructions of a vector division whose number of lanes is not known
 /// An address is a sum of products of indices and strides. LLVM tries many ways to split a sum whose strides are size
-/// arguments. This costs compile time per access but no instructions, so each size argument beyond the usual number
-/// counts as kAddressPieces instructions.
+/// arguments. This costs compile time per access, but no instructions. To account for it, each size argument beyond
+/// kUsualSizes counts as kAddressPieces instructions.
 constexpr std::int64_t kUsualSizes = 8, kAddressPieces = 6;
-/// Instructions per register, for ops that need more than one: min and max propagate NaN, conversions saturate, and x86
-/// below AVX-512 cannot multiply lanes of 8 or 64 bits, nor shift lanes of 8 bits.
+/// Instructions per register for ops that need more than one. Minimum and maximum propagate NaNs, conversions saturate,
+/// and x86 below AVX-512 can neither multiply lanes of 8 or 64 bits nor shift lanes of 8 bits.
 constexpr std::int64_t kFloatMinMaxPieces = 6, kNarrowOrWideMulPieces = 4, kNarrowShiftPieces = 4;
 constexpr std::int64_t kFloatToIntegerPieces = 7;
 /// Instructions of a loop, in addition to one per result.

@@ -9,14 +9,14 @@
 
 namespace millrace {
 
-/// Whether the target has an instruction for a masked load or store of this dtype. If not, each lane takes a branch.
+/// Whether the target has an instruction for a masked load or store of this dtype. If not, each lane needs a branch.
 bool has_masked_access(const TargetSpec&, DType);
 
 /// The limit for `estimate_instructions` of a CPU kernel. LLVM takes 30 to 45 us per instruction
 /// (bench/jit/cliff_bench), so a kernel compiles in less than 100 ms and has about 20 KiB of code.
 inline constexpr std::int64_t kMaxKernelInstructions = 1800;
 
-/// One interleave instruction of x86 works within this many bytes; a wider interleave takes two or three.
+/// An x86 instruction interleaves within this many bytes; a wider interleave takes two or three instructions.
 inline constexpr std::size_t kInterleaveBytes = 16;
 
 /// The limit for a map's body. A kernel has two copies of it: one for whole vectors and one for the remainder.

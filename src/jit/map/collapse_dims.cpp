@@ -18,7 +18,7 @@ bool needs_fill(const LoopKernel& kernel, const Access& load) {
   return false;
 }
 
-/// The tensor's whole buffer, as a tensor with one dim.
+/// The whole buffer of the tensor, as a tensor with one dim.
 KernelTensor as_rank_one(const KernelTensor& tensor) {
   const Shape shape{extent_elements(tensor.type.shape, tensor.layout)};
   return {tensor.name, {tensor.type.dtype, shape}, Layout::row_major(shape)};
@@ -54,7 +54,7 @@ void for_each_index(LoopKernel& kernel, F&& f) {
   }
 }
 
-/// The domain dims whose index a body, argmin or argmax reads.
+/// For each domain dim, whether a body, argmin or argmax reads its index.
 std::vector<bool> observed_dims(const LoopKernel& kernel) {
   std::vector<bool> is_observed(kernel.domain.size());
   for (const Body* body : {&kernel.term, &kernel.epilogue}) {

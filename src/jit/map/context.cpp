@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-/// The fill value as the bits that a load gives: registers hold 16-bit floats as u16 until they are widened.
+/// The fill value in the form that a load returns: registers hold 16-bit floats as u16 until they are widened.
 Scalar as_loaded(Scalar fill, DType stored) {
   if (body_dtype(stored) == stored) return fill;
   const Scalar narrow = evaluate(KernelOp::kConvert, stored, std::span(&fill, 1));
@@ -15,7 +15,7 @@ Scalar as_loaded(Scalar fill, DType stored) {
 }
 
 bool fits_i32(const GuardPlan& guard, const LoopKernel& kernel) {
-  // The lanes past the end of a masked vector exceed the range by less than this.
+  // Lanes past the end of a masked vector can exceed the range, but by less than this.
   constexpr std::int64_t kSlack = std::int64_t{1} << 20;
   constexpr std::int64_t kLimit = std::numeric_limits<std::int32_t>::max() - kSlack;
   const std::optional<IndexRange> range = constant_range(guard.index, kernel.domain);
@@ -81,8 +81,8 @@ AccessPlan MapContext::plan_access(const Access& access, const KernelTensor& ten
   for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
     const bool is_dynamic = access.dynamic_dim == axis;
     const SizeExpr& extent = tensor.type.shape[axis];
-    // A checked index is always inside its axis, unless the extent is 0: then even 0, which replaces an index out of
-    // range, is outside.
+    // A checked index is always inside its axis, unless the extent is 0. Index 0, which replaces an index out of range,
+    // is then outside too.
     const bool is_safe = is_dynamic ? !access.fill && extent.lower_bound() >= 1
                                     : !access.fill || is_inside(access.indices[axis], extent, kernel.domain);
     if (is_safe) continue;

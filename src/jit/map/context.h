@@ -9,12 +9,12 @@
 
 namespace millrace {
 
-/// A check that keeps an access inside its tensor: unless 0 <= index < extent, no memory is touched.
+/// A check that keeps an access inside its tensor: the access touches memory only if 0 <= index < extent.
 struct GuardPlan {
   AffineIndex index;
   SizeExpr extent;
   bool has_dynamic_index = false;
-  bool fits_i32 = false;  // index and extent fit, for every point and lane
+  bool fits_i32 = false;  // index and extent fit i32 for every point and lane
 };
 
 /// An access as address arithmetic.
@@ -24,10 +24,10 @@ struct AccessPlan {
   AffineIndex offset;  // elements from the buffer's start
   SizeExpr dynamic_stride;
   std::vector<GuardPlan> guards;
-  Scalar other;  // the value of lanes that touch no memory, as loaded (u16 for 16-bit floats)
+  Scalar other;  // what lanes outside the guards load (u16 for 16-bit floats)
 };
 
-/// The position of an access inside the loops entered so far. Each loop that is entered adds its offset.
+/// The position of an access inside the loops entered so far. Each of these loops has added its offset.
 struct AccessPosition {
   LinearValue offset;
   std::vector<LinearValue> guards;
@@ -38,7 +38,7 @@ struct Position {
   std::vector<AccessPosition> stores;
 };
 
-/// Whether a body value changes along the rows or the vectors of a tile. If not, one register serves all of them.
+/// Whether a body value changes along the rows or the vectors of a tile. If not, all of them use one register.
 struct Variance {
   bool with_row = false;
   bool with_vector = false;
@@ -72,11 +72,11 @@ struct MapContext {
   }
 
   Position start() const;
-  /// `position` with the index of domain dim `dim` set to `index`.
+  /// Returns `position` with the index of domain dim `dim` set to `index`.
   Position enter(const Position& position, std::size_t dim, const LinearValue& index) const;
-  /// `position` advanced by `step` along a dim that it has entered.
+  /// Returns `position` advanced by `step` along a dim that was entered before.
   Position move(const Position& position, std::size_t dim, const LinearValue& step) const;
-  /// `base` advanced to a row and a vector of the tile.
+  /// Returns `base` advanced to a row and a vector of the tile.
   LinearValue in_tile(const LinearValue& base, const AffineIndex& index, std::uint32_t row, std::uint32_t vector) const;
 
  private:

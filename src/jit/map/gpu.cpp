@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps a loop nest to a GPU kernel: finds the tile of each thread, and joins the threads that share a reduction.
+// Maps a loop nest to a GPU kernel: finds the tile of each thread, and joins the results of threads that share a
+// reduction.
 #include "jit/map/gpu.h"
 
 #include <bit>
@@ -62,7 +63,7 @@ class GpuNestEmitter {
   /// Computes the first point of this workgroup along each parallel dim.
   void enter_group() {
     SizeExpr num_groups = 1;
-    std::size_t outermost = kernel_.num_parallel();  // among the dims with several chunks
+    std::size_t outermost = kernel_.num_parallel();  // the outermost of the dims with several chunks
     for (std::size_t d = kernel_.num_parallel(); d-- > 0;) {
       num_groups = num_groups * num_chunks(d);
       if (!num_chunks(d).is(1)) outermost = d;

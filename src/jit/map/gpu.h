@@ -6,8 +6,8 @@
 
 namespace millrace {
 
-/// Maps the nest to a GPU kernel with one tile of parallel points per thread. Threads past the end of a dim do nothing,
-/// but take part when the threads of their workgroup join reduced values.
+/// Maps the nest to a GPU kernel with one tile of parallel points per thread. Threads past the end of a dim compute no
+/// point, but take part when the threads of their workgroup join reduced values.
 MachineKernel map_gpu_kernel(const LoopKernel& collapsed, const TargetSpec& target, const GpuMapping& mapping);
 
 /// Bits [first, end) of a thread's id, which hold its index along one dim.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins the reduced values of a workgroup's threads: by shuffles within subgroups, then through workgroup memory
-// between them.
+// Joins the reduced values of a workgroup's threads: by shuffles within subgroups, then in workgroup memory between
+// subgroups.
 #include <algorithm>
 #include <bit>
 
@@ -26,7 +26,7 @@ TileReduction join(MachineBuilder& b, ReductionKind kind, const TileReduction& a
   return combine(b, kind, a, other.value, other.index);
 }
 
-/// The values that all threads have for one accumulator, in workgroup memory.
+/// Workgroup memory for the values of one accumulator in all threads.
 class SharedReduction {
  public:
   SharedReduction(MachineBuilder& b, bool has_index, DType dtype, std::uint32_t num_threads)

@@ -11,14 +11,14 @@
 namespace millrace {
 namespace {
 
-/// Padding between the rows of a block, so that threads that store along the reduction hit different banks. Without
+/// Padding between the rows of a block, so that threads that store along the reduction access different banks. Without
 /// padding, rows of 64 elements of 4 bytes would all begin in the first of 32 banks.
 constexpr std::uint64_t kPaddingElements = 4;
 
 /// One load of the term, and its block in workgroup memory: block[reduction point][point along `dim`].
 struct StagedLoad {
   std::size_t load = 0;
-  std::size_t dim = 0;  // the tile's row or vector dim
+  std::size_t dim = 0;  // the row dim or the vector dim of the tile
   std::int64_t points = 0;
   std::int64_t pitch = 0;
   MemoryHandle block;
@@ -51,7 +51,7 @@ class StagedEmitter {
   }
 
  private:
-  /// A loop over a reduction dim. The loop over the staged dim takes a block per step.
+  /// A loop over a reduction dim. The loop over the staged dim processes one block per step.
   struct Loop {
     std::size_t dim = 0;
     SumLevels levels = {};
@@ -80,7 +80,7 @@ class StagedEmitter {
     });
   }
 
-  /// Plans a block for a load whose elements neighbouring points share. The inner loops then read the block.
+  /// Plans a block for a load, if neighbouring points share its elements. The inner loops then read the block.
   void plan_block(std::size_t load) {
     const AffineIndex& offset = context_.loads[load].offset;
     const bool has_rows = !context_.row_coefficient(offset).is(0);
@@ -138,7 +138,7 @@ class StagedEmitter {
     const MachineValue step = b_.i64(mapping_.staged_points);
     const auto add_block = [&](MachineValue first, const RangeValues& values) {
       const Position entered = context_.enter(position, dim, LinearValue(first));
-      b_.barrier();  // wait until the previous block has been read
+      b_.barrier();  // waits until all threads have read the previous block
       const MachineValue left = b_.sub(extent, first);
       stage(entered, left);
       b_.barrier();
@@ -156,7 +156,7 @@ class StagedEmitter {
     return emit_nested_sums(b_, blocks, blocks_loop_.levels, reductions_.packed_float_sums(), carried);
   }
 
-  /// This thread's tile, relative to the blocks.
+  /// The position of this thread's tile in the blocks.
   Position in_blocks(const Position& position) {
     Position inside = position;
     for (const StagedLoad& staged : blocks_) {
@@ -217,7 +217,7 @@ class StagedEmitter {
     return b_.load_masked(plan.memory, offset, *inside, b_.constant_scalar(plan.other));
   }
 
-  /// How many of the tile's points along `dim` are inside the nest; empty if it is always the whole tile.
+  /// The number of the tile's points along `dim` that are inside the nest; empty if this is always the whole tile.
   std::optional<MachineValue> points_left(std::size_t dim) {
     const SizeExpr& extent = kernel_.domain[dim].extent;
     if (extent.known_multiple() % mapping_.points_along(dim) == 0) return std::nullopt;
@@ -250,8 +250,8 @@ class StagedEmitter {
     return inside;
   }
 
-  /// Emits the tile's results one by one, in a loop that carries them in registers: each iteration stores the first and
-  /// rotates the rest.
+  /// Emits the epilogue in a loop over the tile's results. The loop carries them in registers: each iteration stores
+  /// the first result and rotates the others.
   void emit_cells(const std::vector<MachineValue>& sums) {
     const std::uint32_t lanes = mapping_.tile.lanes;
     MachineBuilder::Values cells;
@@ -292,7 +292,7 @@ class StagedEmitter {
   std::vector<StagedLoad> blocks_;
   std::vector<Loop> outer_;
   Loop blocks_loop_;
-  std::optional<MachineValue> rows_left_;  // rows of the tile inside the nest; empty if it is always all of them
+  std::optional<MachineValue> rows_left_;  // rows of the tile inside the nest; empty if always all
   std::optional<MachineValue> lanes_left_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps loop nests to machine kernels. For a CPU, reduces the tiling until the kernel's code is short enough.
+// Maps loop nests to machine kernels. For a CPU, makes the tiling smaller until the kernel's code is short enough.
 #include "millrace/jit/map_kernel.h"
 
 #include <algorithm>
@@ -45,8 +45,8 @@ Status check_tiling(const LoopKernel& kernel, const Tiling& tiling) {
   return {};
 }
 
-/// Emits the loops over the parallel dims. Each group takes one index of every dim outside the split dim, and a chunk
-/// of the split dim. The dims inside the split dim are loops in every group.
+/// Emits the loops over the parallel dims. Each group has one index of every dim outside the split dim, and a chunk of
+/// the split dim. It loops over the dims inside the split dim.
 class NestEmitter {
  public:
   explicit NestEmitter(const MapContext& context)
@@ -91,7 +91,8 @@ class NestEmitter {
     return range;
   }
 
-  /// Emits the loops of order[level] and inside it. `shape` is the tile's shape as far as the outer dims determine it.
+  /// Emits the loop over dim order[level] and the loops inside it. `shape` is the tile's shape as far as the outer dims
+  /// determine it.
   void emit_dim(std::size_t level, const Position& position, const MapRange& range, const TileShape& shape) {
     const std::size_t dim = split_.order[level];
     const auto inside = [this, level, dim, &position](const LinearValue& index, const TileShape& inner) -> RangeValues {
@@ -129,7 +130,7 @@ class NestEmitter {
   NestSplit split_;
 };
 
-/// Shortens the code of a tiling. Returns false if it cannot shorten it further.
+/// Changes a tiling so that its code becomes shorter. Returns false, and changes nothing, if it cannot.
 using Shortening = bool (*)(const LoopKernel&, Tiling&);
 
 bool loop_over_cells(const LoopKernel& kernel, Tiling& tiling) {
@@ -156,7 +157,7 @@ bool halve_tile(const LoopKernel&, Tiling& tiling) {
   return true;
 }
 
-/// Halves the lanes. If LLVM splits vectors, the length of the code is proportional to the lanes.
+/// Halves the lanes. If LLVM splits vectors into lanes, the length of the code is proportional to their number.
 bool halve_lanes(const LoopKernel&, Tiling& tiling) {
   if (tiling.lanes == 1 || tiling.transposes_loads) return false;
   tiling.lanes /= 2;
@@ -169,7 +170,8 @@ constexpr std::int64_t kMinSavedShare = 10;
 /// The ways to shorten a tiling's code, tried in this order: the cheapest at run time first.
 constexpr Shortening kShortenings[] = {loop_over_cells, take_single_terms, halve_tile, halve_lanes};
 
-/// A tile in the nest's own dims: "16 lanes x 4 along n, 6 rows along m". A nest without parallel dims has none.
+/// A tile, with the names of the nest's dims: "16 lanes x 4 along n, 6 rows along m". Dims that the nest does not have
+/// are left out.
 std::string tile_text(const Tiling& tiling, const LoopKernel& collapsed) {
   const auto along = [&](std::uint32_t dim) {
     return dim < collapsed.domain.size() ? " along " + collapsed.domain[dim].name : std::string();

@@ -11,8 +11,8 @@ constexpr std::int64_t kManyPoints = std::int64_t{1} << 31;
 
 /// The order of the loops, outermost first. A map has its vectors innermost, so that it accesses memory in order. A
 /// contraction with many vectors has its rows innermost: the operand that changes along the vectors stays in cache
-/// while all rows use it. With few vectors, that operand stays in cache in either order, and an outer loop over rows
-/// can be split into groups.
+/// while all rows use it. With few vectors, that operand stays in cache in either order, so rows are outside: a loop
+/// over rows can be split into groups.
 std::vector<std::size_t> loop_order(const LoopKernel& kernel, const Tiling& tiling) {
   std::vector<std::size_t> order;
   const std::size_t num_parallel = kernel.num_parallel();
@@ -52,7 +52,7 @@ NestSplit split_nest(const LoopKernel& collapsed, const Tiling& tiling) {
   split.order = loop_order(collapsed, tiling);
   if (split.order.empty()) return split;
   const auto extent_at = [&](std::size_t i) { return guess_extent(collapsed.domain[split.order[i]].extent); };
-  // Each group takes one index of every dim outside the split dim, so tiled dims must be the split dim or inside it.
+  // A group has a single index of each dim outside the split dim, so a tiled dim must be the split dim or inside it.
   const auto first_tiled = std::find_if(split.order.begin(), split.order.end(), [&](std::size_t dim) {
     return dim == tiling.vector_dim || dim == tiling.row_dim;
   });

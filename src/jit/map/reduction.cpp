@@ -71,7 +71,7 @@ Accumulators ReductionEmitter::reduce(const Position& position, const std::optio
   return context_.reduces_lanes() ? join_lanes(joined) : joined;
 }
 
-/// Plans the loops. The dim of the lanes is innermost.
+/// Plans the loops over the reduction dims. The dim of the lanes, if it is one of them, is innermost.
 std::vector<ReductionEmitter::Loop> ReductionEmitter::plan_loops(const std::optional<SharedDim>& shared) const {
   std::vector<Loop> loops;
   for (std::size_t d = kernel_.num_parallel(); d < kernel_.domain.size(); ++d) {
@@ -85,7 +85,7 @@ std::vector<ReductionEmitter::Loop> ReductionEmitter::plan_loops(const std::opti
   std::vector<std::int64_t> max_steps;
   for (Loop& loop : loops) {
     if (shared && shared->dim == loop.dim) loop.tile = shared->step;
-    // The accumulators of the first vector or term also take the remainder.
+    // The accumulators of the first vector or term also sum the remainder.
     const SizeExpr& extent = kernel_.domain[loop.dim].extent;
     const bool has_remainder = extent.known_multiple() % loop.tile != 0;
     max_steps.push_back(extent.upper_bound() / loop.tile + (has_remainder ? std::max(shape_.vectors, terms_) : 0));
@@ -108,7 +108,7 @@ RangeValues ReductionEmitter::emit_loops(std::span<const Loop> loops, const Posi
   return steps.main_loop(of_thread, carried);
 }
 
-/// The steps of the first of `loops`. The result refers to `loops`.
+/// The steps of the first of `loops`. The others are emitted inside it. The result refers to `loops`.
 RangeSteps ReductionEmitter::steps_of(std::span<const Loop> loops, const Position& position,
                                       const std::optional<SharedDim>& shared) {
   const Loop& loop = loops[0];
@@ -191,7 +191,7 @@ TileReduction ReductionEmitter::accumulate_cell(BodyEmitter& body, std::size_t r
   return combine(b_, kind.kind, state, term, term_index(cell, position, has_lanes));
 }
 
-/// The index of the cell's terms along the one reduction dim.
+/// The index of the cell's terms along the only reduction dim.
 MachineValue ReductionEmitter::term_index(Cell cell, const Position& position, bool has_lanes) {
   const std::size_t dim = kernel_.num_parallel();
   const std::uint32_t lanes = context_.tiling.lanes;
@@ -235,8 +235,8 @@ TileReduction ReductionEmitter::join(ReductionKind kind, std::span<const TileRed
   return {all, all};
 }
 
-/// Takes the best value over all lanes, then the lowest index among the lanes that hold it. A lane without any point
-/// holds the worst value and index 0; if the best value equals the worst, index 0 is correct.
+/// Finds the best value over all lanes, then the lowest index among the lanes that hold it. A lane without a point
+/// holds the worst value and index 0. If it ties for the best, all values are the worst, so index 0 is correct.
 TileReduction ReductionEmitter::join_found(ReductionKind kind, std::span<const TileReduction> vectors) {
   if (vectors.size() == 1 && vectors[0].value.lanes == 1) return vectors[0];
   const auto across = [&](KernelOp op, MachineValue value) { return value.lanes > 1 ? b_.reduce(op, value) : value; };

@@ -14,7 +14,7 @@ namespace millrace {
 /// A tile's accumulators: [reduction][row][vector].
 using Accumulators = std::vector<TileReduction>;
 
-/// A reduction dim that threads share: this thread takes the points `first`, first + step, ...
+/// A reduction dim that threads share. This thread reduces the points `first`, first + step, ...
 struct SharedDim {
   std::size_t dim = 0;
   MachineValue first;
@@ -26,13 +26,13 @@ class ReductionEmitter {
  public:
   ReductionEmitter(const MapContext& context, const TileShape& shape)
       : context_(context), b_(context.b), kernel_(context.kernel), shape_(shape) {
-    // If lanes run along a reduction dim, only the reduction has vectors; the epilogue's cells are scalars.
+    // If lanes run along a reduction dim, only the reduction uses vectors; the cells of the epilogue are scalars.
     if (context.reduces_lanes()) shape_.vectors = context.tiling.vector_unroll;
   }
 
   /// The accumulators before the first term.
   Accumulators initial();
-  /// Emits the loops over all reduction dims, from the parallel indices of `position`.
+  /// Emits the loops over all reduction dims, at the parallel indices of `position`.
   Accumulators reduce(const Position& position, const std::optional<SharedDim>& shared = {});
   /// Adds one more point of the reduction dims, at `position`.
   Accumulators accumulate(const Position& position, Accumulators accumulators) {
@@ -41,7 +41,7 @@ class ReductionEmitter {
   /// The values that the epilogue reads.
   std::vector<MachineValue> results(const Accumulators& accumulators) const;
 
-  /// Converts between accumulators and the values that loops carry (two for an argmin or argmax).
+  /// Converts between accumulators and the values that loops carry: two per argmin or argmax, otherwise one.
   RangeValues pack(const Accumulators& accumulators) const;
   Accumulators unpack(const RangeValues& values) const;
   /// Which of the packed values are float sums.
@@ -84,7 +84,7 @@ class ReductionEmitter {
   MachineBuilder& b_;
   const LoopKernel& kernel_;
   TileShape shape_;
-  std::uint32_t terms_ = 1;  // copies of the accumulators, one per term of a step; more than 1 only within reduce()
+  std::uint32_t terms_ = 1;  // copies of the accumulators: one per term of a step; above 1 only within reduce()
 };
 
 }  // namespace millrace

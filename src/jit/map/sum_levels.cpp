@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kLevelBits = std::countr_zero(static_cast<std::uint64_t>(kMaxSumTerms));
 static_assert(std::int64_t{1} << kLevelBits == kMaxSumTerms);
-/// The bound assumed for a size without one. It limits the number of levels, and no memory holds this many elements.
+/// The bound assumed for a size that has none. It limits the number of levels. No memory holds this many elements.
 constexpr std::int64_t kMaxSteps = std::int64_t{1} << 42;
 
 std::int64_t ceil_div(std::int64_t value, std::int64_t unit) { return value / unit + (value % unit != 0); }
@@ -74,7 +74,7 @@ class NestedSums {
     state = unpack(b_.if_else(is_full, raised, [&] { return pack(state); }));
   }
 
-  /// The sum of all levels. With fewer than kMaxSumTerms blocks, only the lowest level has a sum.
+  /// The sum of all levels. With fewer than kMaxSumTerms blocks, only the lowest level is not 0.
   RangeValues total(const State& state) {
     const auto of_all = [&] {
       RangeValues sum = state.levels.back();

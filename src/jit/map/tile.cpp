@@ -11,7 +11,7 @@ MachineValue lane_mask(MachineBuilder& b, std::uint32_t lanes, MachineValue num_
 
 namespace {
 
-/// Stores the first `num_points` columns of a block, element by element.
+/// Stores the first `num_points` columns of a transposed block, element by element.
 void store_points(const MapContext& context, const AccessPlan& plan, const LinearValue& start,
                   const MemoryHandle& block, std::uint32_t num_rows, MachineValue num_points) {
   MachineBuilder& b = context.b;
@@ -29,7 +29,7 @@ void store_points(const MapContext& context, const AccessPlan& plan, const Linea
   });
 }
 
-/// Stores a block that has only `shape.points` columns.
+/// Stores a transposed block that has only `shape.points` columns.
 void emit_tail_stores(const MapContext& context, const Position& position, const TileShape& shape, BodyEmitter& body) {
   MachineBuilder& b = context.b;
   const std::uint32_t lanes = context.tiling.lanes;
@@ -68,7 +68,7 @@ void emit_stores(const MapContext& context, const Position& position, TileShape 
 
 namespace {
 
-/// Puts the tile's results into private memory, and runs one epilogue in a loop over the cells.
+/// Stores the tile's reduced values in private memory, then runs one epilogue in a loop over the cells.
 class CellLoop {
  public:
   CellLoop(const MapContext& context, const TileShape& shape)

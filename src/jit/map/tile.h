@@ -14,7 +14,8 @@ MachineValue lane_mask(MachineBuilder& b, std::uint32_t lanes, MachineValue num_
 /// the epilogue and the stores. No other code stores results.
 void emit_tile(const MapContext& context, const Position& position, const TileShape& shape);
 
-/// The last part of emit_tile: the epilogue, which reads `reduced` (from `ReductionEmitter::results`), and the stores.
+/// The last part of emit_tile: the epilogue and the stores. The epilogue reads `reduced` (from
+/// `ReductionEmitter::results`).
 void emit_stores(const MapContext& context, const Position& position, TileShape shape,
                  std::span<const MachineValue> reduced);
 
