@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches the directory of a cache and its read-only layers for an entry, and lists what was searched for messages.
+// Searches the directory of a cache and its read-only layers for an entry. For messages, lists where it searched.
 #include "jit/cache/directories.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 namespace millrace {
 namespace {
 
-/// Reads and decodes a file, and records in `found` the image, or why the file cannot be used. Fails only if memory
-/// runs out, in which case the file may be intact.
+/// Reads and decodes a file. Records in `found` the image, or the reason why the file cannot be used. Fails only if
+/// memory runs out; the file may be intact then.
 Result<CacheFile> read_entry(const KernelCacheDirectory& from, const std::string& key, FoundEntry& found) {
   CacheFile file = from.read(key);
   std::string refusal = file.refusal;
@@ -61,8 +61,8 @@ Result<FoundEntry> KernelCacheDirectories::load(const std::string& key) const {
   if (found.image != nullptr) directory_.note_use(key);
   for (auto layer = layers_.begin(); found.image == nullptr && layer != layers_.end(); ++layer) {
     MILLRACE_TRY_ASSIGN(file, read_entry(*layer, key, found));
-    // Replaces the rejected file, which would otherwise be rejected again. A directory that cannot be written is not an
-    // error.
+    // Replaces the rejected file, which would otherwise be rejected each time. It is no error if the directory cannot
+    // be written.
     if (found.image != nullptr && found.is_rejected()) (void)directory_.write(key, *file.content);
   }
   return found;

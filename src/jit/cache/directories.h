@@ -15,9 +15,9 @@ namespace millrace {
 
 /// The result of searching the directories of a cache for one entry.
 struct FoundEntry {
-  std::shared_ptr<const ExecutableImage> image = {};  // null: no usable file
-  /// One text for the directory, then one for each layer that was searched: why its file was not used
-  /// (CacheFile::refusal, or how the file is damaged). Empty if its file was used or does not exist.
+  std::shared_ptr<const ExecutableImage> image = {};  // null if there is no usable file
+  /// One text for the directory, then one for each layer that was searched. The text says why the file there was not
+  /// used (CacheFile::refusal, or how the file is damaged). It is empty if the file was used or does not exist.
   std::vector<std::string> refusals = {};
 
   bool is_rejected() const;

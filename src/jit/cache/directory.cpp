@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The directory behind a kernel cache: reads files only if no other user can have written them, replaces them
-// atomically and trims the least recently used.
+// The directory of a kernel cache. Reads files only if no other user can have written them, replaces them atomically,
+// and removes the least recently used ones.
 #include "jit/cache/directory.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ constexpr std::size_t kKeyDigits = 32;
 bool read_whole(int descriptor, std::span<std::byte> content) {
   std::size_t size = 0;
   while (true) {
-    // Reading one byte too many shows whether the file has grown.
+    // Reading one more byte than expected shows whether the file has grown.
     std::byte beyond{};
     const bool is_full = size == content.size();
     const ssize_t count =
@@ -45,8 +45,8 @@ bool read_whole(int descriptor, std::span<std::byte> content) {
   }
 }
 
-/// Opens the file without following a symbolic link and without waiting for the other end of a pipe. Returns -1 and
-/// sets errno on failure.
+/// Opens the file. Does not follow a symbolic link, and does not wait for the other end of a pipe. Returns -1 and sets
+/// errno on failure.
 int open_entry(const std::string& path) { return open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); }
 
 /// Whether this errno of open_entry means that the entry does not exist.
@@ -57,7 +57,7 @@ std::string open_refusal(int error) {
                         : fmt::format("cannot be opened: {}", std::generic_category().message(error));
 }
 
-/// See CacheFile::refusal; empty if only this user and root can have written the open file.
+/// Returns a CacheFile::refusal; empty if only this user and root can have written the open file.
 std::string writer_refusal(const struct stat& info) {
   if (S_ISDIR(info.st_mode)) return "is a directory";
   if (!S_ISREG(info.st_mode)) return "is not a regular file";
@@ -68,7 +68,7 @@ std::string writer_refusal(const struct stat& info) {
   return {};
 }
 
-/// See CacheFile::refusal; also fills `info`.
+/// Returns a CacheFile::refusal, and fills `info`.
 std::string refusal_of(const Descriptor& file, struct stat& info) {
   if (fstat(file.number(), &info) != 0) return open_refusal(errno);
   std::string refusal = writer_refusal(info);
@@ -86,7 +86,7 @@ mode_t mode_of_entries(mode_t directory) {
   return mode;
 }
 
-/// Creates missing directories for this user only, as the XDG specification asks. Returns 0 or an errno.
+/// Creates missing directories for this user only, as the XDG specification requires. Returns 0 or an errno.
 int make_directories(const std::string& path) {
   std::error_code ignored;
   if (path.empty() || std::filesystem::is_directory(path, ignored)) return 0;
@@ -100,7 +100,7 @@ struct Entry {
   timespec used{};
 };
 
-/// Removes old temporary files and entries that are too long. Returns the remaining entries.
+/// Removes old temporary files, and entries that are too long. Returns the remaining entries.
 std::vector<Entry> remove_leftovers(DIR* directory) {
   std::vector<Entry> entries;
   const std::time_t now = std::time(nullptr);

@@ -14,7 +14,7 @@
 
 namespace millrace {
 
-/// The maximum size of a cache file, more than any kernel needs. A larger file counts as damaged and is not read.
+/// The maximum size of a cache file, more than any kernel needs. A larger file is treated as damaged and not read.
 inline constexpr std::uint64_t kMaxCacheFileBytes = std::uint64_t{64} << 20;
 
 /// The result of reading a cache file.
@@ -47,7 +47,7 @@ class KernelCacheDirectory {
   /// day. read() does not change it.
   void note_use(const std::string& key) const;
   /// Replaces the file, or says why that is impossible. Trims the directory after the first write, so that short-lived
-  /// processes trim too, and then each time that another `max_bytes` / 64 (at most 16 MiB) have been written.
+  /// processes trim too. Trims again each time that another `max_bytes` / 64 bytes (at most 16 MiB) have been written.
   [[nodiscard]] Status write(const std::string& key, std::span<const std::byte> content) const;
 
   const std::string& path() const { return path_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file format of a cached image: magic, version, key, format, target, generator, info, code, symbol and routine,
-// then a checksum of all these. Integers and string lengths have 8 bytes in host byte order, because only the build
-// that wrote a file loads it.
+// then a checksum of all these. Integers and string lengths have 8 bytes in host byte order, because a file is loaded
+// only by the build that wrote it.
 #include <cstring>
 #include <xxhash.h>
 
@@ -49,7 +49,7 @@ class Writer {
   std::vector<std::byte> file_;
 };
 
-/// Never reads past the end: missing parts read as empty, and ok() becomes false.
+/// Never reads past the end: missing parts are returned as empty, and ok() becomes false.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> file) : rest_(file) {}
@@ -106,7 +106,7 @@ KernelInfo read_info(Reader& reader) {
   return info;
 }
 
-/// Checks the fields that a loader relies on.
+/// Checks the fields on which a loader relies.
 Status check_code(const ExecutableImage& image) {
   if (image.format == ImageFormat::kGpuObject) return {};  // the linker checks it
   if (image.format == ImageFormat::kGpuCode) return {};    // the driver checks it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KernelCache: looks a kernel up in memory, then in the cache directories, and otherwise compiles it once, even if
-// several threads ask for it.
+// KernelCache: looks a kernel up in memory, then in the cache directories. If it is in neither, compiles it once, even
+// if several threads request it.
 #include "millrace/jit/kernel_cache.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ struct KernelCache::State {
     std::string key;
     std::function<std::string()> name;  // for messages: "kernel 'exp_0' for cpu:avx2"
     std::function<Result<ExecutableImage>()> make;
-    bool has_parts = false;  // make() gets parts from this cache, and its error says where they were searched
+    bool has_parts = false;  // make() itself gets kernels from this cache, and its error says where it searched
   };
 
   explicit State(const Options& options)
@@ -75,7 +75,7 @@ struct KernelCache::State {
     std::list<Entry> added;
     added.push_front({key, std::move(image)});
     entries[key] = added.begin();
-    by_use.splice(by_use.begin(), added);  // last: it cannot throw, so the list and the map agree
+    by_use.splice(by_use.begin(), added);  // cannot throw, so the list and the map stay consistent
     if (entries.size() > max_entries) {
       entries.erase(by_use.back().key);
       by_use.pop_back();
@@ -97,7 +97,7 @@ struct KernelCache::State {
   std::condition_variable finished;
   std::list<Entry> by_use;  // most recent first
   std::unordered_map<std::string, std::list<Entry>::iterator> entries;
-  std::set<std::string> in_progress;  // keys that a thread is loading or making; other threads wait for it
+  std::set<std::string> in_progress;  // keys whose images a thread is loading or making; other threads wait
   Stats stats;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of atomics, and the steps that inform observers or count instructions.
+// The steps that execute atomics, inform observers or count instructions.
 #include <atomic>
 
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ Handler pick_atomic_handler(KernelOp op) {
   }
 }
 
-/// Calls `describe(thread)`, which adds the thread's accesses, for each active thread. Then informs the observer.
+/// For each active thread, calls `describe(thread)`, which adds the thread's accesses. Then informs the observer.
 template <class Describe>
 const Step* observe(const Step* step, Frame& frame, Describe&& describe) {
   frame.accesses.clear();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops and branches. Threads that leave a loop, or take the other branch, are masked until the others catch up.
+// Loops and branches. Threads that leave a loop or take the other branch are masked until the other threads reach the
+// same place.
 #include <fmt/format.h>
 
 #include "jit/interpret/program.h"
@@ -39,7 +40,7 @@ const Step* run_unless(const Step* step, Frame& frame) {
 
 const Step* run_jump(const Step* step, Frame&) { return step + step->jump; }
 
-/// immediate: the mask of the threads that run another iteration.
+/// The immediate is the mask of the threads that run another iteration.
 template <class Index>
 const Step* run_threads_for_begin(const Step* step, Frame& frame) {
   const auto *lower = frame.at<Index>(step->in[0]), *upper = frame.at<Index>(step->in[1]);
@@ -73,7 +74,7 @@ const Step* run_threads_for_end(const Step* step, Frame& frame) {
   return inner.num_active > 0 ? step + step->jump : step + 1;
 }
 
-/// immediate: the mask of the threads that take the first block; the next mask is for the other threads.
+/// The immediate is the mask of the threads that execute the first block. The mask after it is for the other threads.
 const Step* run_threads_if(const Step* step, Frame& frame) {
   const auto* condition = frame.at<const std::uint8_t>(step->in[0]);
   const ThreadMask& outer = frame.masks[step->mask];

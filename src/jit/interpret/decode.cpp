@@ -60,7 +60,7 @@ class Decoder {
     return steps().size() - 1;
   }
 
-  /// Copies for the active threads; the others keep their values.
+  /// Copies the values of the active threads. Inactive threads keep their values.
   void copy(const RegisterCopy& copied) {
     if (copied.to == copied.from) return;
     const bool is_masked = mask_ != 0;
@@ -71,7 +71,7 @@ class Decoder {
           .immediate = is_masked ? copied.size_bytes : all_bytes});
   }
 
-  /// Copies all values as if at once: a yield may be another carried value, as in a swap.
+  /// Copies all values as if at once, because a yield may be another carried value, as in a swap.
   void copy_all(const std::vector<MachineValueId>& to, std::size_t first, const std::vector<MachineValueId>& from) {
     std::vector<std::uint32_t> sources;
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -94,7 +94,7 @@ class Decoder {
     return static_cast<std::int32_t>(static_cast<std::int64_t>(to) - static_cast<std::int64_t>(from));
   }
 
-  /// The lane instructions that one thread executes in a block, not counting inner blocks.
+  /// The number of lane instructions that one thread executes in a block, without inner blocks.
   std::uint64_t lane_instructions(const Block& block) const {
     std::uint64_t sum = 0;
     for (const MachineInstruction& instruction : block.instructions) {
@@ -119,7 +119,7 @@ class Decoder {
         decode_for(instruction);
       } else if (instruction.op == KernelOp::kIf) {
         decode_if(instruction);
-      } else if (instruction.op != KernelOp::kBarrier || is_threads()) {  // a single thread waits for nobody
+      } else if (instruction.op != KernelOp::kBarrier || is_threads()) {  // a single thread need not wait
         decode_plain(instruction, is_body && runs_once(instruction));
       }
     }
@@ -180,7 +180,7 @@ class Decoder {
   void decode_plain(const MachineInstruction& instruction, bool is_once) {
     Step step;
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) step.in[i] = reg(instruction.operands[i]);
-    // A step runs over the lanes of its result or of its last operand, whichever has more.
+    // A step runs over the lanes of its result or of its last operand, whichever has more lanes.
     VectorType type;
     if (!instruction.operands.empty()) type = kernel_.types[instruction.operands.back()];
     const VectorType operand = type;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a LoopKernel point by point on host scalars. This slow version defines the results that all generated code is
-// tested against.
+// Runs a LoopKernel point by point on host scalars. It is slow, but defines the results against which all generated
+// code is tested.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -16,7 +16,7 @@ namespace {
 
 using Point = std::vector<std::int64_t>;
 
-/// An access whose sizes have been evaluated.
+/// The index along one axis, with its sizes evaluated.
 struct BoundIndex {
   std::int64_t offset = 0;
   std::vector<std::int64_t> coefficients;

@@ -21,7 +21,7 @@ class InterpreterGenerator final : public KernelCompiler {
 
   bool is_reference() const override { return true; }
 
-  /// False, so that kernels that differ only in their names are not shared: errors and observers show the name.
+  /// False, so that kernels with different names do not share an image: errors and observers show the name.
   bool emits_code() const override { return false; }
 
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {

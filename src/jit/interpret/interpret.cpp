@@ -87,7 +87,7 @@ ObservedKernel describe(const MachineKernel& kernel, const MemoryPlan& plan) {
   return observed;
 }
 
-/// Puts the failed instruction's line in front of the error: "line 14 (barrier): 31 threads ...".
+/// Prefixes the error with the line of the failed instruction: "line 14 (barrier): 31 threads ...".
 Status place_error(const MachineKernel& kernel, const Status& error, std::uint32_t instruction) {
   const std::uint32_t line = instruction_lines(kernel)[instruction];
   return Status(error.code(), fmt::format("line {} ({}): {}", line, text_of_line(kernel, line), error.message()));
@@ -137,7 +137,7 @@ class InterpretedKernel final : public HostKernel {
   }
 
  private:
-  /// Needed only for runs with an observer.
+  /// The part that only runs with an observer need.
   struct Observed {
     Program program;
     ObservedKernel kernel;
@@ -162,8 +162,7 @@ class InterpretedKernel final : public HostKernel {
     return frame.error.ok() ? Status() : place_error(kernel_, std::exchange(frame.error, {}), frame.error_instruction);
   }
 
-  /// Reuses the workspace of an earlier run, so that runs allocate nothing once there are as many workspaces as
-  /// concurrent runs.
+  /// Reuses the workspace of an earlier run if one is idle, so that most runs allocate nothing.
   std::unique_ptr<Workspace> take() const {
     {
       const std::lock_guard lock(mutex_);

@@ -24,7 +24,7 @@ T* element(const MemoryView& memory, std::uint32_t thread, std::int64_t offset) 
 template <class T>
 void read(T* to, const T* from, std::size_t count) {
   if constexpr (std::same_as<T, bool>) {
-    // Read as bytes: inspecting a bool that is neither 0 nor 1 is undefined behaviour.
+    // Reads bytes, because reading a bool that is neither 0 nor 1 is undefined behaviour.
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
     for (std::size_t i = 0; i < count; ++i) to[i] = bytes[i] != 0;
   } else {
@@ -32,14 +32,14 @@ void read(T* to, const T* from, std::size_t count) {
   }
 }
 
-/// An access outside its slot is a bug in Millrace. Stops before it overwrites another slot.
+/// An access outside its slot is a bug in Millrace. Stops the run before the access can overwrite another slot.
 const Step* stop_outside(const Step* step, Frame& frame, std::uint32_t thread) {
   return frame.stop(step, internal_error(fmt::format("thread {} leaves the slot, which has {} elements", thread,
                                                      frame.memory[step->memory].num_elements)));
 }
 
-/// Calls access(thread) for each active thread. Stops with an error at the first thread for which it returns false,
-/// because that thread would leave the memory.
+/// Calls access(thread) for each active thread. If it returns false, the access would be outside the slot; stops with
+/// an error at the first such thread.
 template <bool kThreads, class Access>
 const Step* for_each_thread(const Step* step, Frame& frame, Access&& access) {
   if constexpr (!kThreads) {
@@ -115,7 +115,7 @@ const Step* store_lanes(const Step* step, Frame& frame, OffsetOf&& offset_of) {
   });
 }
 
-/// The offsets of a masked load or store: consecutive from the thread's offset.
+/// The offsets of a masked load or store: consecutive, beginning at the thread's offset.
 template <class Offset>
 auto consecutive(const Step* step, Frame& frame) {
   const Offset* offsets = frame.at<Offset>(step->in[0]);

@@ -61,7 +61,7 @@ const Step* run_copy(const Step* step, Frame& frame) {
   return step + 1;
 }
 
-/// kBytes: bytes per thread, or 0 to use `immediate`.
+/// kBytes is the number of bytes per thread; if it is 0, `immediate` is.
 template <std::size_t kBytes>
 const Step* run_masked_copy(const Step* step, Frame& frame) {
   const std::size_t bytes = kBytes != 0 ? kBytes : step->immediate;
@@ -94,7 +94,7 @@ const Step* check_whole(const Step* step, Frame& frame, std::uint32_t size, std:
   return nullptr;
 }
 
-/// Thread t gets the value of lane `lane_of(t)` of its subgroup.
+/// Sets the result of thread t to the value of lane `lane_of(t)` of its subgroup.
 template <class T, class LaneOf>
 const Step* exchange(const Step* step, Frame& frame, LaneOf&& lane_of) {
   if (const Step* stop = check_whole(step, frame, frame.subgroup_size, "subgroup")) return stop;
@@ -149,7 +149,7 @@ const Step* run_barrier(const Step* step, Frame& frame) {
   return status.ok() ? step + 1 : frame.stop(step, std::move(status));
 }
 
-/// Calls `pick` with the unsigned type of the dtype's size.
+/// Calls `pick` with the unsigned type that is as wide as the dtype.
 template <class Pick>
 Handler for_size(DType dtype, Pick&& pick) {
   switch (size_bytes(dtype)) {

@@ -2,8 +2,8 @@
 // A MachineKernel decoded for execution: a flat list of steps, each a function over registers at fixed byte offsets.
 //
 // Most steps run over all lanes of all threads of a workgroup: a register holds the lanes of thread 0, then those of
-// thread 1, and so on. Values computed for inactive threads are never read, so only some steps check which threads are
-// active: those that touch memory, copy to values that outlive a block, or branch.
+// thread 1, and so on. Values computed for inactive threads are never read. So only steps that touch memory, branch, or
+// copy to values that outlive a block check which threads are active.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,12 @@
 
 namespace millrace::interpreter {
 
-/// A buffer or slot, as steps access it. The extent of a buffer is unknown here, so only slots have bounds.
+/// A buffer or slot, as steps access it. Only accesses to slots are checked, because the extent of a buffer is unknown
+/// here.
 struct MemoryView {
   std::byte* data = nullptr;
   std::uint64_t num_elements = UINT64_MAX;
-  std::uint64_t thread_bytes = 0;  // private memory: bytes between the copies of two neighbouring threads
+  std::uint64_t thread_bytes = 0;  // in private memory, the bytes from one thread's copy to the next
 };
 
 /// The threads that are active at one place of the kernel.
@@ -38,7 +39,7 @@ struct Frame {
   std::int64_t group = 0;
   std::uint32_t num_threads = 1;
   std::uint32_t subgroup_size = 1;
-  std::vector<ThreadMask> masks;            // for thread programs; masks[0]: all threads
+  std::vector<ThreadMask> masks;            // for thread programs; masks[0] has all threads
   std::vector<std::uint32_t> thread_order;  // the order in which threads execute an atomic
   KernelObservation observation;
   std::uint64_t random = 0;                 // state of the random sequence seeded by order_seed
@@ -54,7 +55,7 @@ struct Frame {
   }
   /// Records the error and returns the step that ends the run.
   const Step* stop(const Step* at, Status why);
-  /// Shuffles by order_seed, if it is set.
+  /// Shuffles `order` by order_seed, if the seed is set.
   void shuffle(std::vector<std::uint32_t>& order);
 };
 
@@ -80,8 +81,8 @@ struct Program {
   std::uint32_t num_masks = 1;
 };
 
-/// kThreads runs any number of threads. kOneThread is shorter and faster, for a workgroup of one thread without an
-/// observer. kObservedThreads also informs an observer and counts instructions.
+/// A kThreads program runs any number of threads. A kOneThread program is shorter and faster; it runs a workgroup of
+/// one thread without an observer. A kObservedThreads program also informs an observer and counts instructions.
 enum class ProgramKind : std::uint8_t { kOneThread, kThreads, kObservedThreads };
 Program decode(const MachineKernel&, ProgramKind);
 
@@ -103,7 +104,7 @@ Handler move_handler(KernelOp, DType result);
 Handler copy_handler();                            // immediate: bytes
 Handler masked_copy_handler(std::uint64_t bytes);  // copies for active threads. immediate: bytes per thread
 
-/// The handlers of the steps that decode() inserts at the begin and end of loops and branches.
+/// The handlers of the steps that decode() inserts at the start and end of loops and branches.
 struct ControlHandlers {
   Handler for_begin, for_end;  // in: lower, upper, step; out: index
   Handler if_begin, if_else;   // in: condition

@@ -18,12 +18,12 @@ llvm::Error failure(std::uint64_t offset, const std::string& what) {
                                  fmt::format("line table at byte {}: {}", offset, what));
 }
 
-/// The fields of a table's header that its line-number program needs. Files, directories and columns do not matter,
-/// because a kernel's text is one file.
+/// The fields of a table's header that its line-number program needs. Files and directories do not matter, because a
+/// kernel's text is one file.
 struct Header {
   std::uint64_t end = 0;               // the offset in the section at which the table ends
   std::uint64_t program = 0;           // the offset of the line-number program
-  std::uint8_t instruction_bytes = 0;  // the smallest instruction's size, the unit of address advances
+  std::uint8_t instruction_bytes = 0;  // size of the smallest instruction: the unit in which addresses advance
   std::int8_t line_base = 0;
   std::uint8_t line_range = 0;
   std::uint8_t opcode_base = 0;
@@ -142,7 +142,7 @@ llvm::Expected<CodeLines> CodeLines::read(llvm::StringRef section) {
     if (llvm::Error error = Reader(table, *header, lines.rows_).run()) return error;
     begin = header->end;
   }
-  // If rows have the same address, the last in the section wins. But the end of one kernel sorts before the beginning
+  // If rows have the same address, the last one in the section wins. The end of one kernel sorts before the beginning
   // of the next.
   for (std::size_t i = 0; i < lines.rows_.size(); ++i) lines.rows_[i].number = static_cast<std::uint32_t>(i);
   std::ranges::sort(lines.rows_, {}, [](const Row& row) { return std::tuple(row.address, row.line != 0, row.number); });

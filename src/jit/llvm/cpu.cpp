@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits code for the host, where a workgroup is one thread, and so is a subgroup.
+// Emits code for the host, where workgroups and subgroups have one thread.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/MDBuilder.h>

@@ -19,7 +19,7 @@ std::string disassemble(std::span<const std::byte> code, const TargetSpec& spec)
   MILLRACE_CHECK(disassembler != nullptr);
   std::string text;
   for (std::size_t offset = 0; offset < code.size();) {
-    // LLVM's interface takes a non-const pointer but does not write.
+    // The parameter is a non-const pointer, but LLVM does not write to it.
     auto* bytes = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(code.data() + offset));
     char line[256];
     const std::size_t length =

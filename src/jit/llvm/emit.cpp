@@ -134,8 +134,8 @@ class KernelWalk {
     }
   }
 
-  /// Emits for (i = lower; i < upper; i += step) with one test before the loop and one at the end of the body, the form
-  /// that loop passes prefer. The loop also ends if i + step would overflow.
+  /// Emits for (i = lower; i < upper; i += step) with one test before the loop and one at the end of the body. LLVM's
+  /// loop passes prefer this form. The loop also ends if i + step would overflow.
   void emit_for(const Instruction& instruction) {
     const Block& body = kernel_.blocks[instruction.blocks[0]];
     Value* lower = value(instruction.operands[0]);
@@ -172,8 +172,8 @@ class KernelWalk {
     }
   }
 
-  /// Whether another iteration follows the one with index i: whether i + step < upper without overflow. `next` is i +
-  /// step, which may have wrapped. The first two forms cost no more than next < upper.
+  /// Whether another iteration follows the one with index i, that is, whether i + step < upper without overflow. `next`
+  /// is i + step, which may have wrapped. The first two forms cost no more than a plain next < upper.
   Value* has_next(const Instruction& loop, Value* i, Value* next) {
     const ValueBounds &lower = bounds_[loop.operands[0]], &end = bounds_[loop.operands[1]],
                       &step = bounds_[loop.operands[2]];
@@ -196,7 +196,8 @@ class KernelWalk {
     });
   }
 
-  /// Unrolling a loop around a barrier gains nothing, and all loads of the unrolled code would be in registers at once.
+  /// Unrolling a loop that contains a barrier gains nothing, and the results of all unrolled loads would occupy
+  /// registers at once.
   void forbid_unrolling(llvm::BranchInst* back) {
     auto* disable = llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.unroll.disable"));
     llvm::MDNode* loop = llvm::MDNode::getDistinct(context_, {nullptr, disable});
@@ -225,8 +226,8 @@ class KernelWalk {
   }
 
   /// The condition of a branch. If exchanges between threads are inside the branch, all threads must take the same
-  /// path. The verifier has proved that they do, but LLVM masks threads off if it cannot prove it too. A ballot of the
-  /// condition is uniform for LLVM as well.
+  /// path. The verifier has proved that they do, but LLVM masks threads off unless it can prove it too. LLVM knows that
+  /// a ballot of the condition is uniform.
   Value* make_uniform(const Instruction& branch, Value* condition) {
     const bool has_exchange =
         std::ranges::any_of(branch.blocks, [&](BlockId block) { return exchanges_lanes(kernel_, block); });

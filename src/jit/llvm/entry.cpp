@@ -14,7 +14,7 @@ extern "C" const char* millrace_llvm_build_id() { return millrace::build_id().da
 namespace millrace {
 namespace {
 
-// One LlvmWork for each entry function, with copies of the arguments.
+// Each entry function has its own LlvmWork, with copies of the arguments.
 
 struct EmitWork final : LlvmWork {
   EmitWork(PlannedKernel given_kernel, TargetSpec given_spec, const LlvmEmitOptions& given_options)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles one kernel through LLVM IR to an image. A pool keeps JITs for reuse.
+// Compiles a kernel to an image by way of LLVM IR. A pool keeps JITs for reuse.
 #include "jit/llvm/jit.h"
 
 #include <llvm-c/Target.h>
@@ -31,7 +31,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const LlvmTarget& targe
   MILLRACE_CHECK(llvm_target != nullptr);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // only mul_add is fused
-  // Makes the assembly listing for a GPU show registers, other resources and the occupancy.
+  // With this, a GPU's assembly listing shows registers, other resources and the occupancy.
   options.MCOptions.AsmVerbose = llvm::Triple(target.triple).isAMDGPU();
   return std::unique_ptr<llvm::TargetMachine>(
       llvm_target->createTargetMachine(target.triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
@@ -160,8 +160,8 @@ class LlvmJit {
   std::unique_ptr<LlvmLinker> linker_;  // for host code only
 };
 
-/// The JITs that are not in use. An intrusive list, so that nothing is allocated while the mutex is held: this file is
-/// built without exceptions, so a failed allocation would leave the mutex locked.
+/// The JITs that are not in use. The list is intrusive, so that nothing is allocated while the mutex is held: this file
+/// is built without exceptions, so a failed allocation would leave the mutex locked.
 class JitPool {
  public:
   Status emit(const PlannedKernel& kernel, const TargetSpec& spec, const LlvmEmitOptions& options,
@@ -200,7 +200,7 @@ class JitPool {
 };
 
 JitPool& jit_pool() {
-  // Never destroyed: at exit, libLLVM's own statics may already be gone.
+  // Never destroyed, because at exit libLLVM's own static objects may already be destroyed.
   static JitPool* const pool = new JitPool;
   return *pool;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits LLVM IR for lanewise ops, so that every result has the bits that evaluate() gives.
+// Emits LLVM IR for lanewise ops. Every result has the same bits as that of evaluate().
 #include "jit/llvm/lanewise.h"
 
 #include <llvm/Analysis/ValueTracking.h>
@@ -34,8 +34,8 @@ Value* hide_sign(llvm::IRBuilder<>& ir, Value* x) {
   return same;
 }
 
-/// x / y rounded towards zero; x / 0 is 0; lowest / -1 wraps to lowest. The divide instruction must see neither of
-/// these two cases: on x86, both trap.
+/// x / y rounded towards zero; x / 0 is 0; lowest / -1 wraps to lowest. The divide instruction must not execute in the
+/// last two cases, because on x86 both trap.
 Value* emit_integer_divide(llvm::IRBuilder<>& ir, bool is_signed, Value* x, Value* y) {
   llvm::Type* type = x->getType();
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
@@ -60,11 +60,11 @@ Value* emit_integer_remainder(llvm::IRBuilder<>& ir, bool is_signed, Value* x, V
 /// The minimum or maximum of floats on x86. LLVM's own code for llvm.minimum first selects by the sign of x: with a
 /// branch for scalars, and for vectors with two blends, which add latency to a chain of minima. This code instead
 /// applies minps or maxps to the operands in both orders; each select below becomes one such instruction. If either
-/// operand is NaN, or both are 0, the instruction returns its second operand, so the results of the two orders are the
-/// two operands. The bitwise "or" of the results is the minimum: negative if either 0 is negative, and NaN if either
+/// operand is NaN, or both are 0, the instruction returns its second operand. The two orders then return the two
+/// operands. The bitwise "or" of the results is the minimum: negative if either 0 is negative, and NaN if either
 /// operand is NaN. The bitwise "and" is the maximum, except for NaN, which is inserted afterwards. If y is a constant
-/// number, only the order that keeps a NaN in x is needed. For two zeros, that order returns x: a maximum with +0 must
-/// then clear the sign, and a minimum with -0 must set it.
+/// number, only the order that keeps a NaN in x is needed. For two zeros, that order returns x. So a maximum with +0
+/// must clear the sign, and a minimum with -0 must set it.
 Value* emit_x86_min_max(llvm::IRBuilder<>& ir, bool is_min, Value* x, Value* y) {
   llvm::Type* type = x->getType();
   llvm::Type* bits = type->getWithNewType(ir.getIntNTy(type->getScalarSizeInBits()));
@@ -117,8 +117,9 @@ Value* emit_compare(llvm::IRBuilder<>& ir, KernelOp op, DType dtype, Value* x, V
   return nullptr;
 }
 
-/// Rounds towards zero and saturates; NaN becomes 0. llvm.fptosi.sat does the same, but LLVM 19 splits vectors of it
-/// into scalars. The bounds are powers of two, hence exact. Values out of range are replaced before the conversion.
+/// Rounds towards zero and saturates; NaN becomes 0. llvm.fptosi.sat does the same, but LLVM 19 splits it into scalars
+/// for vectors. The bounds are powers of two, so they are exact. Values out of range are replaced before the
+/// conversion.
 Value* emit_float_to_integer(llvm::IRBuilder<>& ir, DType to, Value* x, llvm::Type* type) {
   const auto bits = static_cast<unsigned>(size_bytes(to) * 8);
   const bool has_sign = is_signed(to);

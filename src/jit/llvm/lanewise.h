@@ -18,8 +18,8 @@ llvm::Constant* llvm_zero(llvm::Type*);
 /// The immediate `bits` of a constant instruction, in every lane of `type`.
 llvm::Constant* emit_constant(llvm::LLVMContext&, const VectorType& type, std::uint64_t bits);
 
-/// Emits a lanewise op other than kConstant, exactly as `evaluate` (jit/scalar.h) defines it. `from` is the operands'
-/// dtype (for a select, of the values), `to` the result's.
+/// Emits a lanewise op other than kConstant, exactly as `evaluate` (jit/scalar.h) defines it. `from` is the dtype of
+/// the operands (for a select, of the values), `to` that of the result.
 llvm::Value* emit_lanewise(llvm::IRBuilder<>&, const LlvmTarget&, KernelOp, DType from, DType to,
                            llvm::ArrayRef<llvm::Value*> operands);
 

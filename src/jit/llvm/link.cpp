@@ -28,7 +28,7 @@ bool has(MemProt protection, MemProt flag) {
   return (static_cast<unsigned>(protection) & static_cast<unsigned>(flag)) != 0;
 }
 
-/// An allocation with nothing to protect or free: ImageMemory owns the memory.
+/// An allocation that protects and frees nothing, because ImageMemory owns the memory.
 class ImageInFlight : public jitlink::JITLinkMemoryManager::InFlightAlloc {
  public:
   void abandon(OnAbandonedFunction on_abandoned) override { on_abandoned(llvm::Error::success()); }
@@ -37,7 +37,7 @@ class ImageInFlight : public jitlink::JITLinkMemoryManager::InFlightAlloc {
   }
 };
 
-/// Whether the edge's value stays the same when the whole image moves.
+/// Whether the value of the edge stays the same if the whole image moves.
 bool is_relative(jitlink::Edge::Kind kind) {
   namespace x86 = llvm::jitlink::x86_64;
   return kind == x86::Delta64 || kind == x86::Delta32 || kind == x86::Delta8 || kind == x86::NegDelta64 ||
@@ -45,7 +45,7 @@ bool is_relative(jitlink::Edge::Kind kind) {
          kind == jitlink::Edge::KeepAlive;
 }
 
-/// Checks the conditions that link() states, in the same order.
+/// Checks the conditions that LlvmLinker::link() lists.
 llvm::Error check_image(jitlink::LinkGraph& graph) {
   std::string undefined;
   for (const jitlink::Symbol* symbol : graph.external_symbols()) {
@@ -173,7 +173,7 @@ llvm::Expected<LlvmImage> LlvmLinker::link(orc::ThreadSafeModule module, llvm::S
   llvm::Error removed = tracker->remove();
   if (!address) {
     llvm::Error error = llvm::joinErrors(address.takeError(), std::move(removed));
-    // The session reports the cause; the lookup's own error only names the entry.
+    // The session reports the cause; the error of the lookup only names the entry.
     if (session_errors_.empty()) return error;
     llvm::consumeError(std::move(error));
     return failure(session_errors_);

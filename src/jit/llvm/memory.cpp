@@ -20,7 +20,7 @@ Value* as_vector(llvm::IRBuilder<>& ir, Value* value) {
   return ir.CreateInsertElement(llvm::PoisonValue::get(type), value, std::uint64_t{0});
 }
 
-/// Unwraps the vector if `like` is a scalar.
+/// Unwraps a vector of one lane if `like` is a scalar.
 Value* as_register(llvm::IRBuilder<>& ir, Value* vector, Value* like) {
   return like->getType()->isVectorTy() ? vector : ir.CreateExtractElement(vector, std::uint64_t{0});
 }

@@ -18,7 +18,7 @@ struct LlvmMemory {
   llvm::SyncScope::ID sync_scope = llvm::SyncScope::System;  // for atomics: the threads that may access it
 };
 
-/// The buffers, then the slots. Buffers never share bytes; slots share bytes if the plan places them so.
+/// The buffers, then the slots. Buffers never share bytes. Slots share bytes if they overlap in the plan.
 class LlvmMemories {
  public:
   LlvmMemories(llvm::LLVMContext&, const LlvmKernel&, const LlvmTarget&);

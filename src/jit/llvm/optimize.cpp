@@ -14,7 +14,7 @@ namespace millrace {
 
 namespace {
 
-/// Only a few passes, because the kernel's loops are already tiled and its code is vectorised.
+/// A few passes are enough, because the kernel's loops are already tiled and its code is vectorised.
 llvm::ModulePassManager host_passes() {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
@@ -28,9 +28,9 @@ llvm::ModulePassManager host_passes() {
   return all;
 }
 
-/// The standard pipeline, with the passes that the target adds. These passes find that the kernel's implicit arguments
-/// are unused; otherwise the code object would request all of them from the driver. A masked access becomes a branch on
-/// a GPU; expanding masked accesses early lets LLVM merge more branches.
+/// The standard pipeline, with the passes that the target adds. The target's passes find that the kernel's implicit
+/// arguments are unused; without them, the code object would request all implicit arguments from the driver. On a GPU,
+/// a masked access becomes a branch; expanding masked accesses early lets LLVM merge more branches.
 llvm::ModulePassManager gpu_passes(llvm::PassBuilder& builder) {
   llvm::ModulePassManager all;
   all.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizeMaskedMemIntrinPass()));

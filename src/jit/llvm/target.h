@@ -29,8 +29,8 @@ struct LlvmFrame {
   llvm::Value* thread = nullptr;      // i32: this thread's id in the workgroup
 };
 
-/// Everything that differs between targets. The walk over a MachineKernel (llvm/emit.cpp) has no other code that
-/// depends on the target.
+/// Everything that differs between targets. The walk over a MachineKernel (llvm/emit.cpp) does not depend on the target
+/// otherwise.
 struct LlvmTarget {
   const char* triple;
   std::string cpu;
@@ -43,13 +43,13 @@ struct LlvmTarget {
   const char* vector_width;
   bool has_fma;
   std::uint32_t subgroup_size;
-  /// LLVM's sync scopes for atomics on buffers and on workgroup memory. "": all threads.
+  /// LLVM's sync scopes for atomics on buffers and on workgroup memory. "" means all threads.
   const char* device_scope;
   const char* workgroup_scope;
   /// Emits the entry, calls `body` with the insertion point where the code of one thread goes, and ends the function.
   void (*emit_entry)(llvm::Module&, llvm::IRBuilder<>&, const LlvmTarget&, const LlvmKernel&,
                      llvm::function_ref<void(const LlvmFrame&)> body);
-  /// Emits a barrier of a workgroup, which also orders its accesses to workgroup memory.
+  /// Emits a workgroup barrier, which also orders accesses to workgroup memory.
   void (*emit_barrier)(llvm::IRBuilder<>&);
   /// kShuffle, kShuffleXor and kBallot, for scalars.
   llvm::Value* (*emit_shuffle)(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* value, llvm::Value* lane);

@@ -26,15 +26,15 @@ constexpr std::size_t kStackBytes = std::size_t{16} << 20;  // LLVM recurses dee
 /// way leaves LLVM usable; a call that runs out of memory inside LLVM does not.
 constexpr std::size_t kMinFreeBytes = std::size_t{16} << 20;
 
-/// How long work in progress may continue after a fatal error on another thread, which is parked. Such work rarely
-/// needs a lock that the parked thread holds, and the slowest kernel takes less than a second.
+/// How long work in progress may continue after a fatal error on another thread. That thread is parked, and may hold
+/// locks, but work in progress rarely needs them. The slowest kernel takes less than a second.
 constexpr std::chrono::seconds kGrace{5};
 
 /// One call. Guarded by State::mutex, except `work`, which belongs to the call's thread until the call is done.
 struct Job {
   std::shared_ptr<LlvmWork> work;
   bool is_done = false;
-  bool thread_ends = false;  // its thread ends now; if false, the thread may be parked or stuck
+  bool thread_ends = false;  // the job's thread is about to end; if false, it may be parked or stuck
   Status failure;
 };
 
@@ -67,8 +67,8 @@ void end(Job& job, Status failure = {}) {
   state().changed.notify_all();
 }
 
-/// Records a fatal error. The first one makes every later call fail. Must not throw, because LLVM's error handler calls
-/// it.
+/// Records a fatal error. After the first one, every later call fails. Must not throw, because LLVM's error handler
+/// calls it.
 void fail(Job& job, bool thread_ends, const Status& failure) {
   const std::lock_guard lock(state().mutex);
   job.failure = failure;
@@ -102,7 +102,8 @@ Status fatal_error(const Job& job, std::string_view reason) {
   while (true) pause();
 }
 
-/// If this returns, LLVM ends the process, as it would without a handler. It returns only on a thread that is not ours.
+/// If this handler returns, LLVM ends the process, as it would without a handler. It returns only on threads that this
+/// file did not start.
 void on_fatal_error(void*, const char* reason, bool) {
   if (current_job == nullptr) {
     std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
@@ -112,7 +113,7 @@ void on_fatal_error(void*, const char* reason, bool) {
   park();
 }
 
-/// Throws what operator new throws, so that run() handles both failures alike.
+/// Throws what operator new throws, so that run() handles both failures in the same way.
 void on_bad_alloc(void*, const char*, bool) { throw std::bad_alloc(); }
 
 void install_handlers() {

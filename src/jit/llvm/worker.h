@@ -20,10 +20,10 @@ class LlvmWork {
 
 /// Runs the work on a thread of its own and waits for it. Returns kResourceExhausted without calling LLVM if little
 /// memory is left. On a fatal LLVM error (report_fatal_error), whose handler must not return, the thread stays in the
-/// handler for the rest of the process, and this returns kInternal with LLVM's text. If memory runs out inside LLVM,
-/// the thread ends, its objects are leaked, and this returns kResourceExhausted. In both cases LLVM's state is then
-/// unknown: every later call fails immediately with the same status, and calls in progress get a few seconds to finish.
-/// Abandoned work may continue, so it must not refer to anything that the caller owns.
+/// handler for the rest of the process, and this function returns kInternal with LLVM's text. If memory runs out inside
+/// LLVM, the thread ends, its objects are leaked, and this function returns kResourceExhausted. In both cases LLVM's
+/// state is then unknown: every later call fails immediately with the same status, and calls in progress get a few
+/// seconds to finish. Abandoned work may continue, so it must not refer to anything that the caller owns.
 Status run_on_llvm_thread(std::shared_ptr<LlvmWork> work);
 
 }  // namespace millrace

@@ -36,8 +36,8 @@ class Complaints {
   std::vector<std::string> lines_;
 };
 
-/// Besides the planned arrays, LLVM may reserve space to save a register. It rounds the total up to a multiple of 16
-/// bytes.
+/// In addition to the planned arrays, LLVM may reserve space to save a register. It rounds the total up to a multiple
+/// of 16 bytes.
 std::uint64_t private_limit(const MemoryPlan& plan) {
   return plan.private_bytes == 0 ? 0 : (plan.private_bytes + 15) / 16 * 16 + 16;
 }
@@ -54,7 +54,8 @@ void check_kernel(Complaints& complaints, const CodeObjectKernel& found, const P
   complaints.expect_at_most("bytes of private memory", found.private_bytes, private_limit(planned.memory));
   complaints.expect_equal("threads of a workgroup", found.workgroup_size, kernel.workgroup_size);
   complaints.expect_equal("threads of a subgroup", found.subgroup_size, kernel.subgroup_size);
-  // A spilled scalar register goes to a lane of a vector register. If it went to memory, private_bytes shows that.
+  // Spills of scalar registers are not checked: they go to lanes of vector registers. If one went to memory,
+  // private_bytes would show it.
   complaints.expect_equal("spills of vector registers", found.num_vector_spills, 0u);
   complaints.expect_equal("dynamic stack", found.has_dynamic_stack, false);
   complaints.expect_none("exchanges with lanes that may be off", found.inactive_lane_reads);

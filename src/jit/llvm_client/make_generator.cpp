@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The LLVM generator as the library sees it: plans kernels itself, and opens the LLVM module only to emit code.
+// The library's side of the LLVM generator: plans kernels itself, and opens the LLVM module only to emit code.
 #include "base/guard_allocations.h"
 #include "jit/cache/build_id.h"
 #include "jit/llvm_client/open_module.h"
@@ -30,7 +30,7 @@ Status check_workgroup(const MachineKernel& kernel, const TargetSpec& spec) {
   return {};
 }
 
-/// The library's side of the LLVM generator. Only emit() and the listing functions open the module (open_module.h).
+/// Only emit() and the listing functions open the module (open_module.h).
 class LlvmGenerator final : public KernelCompiler {
  public:
   explicit LlvmGenerator(const LlvmOptions& options) : options_(options) {}
@@ -42,7 +42,7 @@ class LlvmGenerator final : public KernelCompiler {
   }
 
   Status supports(const TargetSpec& spec) const override {
-    // A cached kernel needs no module, so a missing module is an error of emit() only.
+    // A cached kernel needs no module, so only emit() fails if the module is missing.
     if (spec.is_simulated()) {
       return unimplemented("target " + spec.to_text() + " is simulated from kernel IR; use the interpreter");
     }
@@ -70,7 +70,7 @@ class LlvmGenerator final : public KernelCompiler {
                                   .want_object = kind == ListingKind::kObject};
     MILLRACE_TRY_ASSIGN(const LlvmEmitOutput output, emit_with_llvm(kernel, spec, options));
     return guard_allocations([&]() -> Result<std::string> {
-      return output.ir + output.assembly + output.object;  // only the requested one is not empty
+      return output.ir + output.assembly + output.object;  // all except the requested one are empty
     });
   }
 

@@ -38,7 +38,7 @@ bool is_shared_object(const ElfW(Ehdr) & header) {
          header.e_phentsize == sizeof(ElfW(Phdr));
 }
 
-/// The offset in the file where the last segment, or the table of segments, ends.
+/// The offset in the file where the last segment or the table of segments ends, whichever is later.
 std::uint64_t end_of_segments(const Descriptor& file, const ElfW(Ehdr) & header) {
   std::uint64_t end = end_of(header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(ElfW(Phdr)));
   for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
@@ -59,7 +59,7 @@ Status check_module_segments(const std::string& path) {
   struct stat info{};
   ElfW(Ehdr) header{};
   if (!file.is_open() || fstat(file.number(), &info) != 0) return {};
-  if (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) {  // dlopen would wait, or read forever
+  if (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) {  // dlopen would wait or read forever
     return unavailable(fmt::format("llvm: {} is a pipe or a device, expected a file; name another", printable(path)));
   }
   if (!S_ISREG(info.st_mode)) return {};

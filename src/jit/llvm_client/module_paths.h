@@ -12,20 +12,20 @@ namespace millrace {
 
 inline constexpr char kLlvmModuleFile[] = "libmillrace_llvm.so";
 
-/// The file that this code is mapped from: the shared library or executable that contains the library. Empty if /proc
+/// The file from which this code is mapped: the shared library or executable that contains Millrace. Empty if /proc
 /// cannot be read. Does not use the program's name, which could match another file in the working directory.
 std::string own_file();
 
-/// The module of the install that the application was built with; "" if it was not built with find_package, which adds
-/// a definition that returns the path (cmake/millraceConfig.cmake.in). That definition comes before the library's on
-/// the linker's command line, and the linker takes the first of several weak definitions. Hidden, so that two plugins
-/// that each contain Millrace each find their own module.
+/// The module of the install that the application was built with; "" if it was not built with find_package.
+/// find_package adds a definition of this function that returns the path (cmake/millraceConfig.cmake.in). It comes
+/// before the library's definition on the linker's command line, and the linker uses the first of several weak
+/// definitions. The symbol is hidden, so that if two plugins contain Millrace, each finds its own module.
 extern "C" [[gnu::weak, gnu::visibility("hidden")]] const char* millrace_package_module();
 
 /// The paths where the module may be, in search order, for a library in `own_file`: next to it; in the library
 /// directory of an install if the library is in the install's program directory; in the install that the application
-/// was built with, if any; and where a system package puts it, if this is such a build (prefix /usr or /usr/local). No
-/// other path is built in. On another machine, any of these paths may belong to somebody else: see
+/// was built with, if any; and where a system package puts it, if this build is for such a package (prefix /usr or
+/// /usr/local). No other path is built in. On another machine, any of these paths may belong to somebody else: see
 /// check_module_writers.
 std::vector<std::string> module_paths(std::string_view own_file, std::string_view package_module);
 

@@ -72,8 +72,8 @@ std::string file_of(const std::string& candidate) {
 /// process, because no handler can be installed before they run.
 constexpr Room kRoomToOpen{.mapped_bytes = std::size_t{184} << 20, .written_bytes = std::size_t{8} << 20};
 
-/// Whether dlopen() failed for lack of memory, which another thread may have taken since the check. Only the text of
-/// dlerror() shows it.
+/// Whether dlopen() failed for lack of memory: another thread may have allocated memory since the check. Only the text
+/// of dlerror() shows the cause.
 bool is_lack_of_memory(std::string_view reason) {
   return reason.find("failed to map segment") != reason.npos || reason.find("llocate memory") != reason.npos;
 }
@@ -115,8 +115,8 @@ Result<LlvmModule> open_module(const std::string& path) {
   return functions;
 }
 
-/// Opens the first candidate that is a module of this build. A module of another build may precede it if two versions
-/// are installed.
+/// Opens the first candidate that is a module of this build. If two versions are installed, a module of another build
+/// may come first.
 Result<LlvmModule> open_first_module() {
   MILLRACE_TRY_ASSIGN(const std::vector<std::string> candidates, module_candidates());
   Status why;
@@ -132,7 +132,7 @@ Result<LlvmModule> open_first_module() {
   return why;
 }
 
-/// The first call opens the module. A failure is not kept: the next call may find the missing module.
+/// The first call opens the module. A failure is not remembered: the next call may find the missing module.
 Result<LlvmModule> llvm_module() {
   static std::mutex mutex;
   static LlvmModule module;
@@ -159,7 +159,7 @@ Result<std::string> find_llvm_module() {
   });
 }
 
-/// The call leaves its result in its last argument.
+/// Calls the module. `call` stores its result in its last argument.
 template <class T, class Call>
 static Result<T> call_module(Call&& call) {
   MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());

@@ -13,7 +13,7 @@ namespace millrace {
 
 struct LlvmEmitOptions {
   bool line_tables = false;  // see LlvmOptions
-  // Extra output, for people.
+  // Extra output for people to read.
   bool want_ir = false;      // LLVM IR, optimised
   bool want_asm = false;     // the target's assembly
   bool want_object = false;  // an object file
@@ -31,8 +31,8 @@ std::string_view llvm_version();
 
 /// The module's file: $MILLRACE_LLVM_MODULE if that is set, otherwise the first existing file of module_paths. Checks
 /// only whether files exist, and opens none. There is one exception: if the variable holds a name without a slash, only
-/// dlopen can find the file, so the module is opened. On failure, the message names every path searched. A file
-/// of another build, or one that others can write to, is found here but skipped when the module is opened.
+/// dlopen can find the file, so the module is opened. On failure, the message names every path searched. This function
+/// may find a file of another build, or one that others can write to; opening the module skips such files.
 Result<std::string> find_llvm_module();
 
 // A fatal LLVM error (report_fatal_error, "LLVM ERROR: ...") does not end the application. LLVM cannot continue after

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives back the pages of LLVM's code and constants between compilations.
+// Releases the pages of LLVM's code and constants between compilations.
 #include "jit/llvm_client/release_pages.h"
 
 #include <cstddef>
@@ -17,7 +17,8 @@ bool is_of_llvm(std::string_view file) {
   return name.starts_with("libLLVM") || name.starts_with("libmillrace_llvm");
 }
 
-/// The pages of a segment that is never written can be dropped: if needed again, they are read from the file.
+/// Pages of a segment that is never written can be dropped: the system reads them from the file again if they are
+/// needed.
 void release_segment(std::uintptr_t begin, std::size_t size) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t first = (begin + page - 1) / page * page, end = (begin + size) / page * page;

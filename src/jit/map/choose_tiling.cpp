@@ -37,7 +37,7 @@ constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
 constexpr std::int64_t kMaxTransposedInstructions = kMaxKernelInstructions / 2;
 /// The maximum number of instructions in all copies of a body for the rows of a block not transposed in registers.
 constexpr std::size_t kMaxBlockInstructions = 128;
-/// The maximum lengths of a map's body of which a step has kVectorsOfShortBody and kVectorsOfBody copies. Longer bodies
+/// The maximum lengths of a map's body for kVectorsOfShortBody and for kVectorsOfBody copies per step. Longer bodies
 /// have enough parallelism without copies, and every copy costs compile time.
 constexpr std::size_t kMaxOverlappingInstructions = 12, kMaxCopiedInstructions = 40;
 /// The number of copies of a map's body in one step. Each copy computes one of several adjacent vectors.

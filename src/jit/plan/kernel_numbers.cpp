@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes a machine kernel apart into its shape and its constants, so that share_kernels can replace constants by size
+// Splits a machine kernel into its shape and its constants, so that share_kernels() can replace constants by size
 // arguments.
 #include "jit/plan/kernel_numbers.h"
 
@@ -28,9 +28,9 @@ NumberUse use_of(KernelOp op, std::size_t operand) {
     case KernelOp::kShr:
       return operand == 1 ? NumberUse::kSpecialized : NumberUse::kAny;
     case KernelOp::kFor:
-      return operand == 2 ? NumberUse::kFixed : NumberUse::kAny;  // the step: unrolling depends on it
+      return operand == 2 ? NumberUse::kFixed : NumberUse::kAny;  // the step, on which unrolling depends
     case KernelOp::kShuffle:
-      return operand == 1 ? NumberUse::kFixed : NumberUse::kAny;  // the lane: a constant one has its own instructions
+      return operand == 1 ? NumberUse::kFixed : NumberUse::kAny;  // the lane; a constant lane has faster instructions
     default:
       return NumberUse::kAny;
   }
@@ -53,7 +53,7 @@ class NumberTable {
     }
   }
 
-  /// Empty for other values, including values added after the table was made.
+  /// The bits of a constant. Empty for other values, and for values added after the table was made.
   std::optional<std::uint64_t> bits(MachineValueId id) const {
     return index_of(id) < bits_.size() ? bits_[index_of(id)] : std::nullopt;
   }
@@ -168,7 +168,7 @@ class Replacer {
   }
 
  private:
-  /// Identifies a value by its op, operands, immediate and type. The value is defined in the head, the code at the
+  /// Identifies a value by its op, operands, immediate and type. The value is defined in the head: the code at the
   /// start of the kernel that computes all replacements.
   using Key = std::tuple<KernelOp, std::uint32_t, std::uint32_t, std::uint64_t, DType, std::uint32_t>;
   static constexpr MachineValueId kNone{~0u};

@@ -17,13 +17,13 @@ struct KernelNumber {
   std::uint64_t bits = 0;
 };
 
-/// A machine kernel split into its code and the constants that it reads. Kernels with equal `shape` differ only in
+/// A machine kernel split into its code and the constants that it reads. Kernels with equal shapes differ only in
 /// numbers and names.
 struct KernelNumbers {
   std::string shape;
   std::vector<KernelNumber> numbers;  // one per use
-  /// Indices of the `numbers` that code is specialized for, because constants give faster instructions: divisors and
-  /// shift counts.
+  /// Indices of the `numbers` for which code is specialized: divisors and shift counts, because instructions are faster
+  /// if these are constants.
   std::vector<std::size_t> specialized;
 };
 KernelNumbers find_numbers(const MachineKernel&);
@@ -35,7 +35,7 @@ struct NumberSource {
 };
 
 /// Returns the kernel with `num_arguments` more size arguments, which each launch passes. `sources` has one entry per
-/// number. A size argument passes the bits of the numbers that it replaces.
+/// number. A size argument has the bits of the numbers that it replaces.
 MachineKernel replace_numbers(MachineKernel, std::span<const NumberSource> sources, std::size_t num_arguments);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default of KernelCompiler::listing: a refusal that names a generator or target with a listing.
+// The default implementation of KernelCompiler::listing: a refusal that says how to get a listing.
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"

@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-/// The memory limits of a kernel on a CPU. Each worker thread has a block of workgroup memory, half the size of the L2
+/// The memory limits of a kernel on a CPU. Each worker thread has a block of workgroup memory. Its size is half the L2
 /// cache that gemm_blocking.cpp assumes. Private memory is on the stack of the thread that runs the kernel.
 constexpr std::uint64_t kCpuWorkgroupBytes = 512 << 10, kCpuPrivateBytes = 64 << 10;
 constexpr std::uint64_t kSlotAlignment = 64;  // a cache line, also the widest vector
@@ -34,8 +34,9 @@ struct Lifetime {
 using Lifetimes = std::vector<Lifetime>;
 
 /// Numbers phases in program order; each barrier begins a new phase. A slot that is touched inside a loop or a branch
-/// lives during all of it: a later iteration may read what an earlier one left, and the phases of a branch's second
-/// block follow those of the first. A barrier that may be skipped at run time does not separate phases.
+/// lives during the whole loop or branch: a later iteration may read what an earlier one wrote, and the phases of a
+/// branch's second block are numbered after those of the first. A barrier that may be skipped at run time does not
+/// separate phases.
 class PhaseWalk {
  public:
   explicit PhaseWalk(const MachineKernel& kernel) : kernel_(kernel), constants_(kernel.types.size()) {}
@@ -101,7 +102,7 @@ bool live_together(const PlannedSlot& a, const PlannedSlot& b) {
   return a.kind == b.kind && a.first_phase <= b.last_phase && b.first_phase <= a.last_phase;
 }
 
-/// The lowest offset at which `slot` overlaps none of the `placed` slots that live at the same time.
+/// The lowest offset at which `slot` does not overlap any of the `placed` slots that live at the same time.
 std::uint64_t lowest_offset(const PlannedSlot& slot, const std::vector<PlannedSlot>& slots,
                             const std::vector<std::size_t>& placed) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> taken;

@@ -14,7 +14,7 @@ struct Shares {
   std::uint32_t maximum = 0;
 };
 
-/// The number of shares that fit.
+/// The number of shares that fit in `total`.
 std::uint32_t num_shares(const Shares& shares) {
   if (shares.size == 0 || shares.total == 0) return shares.maximum;
   const std::uint64_t share = (shares.size + shares.granule - 1) / shares.granule * shares.granule;
@@ -55,7 +55,7 @@ Occupancy occupancy_of(const CodeObjectKernel& kernel, const GfxTarget& gfx) {
                                                         .total = gfx.num_scalar_registers,
                                                         .granule = gfx.scalar_register_granule,
                                                         .maximum = gfx.max_waves});
-  // Among equal limits, the first is reported.
+  // If several limits are equal, the first is reported.
   Occupancy occupancy{.subgroups_per_simd = gfx.max_waves};
   const auto limit_by = [&](OccupancyLimit limit, std::uint32_t maximum) {
     if (maximum >= occupancy.subgroups_per_simd) return;

@@ -8,8 +8,8 @@
 namespace millrace {
 namespace {
 
-/// The kernel without names and without the expressions that each launch evaluates. The code reads size arguments and
-/// its workgroup id, and does not depend on the expressions that give their values.
+/// The kernel without names, and without the expressions that each launch evaluates. The code reads only the values of
+/// the size arguments and the workgroup id, so it does not depend on the expressions.
 MachineKernel as_code(MachineKernel kernel) {
   kernel.name.clear();
   kernel.num_groups = 1;

@@ -16,8 +16,8 @@
 namespace millrace {
 namespace {
 
-/// The minimum number of distinct kernels of one shape that share code. Fewer keep their numbers as constants, and each
-/// gets code of its own, which takes 2 to 5 ms to generate (commit 4df18eec).
+/// The minimum number of distinct kernels of one shape that share code. If there are fewer, they keep their numbers as
+/// constants, and each gets its own code, which takes 2 to 5 ms to generate (commit 4df18eec).
 constexpr std::size_t kWorthSharing = 16;
 /// The maximum number of combinations of KernelNumbers::specialized values that get code of their own.
 constexpr std::size_t kMaxSpecializations = 64;
@@ -42,7 +42,7 @@ const KernelCompiler* find_generator(const PlannedKernel& kernel, const Target& 
   return generator != nullptr && generator->emits_code() ? generator : nullptr;
 }
 
-/// Groups in the order of their first members, so that equal programs have equal kernels.
+/// Returns groups in the order of their first members, so that equal programs have equal kernels.
 std::vector<Group> group_kernels(std::span<PlannedKernel* const> kernels, const Target& target) {
   std::vector<Group> groups;
   std::unordered_map<std::string, std::size_t> known;  // by generator and shape
@@ -94,9 +94,9 @@ struct Arguments {
   std::vector<Bits> values;           // one row per argument, one column per member
 };
 
-/// Two numbers share one argument if they are equal in every member or, for i64 (such as offsets), if they differ by
-/// the same constant in every member. The accesses of one tile then have one address plus displacements, as without
-/// sharing.
+/// Two numbers share one argument if they are equal in every member. Two i64 numbers, such as offsets, also share one
+/// if their difference is the same in every member. The accesses of one tile then have one address plus displacements,
+/// as without sharing.
 Arguments choose_arguments(const Group& group) {
   Arguments arguments;
   std::map<std::pair<bool, Bits>, std::uint32_t> known;
@@ -128,7 +128,7 @@ void share(const Group& group, const TargetSpec& spec) {
     check_failed(__FILE__, __LINE__, status.message().c_str());
   }
   const Result<PlannedKernel> planned = unguarded(group.generator->plan(Kernel(std::move(kernel)), spec));
-  if (!planned.ok()) return;  // the generator maps loop nests itself and does not take machine kernels
+  if (!planned.ok()) return;  // the generator maps loop nests itself and does not support machine kernels
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     PlannedKernel& member = *group.members[i].kernel;
     PlannedKernel shared = *planned;

@@ -12,7 +12,7 @@ namespace {
 
 enum AddressSpace : unsigned { kGlobal = 1, kLocal = 3, kPrivate = 5 };
 
-/// The kernel's arguments: the address of the status word, the addresses of the buffers, the sizes.
+/// The kernel's arguments are the address of the status word, the addresses of the buffers, and the sizes.
 llvm::FunctionType* entry_type(llvm::LLVMContext& context, const MachineKernel& kernel) {
   std::vector<llvm::Type*> types(1 + kernel.buffers.size(), llvm::PointerType::get(context, kGlobal));
   types.resize(types.size() + kernel.sizes.size(), llvm::Type::getInt64Ty(context));
@@ -65,8 +65,8 @@ bool shares_bytes(const PlannedSlot& slot, const MemoryPlan& plan) {
   return false;
 }
 
-/// Allocates the private slots. Each gets an array of its own element type, because LLVM keeps only such arrays in
-/// registers if the indices are variables. If the plan lets slots share bytes, one byte array holds all slots.
+/// Allocates the private slots. Each slot gets an array of its own element type: if the indices are variables, LLVM
+/// keeps only such arrays in registers. If any slots share bytes in the plan, one byte array holds all slots.
 class PrivateMemory {
  public:
   PrivateMemory(llvm::IRBuilder<>& ir, const LlvmKernel& emitted) : ir_(ir), emitted_(emitted) {
@@ -121,8 +121,8 @@ llvm::Value* emit_thread_id(llvm::IRBuilder<>& ir, std::uint32_t workgroup_size)
 
 void emit_entry(llvm::Module& module, llvm::IRBuilder<>& ir, const LlvmTarget& target, const LlvmKernel& emitted,
                 llvm::function_ref<void(const LlvmFrame&)> body) {
-  // The lowest code object version with everything that kernels use. From version 5 on, hidden arguments and dynamic
-  // stacks differ.
+  // Version 4 is the lowest code object version with everything that kernels use. Version 5 changes hidden arguments
+  // and dynamic stacks.
   module.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", 400);
   LlvmFrame frame;
   frame.function = declare_entry(module, target, emitted);

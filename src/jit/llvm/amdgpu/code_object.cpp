@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads AMD GPU code objects: their symbols, relocations and metadata, and exchanges with lanes that may be off, which
+// Reads AMD GPU code objects: symbols, relocations and metadata. Also finds exchanges with lanes that may be off, which
 // only the machine code shows.
 #include "jit/llvm/amdgpu/code_object.h"
 
@@ -161,7 +161,7 @@ llvm::Error read_relocations(const Elf& elf, const Elf::Elf_Shdr& section, CodeO
   return llvm::Error::success();
 }
 
-/// Reads the fields that only the ELF header has: the version, and the features that the processor must match.
+/// Reads what only the ELF header contains: the version, and the features that the processor must match.
 void read_header(const Elf::Elf_Ehdr& header, CodeObjectInfo& info) {
   using namespace llvm::ELF;
   info.version = header.e_ident[EI_ABIVERSION] + 4u - ELFABIVERSION_AMDGPU_HSA_V4;

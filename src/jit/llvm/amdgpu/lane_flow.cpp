@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-// Mask ids: scalar registers by their number, then these special ones, then the lanes of vector registers.
+// Mask ids: scalar registers have their numbers, then come these special registers, then the lanes of vector registers.
 constexpr std::uint32_t kVcc = 128, kExec = 130, kScratch = 132, kVectorLanes = 256;
 constexpr std::uint32_t kMaxLanes = 64;
 
@@ -128,7 +128,7 @@ class LaneFlow {
     if (to.kind != RegisterWords::Kind::kScalar) return std::nullopt;
     if (decoded.name.starts_with("S_GETPC_B64")) return LongBranch{to.first, offset + decoded.size};
     if (!branch) return std::nullopt;
-    // On gfx12, S_GETPC gives 48 bits, which S_SEXT then sign-extends.
+    // On gfx12, S_GETPC returns 48 bits, which S_SEXT then sign-extends.
     if (decoded.name.starts_with("S_SEXT_I32_I16") && to.first == branch->pair + 1) return branch;
     const bool is_low = decoded.name.starts_with("S_ADD_U32") && to.first == branch->pair;
     const bool is_high = decoded.name.starts_with("S_ADDC_U32") && to.first == branch->pair + 1;
@@ -196,7 +196,7 @@ class LaneFlow {
   }
 
   struct ScalarRow {
-    llvm::StringLiteral name;  // the name before "_B32" or "_B64"; some have a second name from gfx11 on
+    llvm::StringLiteral name;  // the part of the name before "_B32" or "_B64"; gfx11 renamed some instructions
     MaskOp op;
     bool saves_exec = false;   // the result goes to EXEC, the old EXEC to the destination
     bool is_reversed = false;  // the operands are (b, a); if it saves EXEC, a is EXEC
@@ -229,7 +229,7 @@ class LaneFlow {
     return row != std::end(kRows) ? row : nullptr;
   }
 
-  /// An operation on masks, 32 lanes at a time.
+  /// Applies an operation on masks, 32 lanes at a time. Returns false for other instructions.
   bool step_scalar(const Decoded& decoded, LaneMasks& masks) const {
     const llvm::StringRef name = decoded.name;
     const ScalarRow* row = find_row(name.take_front(std::min(name.find("_B32"), name.find("_B64"))));
@@ -254,7 +254,7 @@ class LaneFlow {
     return true;
   }
 
-  /// A scalar that is spilled to a lane of a vector register, or reloaded.
+  /// Applies a spill of a scalar to a lane of a vector register, or its reload. Returns false for other instructions.
   bool step_spill(const Decoded& decoded, LaneMasks& masks) const {
     const bool is_write = decoded.name.starts_with("V_WRITELANE_B32");
     if (!is_write && !decoded.name.starts_with("V_READLANE_B32")) return false;
@@ -277,7 +277,7 @@ class LaneFlow {
   std::uint32_t num_mask_words_;
   MachineLayer machine_;
   std::map<std::uint64_t, Decoded> decoded_;     // by offset
-  std::map<std::uint64_t, LaneMasks> at_heads_;  // facts that hold on every path to a branch target
+  std::map<std::uint64_t, LaneMasks> at_heads_;  // by branch target: facts that hold on every path to it
   std::set<std::uint64_t> pending_;
   std::map<std::uint64_t, std::string> findings_;
 };

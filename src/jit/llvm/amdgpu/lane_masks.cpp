@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks which masks are known to have every lane set while instructions change them.
+// Tracks, from instruction to instruction, which masks are known to have every lane set.
 #include "jit/llvm/amdgpu/lane_masks.h"
 
 #include <algorithm>
@@ -29,16 +29,16 @@ void LaneMasks::forget(MaskId first, std::uint32_t count) {
   std::erase_if(facts_, [&](const auto& fact) { return is_among(fact.first) || is_among(fact.second); });
 }
 
-/// Stores each fact in only one form, so that equal knowledge compares equal.
+/// Adds a fact in a canonical form, so that equal sets of facts compare equal.
 void LaneMasks::learn(MaskId a, MaskId b) {
   if (has_all(a) || has_all(b)) return;
-  if (a == b) forget(a);  // drop the weaker facts
+  if (a == b) forget(a);  // drops the weaker facts
   facts_.insert({std::min(a, b), std::max(a, b)});
 }
 
 void LaneMasks::set_all(MaskId id) { learn(id, id); }
 
-/// Whether op(a, b) has every lane.
+/// Whether op(a, b) has every lane set.
 bool LaneMasks::has_all_after(MaskOp op, MaskSource a, MaskSource b) const {
   switch (op) {
     case MaskOp::kMove:
@@ -56,7 +56,7 @@ bool LaneMasks::has_all_after(MaskOp op, MaskSource a, MaskSource b) const {
   return false;
 }
 
-/// Whether op(a, b) and `other`, which does not change, together have every lane.
+/// Whether the union of op(a, b) and `other` has every lane set. The operation does not change `other`.
 bool LaneMasks::have_all_after(MaskOp op, MaskSource a, MaskSource b, MaskId other) const {
   switch (op) {
     case MaskOp::kMove:

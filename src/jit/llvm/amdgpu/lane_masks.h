@@ -24,9 +24,9 @@ enum class MaskOp : std::uint8_t { kMove, kNot, kAnd, kOr, kXor, kAndNot, kOrNot
 
 /// The facts about masks at one place in machine code: which masks have every lane set, and which pairs of masks have
 /// every lane set in their union. This is enough to follow the code that a compiler generates for divergent branches
-/// and loops: a branch splits EXEC in two, a loop moves lanes from EXEC to a mask of the lanes that have left the loop,
-/// and the code that follows takes the union. The analysis is conservative: every fact holds, but not everything that
-/// holds is a fact.
+/// and loops: a branch splits EXEC in two; a loop moves lanes from EXEC to a mask of the lanes that have left the loop;
+/// the code that follows sets EXEC to the union. The analysis is conservative: every fact is true, but some true facts
+/// are missing.
 class LaneMasks {
  public:
   bool has_all(MaskId a) const { return facts_.contains({a, a}); }
@@ -49,7 +49,7 @@ class LaneMasks {
   bool has_all_after(MaskOp op, MaskSource a, MaskSource b) const;
   bool have_all_after(MaskOp op, MaskSource a, MaskSource b, MaskId other) const;
 
-  std::set<std::pair<MaskId, MaskId>> facts_;  // lower id first; equal ids: that mask alone
+  std::set<std::pair<MaskId, MaskId>> facts_;  // lower id first; two equal ids if one mask has every lane set
 };
 
 }  // namespace millrace

@@ -40,10 +40,10 @@ Value* move_by_dpp(llvm::IRBuilder<>& ir, Value* word, std::uint32_t control) {
               {llvm::PoisonValue::get(word->getType()), word, ir.getInt32(control), all, all, ir.getTrue()}, true);
 }
 
-/// Passes `word` through an empty piece of inline assembly that keeps it, and the code that computes it, under the
-/// current EXEC. Needed for V_PERMLANE*, which LLVM 19 does not mark convergent (llvm-project PR 142962): if all uses
-/// of the result are after the next branch, LLVM's machine-sink pass moves the instruction past the branch, where it
-/// reads lanes that are off. The other exchanges are marked convergent.
+/// Passes `word` through empty inline assembly, which keeps the code that computes it under the current EXEC. Needed
+/// for V_PERMLANE*, which LLVM 19 does not mark convergent (llvm-project PR 142962): if all uses of the result are
+/// after the next branch, LLVM's machine-sink pass moves the instruction past the branch, where it would read lanes
+/// that are off. LLVM marks the other exchanges convergent.
 Value* keep_in_place(llvm::IRBuilder<>& ir, Value* word) {
   auto* type = llvm::FunctionType::get(word->getType(), {word->getType()}, false);
   llvm::CallInst* same = ir.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", /*hasSideEffects=*/false), {word});
@@ -89,7 +89,7 @@ Value* lane_id(llvm::IRBuilder<>& ir) {
   return call(ir, llvm::Intrinsic::amdgcn_mbcnt_hi, {all, below}, false);
 }
 
-/// Uses the permute unit of LDS. It takes byte addresses and ignores the bits above a lane's index.
+/// Uses the permute unit of LDS. Its operands are byte addresses; it ignores the bits above a lane's index.
 Value* move_by_permute(llvm::IRBuilder<>& ir, Value* word, Value* lane) {
   return call(ir, llvm::Intrinsic::amdgcn_ds_bpermute, {ir.CreateShl(lane, 2), word}, false);
 }

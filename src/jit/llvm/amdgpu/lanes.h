@@ -10,7 +10,7 @@ namespace millrace {
 
 /// The value of lane `lane` % subgroup size.
 llvm::Value* emit_amdgpu_shuffle(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* value, llvm::Value* lane);
-/// The value of the lane whose index is this lane's xor `mask`. Precondition: mask < the subgroup size.
+/// The value of the lane whose index is this lane's index xor `mask`. Precondition: mask < the subgroup size.
 llvm::Value* emit_cdna_shuffle_xor(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* value, std::uint32_t mask);
 llvm::Value* emit_rdna_shuffle_xor(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* value, std::uint32_t mask);
 /// u64: bit i is lane i's flag.

@@ -11,13 +11,13 @@
 namespace millrace {
 
 /// Debug information that maps each instruction to its line of to_text(kernel), for debuggers and profilers. It
-/// contains the text itself, so no file has to be kept.
+/// contains the text, so no source file is needed.
 class LlvmLines {
  public:
   LlvmLines(llvm::Module&, const MachineKernel&);
   /// Starts the function that holds the kernel's code.
   void begin(llvm::Function&);
-  /// The following code belongs to instruction `number`, counted as in instruction_lines.
+  /// Assigns the code that follows to instruction `number`, an index of instruction_lines().
   void set_line(llvm::IRBuilder<>&, std::size_t number) const;
   void finish() { builder_.finalize(); }
 

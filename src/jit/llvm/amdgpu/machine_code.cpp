@@ -25,7 +25,7 @@ llvm::Error kernel_failure(const MachineCodeKernel& kernel, const std::string& m
   return failure(fmt::format("kernel '{}': {}", kernel.symbol, message));
 }
 
-/// Reads the segments. Checks that they are in the order of their addresses, as ELF requires, and do not overlap.
+/// Reads the segments. Checks that their addresses ascend, as ELF requires, and that they do not overlap.
 llvm::Error read_segments(const Elf& elf, MachineCode& code) {
   auto headers = elf.program_headers();
   if (!headers) return headers.takeError();
@@ -87,7 +87,7 @@ llvm::Expected<CodeLines> read_lines(const Elf& elf) {
   return CodeLines();
 }
 
-/// The bytes at an address; shorter than `num_bytes` if the file does not have them all in one segment.
+/// The bytes at an address; fewer than `num_bytes` if no segment in the file contains all of them.
 std::span<const std::byte> bytes_at(const MachineCode& code, std::uint64_t address, std::uint64_t num_bytes) {
   for (const MachineCodeSegment& segment : code.segments) {
     if (address < segment.address || address - segment.address >= segment.bytes.size()) continue;
@@ -145,7 +145,7 @@ MachineCodeKernel copy_metadata(const CodeObjectKernel& info) {
           .hidden_arguments = info.hidden_arguments};
 }
 
-/// Decodes the kernels of an object whose segments are read.
+/// Decodes the kernels of an object. Precondition: `code` has its segments.
 class KernelDecoder {
  public:
   KernelDecoder(const GfxTarget& gfx, const CodeLines& lines, MachineCode& code)

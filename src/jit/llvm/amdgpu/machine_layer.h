@@ -29,7 +29,7 @@ struct MachineLayer {
   /// Precondition: LLVM's AMDGPU target is initialised.
   MachineLayer(const GfxTarget&, std::uint32_t subgroup_size);
 
-  /// Decodes the instruction at the front of `code`, and sets `size` to its bytes. Returns false if the bytes are not
+  /// Decodes the first instruction of `code`, and sets `size` to its size in bytes. Returns false if the bytes are not
   /// an instruction.
   bool decode(llvm::ArrayRef<std::uint8_t> code, std::uint64_t address, llvm::MCInst&, std::uint64_t& size) const;
   /// "v_add_f32_e32 v0, v1, v2". Branches show the distance in words from the next instruction.

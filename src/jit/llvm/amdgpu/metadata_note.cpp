@@ -44,7 +44,8 @@ std::string make_note(const std::string& metadata) {
   return note;
 }
 
-/// The only header for which `is_of_notes` is true, writable because we own the object. Null unless exactly one exists.
+/// The header for which `is_of_notes` is true; null unless there is exactly one. It is writable, because the caller
+/// owns the object.
 template <class Header>
 Header* find_notes(llvm::ArrayRef<Header> headers, auto is_of_notes) {
   const auto first = std::ranges::find_if(headers, is_of_notes);
