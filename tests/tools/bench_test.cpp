@@ -132,7 +132,7 @@ TEST_CASE("a graph that cannot be compiled is left out among others, with a noti
   const std::string bench = "bench net.mr --input x=ones --input w=ones --device cpu:avx2 --generator xbyak" + kQuick;
   const std::string why =
       "region reduce_max_1 (%best = reduce_max): lower 'reduce_max_1' for cpu:avx2: no algorithm lowers it; "
-      "loop_pad_first: no operand is padded; loop_direct: kernel reduce_max_1: no generator of cpu:avx2 takes it:\n"
+      "loop_pad_first: no operand is padded; loop_direct: kernel reduce_max_1: no generator of cpu:avx2 supports it:\n"
       "  xbyak: a reduce nest, expected a contraction, argmin or argmax\n";
   CHECK(here.error_of(bench) == "millrace: " + why);
   const test::ToolRun both = here.run(bench + " --generator llvm");

@@ -38,7 +38,7 @@ Result<PlanOutcome> plan_verified(const Kernel& kernel, const Target& target, co
     if (generator->is_reference() && has_real_generator && !options.allow_reference &&
         options.force_generator.empty()) {
       outcome.refusals.push_back(
-          {name, "it is the slow reference; set CompileKernelOptions::allow_reference to take it"});
+          {name, "it is the slow reference; set CompileKernelOptions::allow_reference to use it"});
       continue;
     }
     Result<PlannedKernel> planned = unguarded(generator->plan(kernel, target.spec()));
@@ -54,11 +54,11 @@ Result<PlanOutcome> plan_verified(const Kernel& kernel, const Target& target, co
     for (const auto& generator : target.generators())
       known += fmt::format("{}{}", known.empty() ? "" : ", ", generator->name());
     return not_found(
-        fmt::format("kernel {}: generator '{}' does not serve {}; there are {}; force one of these or take a target "
-                    "that it serves",
+        fmt::format("kernel {}: generator '{}' does not support {}; there are {}; force one of these, or choose a "
+                    "target that it supports",
                     name_of(kernel), printable(options.force_generator), target.to_text(), known));
   }
-  return unimplemented(fmt::format("kernel {}: no generator of {} takes it:{}", name_of(kernel), target.to_text(),
+  return unimplemented(fmt::format("kernel {}: no generator of {} supports it:{}", name_of(kernel), target.to_text(),
                                    reasons(outcome.refusals)));
 }
 

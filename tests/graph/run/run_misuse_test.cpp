@@ -87,8 +87,8 @@ TEST_CASE("an unknown generator or algorithm is named, with the known ones") {
       compile_error(options("xbyak")) ==
       "region add_0 (%3 = add): lower 'add_0' for cpu:baseline: no algorithm lowers it; loop_pad_first: no operand is "
       "padded; "
-      "loop_direct: kernel add_0: generator 'xbyak' does not serve cpu:baseline; there are llvm, interpreter; force "
-      "one of these or take a target that it serves");
+      "loop_direct: kernel add_0: generator 'xbyak' does not support cpu:baseline; there are llvm, interpreter; force "
+      "one of these, or choose a target that it supports");
   CompileOptions wrong = options();
   wrong.lowering.force_algorithm = "quicksort";
   CHECK(

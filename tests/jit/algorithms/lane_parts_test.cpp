@@ -111,7 +111,7 @@ TEST_CASE("many results, and rows that are not contiguous, are not cut into part
   columns.axis = 0;
   CHECK(refusal(columns, "lane_scan_parts") ==
         "lower 'scan' for cpu:avx2: no algorithm lowers it; lane_scan_parts: kernel scan_totals: no generator of "
-        "cpu:avx2 takes it:\n  xbyak: 'x' has its elements 3 apart along the axis, expected contiguous rows");
+        "cpu:avx2 supports it:\n  xbyak: 'x' has its elements 3 apart along the axis, expected contiguous rows");
 }
 
 TEST_CASE("short rows are not worth cutting") {
@@ -167,10 +167,10 @@ TEST_CASE("only lanes take parts and indices of elements") {
   sort.parts = 2;
   sort.values = tensor("values", DType::kF32, {2, 400});
   sort.indices = tensor("indices", DType::kI64, {2, 400});
-  CHECK(
-      refusal(sort, "lane_sort") ==
-      "lower 'topk' for cpu:avx2: no algorithm lowers it; lane_sort: kernel topk: no generator of cpu:avx2 takes it:\n"
-      "  xbyak: the first 200 of each part of 1000 elements, expected k much smaller than a part");
+  CHECK(refusal(sort, "lane_sort") ==
+        "lower 'topk' for cpu:avx2: no algorithm lowers it; lane_sort: kernel topk: no generator of cpu:avx2 supports "
+        "it:\n"
+        "  xbyak: the first 200 of each part of 1000 elements, expected k much smaller than a part");
   ScanDescriptor scan = scan_of(2, 1000);
   scan.step = ScanStep::kTotals;
   CHECK(refusal(scan, "lane_scan") ==

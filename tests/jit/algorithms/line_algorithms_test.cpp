@@ -48,7 +48,7 @@ TEST_CASE("a group scans one line, and across the last dim a vector of lines") {
 )");
   CHECK(to_text(lower_request(scan_of({9, 20}, 1), target, forced("")).value()) == R"(sequence "scan_lines" {
   refused lane_scan_parts: rows of 20 elements, expected at least 4194304 to pay off
-  refused lane_scan: kernel scan: no generator of cpu:avx2 takes it:
+  refused lane_scan: kernel scan: no generator of cpu:avx2 supports it:
   interpreter: a row kernel, expected a loop nest or a machine kernel
   kernel scan by interpreter in 9 groups (operand 0, result 0)
 }

@@ -65,9 +65,9 @@ TEST_CASE("the interpreter is chosen if there is no other generator, or if it is
   CHECK(choose({generator("interpreter")}) == "interpreter");
   const KernelCompilerList both = {generator("llvm", "too odd"), generator("interpreter")};
   CHECK(choose(both) ==
-        "kernel empty: no generator of cpu:baseline takes it:\n"
+        "kernel empty: no generator of cpu:baseline supports it:\n"
         "  llvm: too odd\n"
-        "  interpreter: it is the slow reference; set CompileKernelOptions::allow_reference to take it");
+        "  interpreter: it is the slow reference; set CompileKernelOptions::allow_reference to use it");
   CHECK(choose(both, {.allow_reference = true}) == "interpreter; llvm: too odd");
   CHECK(choose(both, {.force_generator = "interpreter"}) == "interpreter");
 }
@@ -76,11 +76,11 @@ TEST_CASE("only a forced generator is asked") {
   const KernelCompilerList generators = {generator("xbyak", "no contraction"), generator("llvm")};
   CHECK(choose(generators, {.force_generator = "llvm"}) == "llvm");
   CHECK(choose(generators, {.force_generator = "xbyak"}) ==
-        "kernel empty: no generator of cpu:baseline takes it:\n  xbyak: no contraction");
-  CHECK(
-      choose(generators, {.force_generator = "gcc"}) ==
-      "kernel empty: generator 'gcc' does not serve cpu:baseline; there are xbyak, llvm; force one of these or take a "
-      "target that it serves");
+        "kernel empty: no generator of cpu:baseline supports it:\n  xbyak: no contraction");
+  CHECK(choose(generators, {.force_generator = "gcc"}) ==
+        "kernel empty: generator 'gcc' does not support cpu:baseline; there are xbyak, llvm; force one of these, or "
+        "choose "
+        "a target that it supports");
 }
 
 TEST_CASE("the interpreter's plan has all that a launch needs") {
