@@ -65,7 +65,7 @@ enum class JoinObstacle : std::uint8_t {
   kReadsMemory,          // the kernel of `node`, the reader, can load this operand only from memory
   kAfterView,            // `node`, a view between the two, makes the reader need elements at other points
   kAfterReshape,         // `node`, a reshape between the two, shares its operand's storage, so it is in memory
-  kTwoRoots,             // `node` and `other` are dots, reductions or the like; a kernel has at most one
+  kTwoRoots,             // `node` and `other` are dots, reductions or the like, and need more than one kernel
   kNoEpilogue,           // `node`, in the producer's region, has a kernel without an epilogue
   kViewAlone,            // the reader loads whole rows; `node`, a view, makes rows of distant elements
   kShapeDiffers,         // `node`, in the producer's region, has a different shape from the reader
@@ -120,8 +120,9 @@ struct DispatchGraph {
 
 /// Cuts the graph into regions. A chain of elementwise nodes becomes one region. Elementwise nodes and views move into
 /// the reduction or contraction that reads them; elementwise nodes after it move into its epilogue, and those before a
-/// sort or scan into its load. Only views are recomputed. A region has at most 128 nodes, and no more instructions than
-/// LLVM compiles in 100 ms (kMaxMapInstructions).
+/// sort or scan into its load. Up to four reductions that read one value over the same axes become one region. Only
+/// views are recomputed. A region has at most 128 nodes, and no more instructions than LLVM compiles in 100 ms
+/// (kMaxMapInstructions).
 ///
 /// Values share memory where possible. Operands of concats and pads are stored directly in the result, unless they need
 /// memory of their own (CopiedOperand). A scatter changes its operand in place if nothing needs the operand later;

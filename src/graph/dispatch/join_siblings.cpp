@@ -73,8 +73,8 @@ void NodeGroups::join_sibling(std::uint32_t i) {
         const std::uint32_t other = group_of(*--user);
         if (!can_join_sibling(group, other)) continue;
         const std::string read = value_text(graph_, operand), sibling = value_text(graph_, {NodeId{root_[other]}, 0});
-        const std::string reason =
-            fmt::format("{} and {} over the same axes: {} is read once", value_text(graph_, {NodeId{i}, 0}), sibling, read);
+        const std::string reason = fmt::format("{} and {} over the same axes: {} is read once",
+                                               value_text(graph_, {NodeId{i}, 0}), sibling, read);
         return join(other, group, reason);
       }
     }

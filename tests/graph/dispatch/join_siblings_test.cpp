@@ -78,7 +78,8 @@ TEST_CASE("at most four siblings share a kernel") {
 /// Two to six reductions of values that read x, with work before some of them, and results of two after others.
 Graph random_siblings(std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  constexpr DType kDTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kU8, DType::kI64};
+  constexpr DType kDTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64,
+                               DType::kI32, DType::kU8,  DType::kI64};
   constexpr std::int64_t kExtents[] = {1, 2, 3, 7, 16, 33, 130, 300};
   GraphBuilder graph;
   const DType dtype = kDTypes[random() % std::size(kDTypes)];
@@ -93,7 +94,8 @@ Graph random_siblings(std::uint64_t seed) {
   const Tensor x = graph.input("x", dtype, Shape(dims)), z = graph.input("z", dtype, Shape(dims));
   std::vector<std::int64_t> axes;
   for (std::size_t d = 0; d < rank; ++d) {
-    if (axes.empty() ? d + 1 == rank || random() % 2 == 0 : random() % 2 == 0) axes.push_back(static_cast<std::int64_t>(d));
+    if (axes.empty() ? d + 1 == rank || random() % 2 == 0 : random() % 2 == 0)
+      axes.push_back(static_cast<std::int64_t>(d));
   }
   const bool keep_dims = random() % 2 == 0;
   const auto operand = [&]() -> Tensor {
@@ -110,7 +112,7 @@ Graph random_siblings(std::uint64_t seed) {
   };
   const auto reduce = [&](const Tensor& value) {
     constexpr Tensor (*kReductions[])(Tensor, std::vector<std::int64_t>, bool) = {reduce_sum, reduce_max, reduce_min,
-                                                                                   reduce_sum, reduce_mean};
+                                                                                  reduce_sum, reduce_mean};
     return kReductions[random() % (is_float(dtype) ? 5 : 4)](value, axes, keep_dims);
   };
   Tensor last = reduce(operand());
