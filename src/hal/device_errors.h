@@ -17,7 +17,7 @@ Status foreign_executable(const Device&);
 
 /// The message of a submission that was stopped.
 inline constexpr std::string_view kStoppedOnRequest = "stopped on request; what it should have written is unspecified";
-/// kCancelled. `where` names the submission or its command.
+/// A kCancelled status. `where` names the submission or its command.
 Status stopped_on_request(std::string_view where);
 
 /// Fails unless the range is inside a buffer that this device made.

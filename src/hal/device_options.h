@@ -7,7 +7,7 @@
 #include "millrace/base/status.h"
 #include "millrace/hal/device_spec.h"
 
-// Parses the values of options that several drivers take.
+// Parses the values of options that several drivers accept.
 
 namespace millrace {
 

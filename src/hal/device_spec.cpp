@@ -37,7 +37,7 @@ Status add_part(std::string_view text, std::string_view part, DeviceSpec& spec) 
 
 Result<DeviceSpec> DeviceSpec::parse(std::string_view text) {
   return guard_allocations([&]() -> Result<DeviceSpec> {
-    constexpr std::size_t kMaxBytes = 8192;  // the longest path has 4096
+    constexpr std::size_t kMaxBytes = 8192;  // the longest path has 4096 bytes
     if (text.size() > kMaxBytes) {
       return invalid_spec(text, fmt::format("it has {} bytes, expected at most {}", text.size(), kMaxBytes));
     }

@@ -20,7 +20,7 @@ class BankConflicts {
     std::uint32_t before = UINT32_MAX;
     for (; lanes != 0; lanes &= lanes - 1) {
       const auto first = static_cast<std::uint32_t>(addresses.values[std::countr_zero(lanes)]);
-      if (is_shared && std::exchange(before, first) == first) continue;  // adjacent lanes often read one place together
+      if (is_shared && std::exchange(before, first) == first) continue;  // adjacent lanes often read the same place
       const std::uint32_t last = (first + num_bytes - 1) / kWordBytes;
       for (std::uint32_t word = first / kWordBytes; word <= last; ++word) add_word(word, is_shared);
     }
@@ -55,7 +55,7 @@ class BankConflicts {
 /// loop, the addresses usually differ only by a common offset. An offset of whole words does not change the cost.
 class BankConflictMemo {
  public:
-  /// `second`: for a two-address instruction; otherwise null.
+  /// `second`: the second address per lane of a two-address instruction; otherwise null.
   std::uint64_t extra_cycles(const Instruction& instruction, std::uint64_t lanes, const Lanes<std::uint64_t>& addresses,
                              const Lanes<std::uint64_t>* second, std::uint32_t num_bytes, bool is_shared) {
     if (lanes == 0) return 0;

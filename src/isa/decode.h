@@ -29,13 +29,13 @@ std::span<const Row> local_shuffle_rows();
 std::span<const Row> cache_rows();
 std::span<const Row> wait_rows();
 
-/// The rows of all families. A name occurs once.
+/// The rows of all families. Each name occurs once.
 std::span<const std::span<const Row>> all_rows();
 
 /// Null if no row has this name.
 const Row* find_row(std::string_view name);
 
-/// Decodes the operands that `instruction.row` has. Adaptors call it, and then decode the modifiers.
+/// Decodes the operands that `instruction.row` lists. Adaptors call it, and then decode the modifiers.
 Status decode_operands(const InstructionText&, const Machine&, Instruction&);
 
 /// Decodes one instruction. `entry` is the address of the kernel's first one. If the instruction has no row, or an

@@ -14,7 +14,8 @@ namespace millrace::isa {
 namespace {
 
 /// The alignment that LLVM assumes for the kernarg segment (AMDGPULowerKernelArguments). LLVM widens a load up to its
-/// alignment (LegalizeVectorTypes.cpp, findMemType), so a load of the last argument may read on to a multiple of this.
+/// alignment (LegalizeVectorTypes.cpp, findMemType), so a load of the last argument may read up to the next multiple of
+/// this.
 constexpr std::size_t kArgumentsAlignment = 16;
 constexpr std::byte kAfterArguments{0xa5};  // the bytes that such a load reads there
 

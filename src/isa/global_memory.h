@@ -71,8 +71,8 @@ class GlobalMemory {
   std::vector<WrittenRange> written_;  // disjoint
 };
 
-/// The size of the smallest access by an instruction of this class, at most `max_bytes`. Each history covers this many
-/// bytes.
+/// The size of the smallest access by an instruction of this class, at most `max_bytes`. The granules of histories have
+/// at most this many bytes.
 std::uint32_t find_granule_bytes(const Kernel&, bool is_local, std::uint32_t max_bytes);
 
 }  // namespace millrace::isa

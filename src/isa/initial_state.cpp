@@ -53,7 +53,7 @@ void set_scalars(Wave& wave) {
 }
 
 /// The thread ids: on GFX90A, GFX942, and GFX11 and later, packed into v0, ten bits each; otherwise in v0 to v2.
-/// Workgroups have one dim.
+/// Workgroups are one-dimensional.
 void set_thread_ids(Wave& wave, std::uint64_t lanes) {
   LaneWords ids;
   for (std::uint32_t i = 0; i < wave.machine.num_lanes; ++i) ids.lanes[i] = wave.number * wave.machine.num_lanes + i;

@@ -20,8 +20,8 @@ struct Wave;
 
 /// Executes an instruction for all lanes of a wave. Reports a mistake by Wave::fail.
 using Handler = void (*)(Wave&, const Instruction&);
-/// Decodes the parts that only instructions of one kind have: wait counts, offsets, addresses. Fails naming the part
-/// that is not modelled.
+/// Decodes the parts that only instructions of one kind have: wait counts, offsets, addresses. Fails, and names the
+/// part, if one is not modelled.
 using Adaptor = Status (*)(const InstructionText&, const Machine&, Instruction&);
 
 /// The counter that an instruction increments; see IsaCounts.

@@ -11,7 +11,7 @@ namespace millrace::isa {
 
 /// Whether a modifier belongs to a DPP control.
 bool is_lane_control(std::string_view modifier);
-/// The DPP control of an instruction; null if it has none. Fails naming the part that is not modelled.
+/// The DPP control of an instruction; null if it has none. Fails, and names the part, if one is not modelled.
 Result<std::shared_ptr<const LaneControl>> decode_lane_control(const InstructionText&, const Machine&);
 
 }  // namespace millrace::isa

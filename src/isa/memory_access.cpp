@@ -137,7 +137,7 @@ bool find_private(Wave& wave, const Instruction& instruction, std::int64_t offse
 }
 
 /// LLVM requests "unaligned-access-mode" from AMDHSA, and all processors here have "unaligned-ds-access": loads and
-/// stores may have any address, atomics may not.
+/// stores may use any address, but atomics must be aligned.
 bool check_aligned(Wave& wave, std::uint32_t num_bytes, AccessKind kind, const Places& places) {
   if (kind != AccessKind::kAtomic) return true;
   std::uint64_t misaligned = 0;
@@ -157,7 +157,8 @@ MemoryHistory* history_at(Wave& wave, const Instruction& instruction, std::uint6
 }
 
 /// Local accesses have group 0: no other workgroup can access the group segment. Workgroups run one after another in
-/// the same LocalMemory, whose phases count on, so that accesses of different workgroups have different phases.
+/// the same LocalMemory, whose phase number keeps growing, so that accesses of different workgroups have different
+/// phases.
 WaveAccess access_of(const Wave& wave, std::uint32_t instruction, bool is_local) {
   return {.group = is_local ? 0 : wave.group.number,
           .wave = wave.number,

@@ -37,7 +37,7 @@ bool check_order(Wave&, const Instruction&, std::uint32_t num_bytes, AccessKind,
 /// Fails if stored data are undefined and the memory must be defined. `bits`: the bits of each 32-bit word that are
 /// stored.
 bool check_stored_bits(Wave&, const Operand& data, std::uint32_t bits, const Places&);
-/// Fails for lanes that store a value in a place in which an earlier lane has stored a different value.
+/// Calls Wave::fail for `lanes`, which store a value where an earlier lane has stored a different one.
 void fail_overlap(Wave&, const Instruction&, std::uint32_t num_bytes, const Places&, std::uint64_t lanes);
 /// Counts the access, and adds it to those in flight (see begin_flight). `second` is for two-address instructions.
 void finish_access(Wave&, const Instruction&, std::uint32_t num_bytes, AccessKind, const Places&,

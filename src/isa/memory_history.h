@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records which waves touched a place of memory, to decide whether the next access races with it.
+// Records which waves touched a place of memory, to decide whether the next access there is a race.
 #pragma once
 
 #include <algorithm>
@@ -151,7 +151,7 @@ class MemoryHistory {
   static constexpr std::uint64_t kChunk = std::uint64_t{1} << kChunkShift;  // granules
   struct Chunk {
     std::unique_ptr<WaveHistory[]> histories;
-    int shift = 0;  // log2 of the bytes per history: those of a granule, or one
+    int shift = 0;  // log2 of the bytes per history: a whole granule, or one byte
   };
 
   /// Makes the chunk's histories. After the first access that ends within a granule, there is one history per byte,

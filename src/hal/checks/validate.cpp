@@ -133,8 +133,8 @@ class Validator {
     check_touched(where, access);
   }
 
-  /// Checks that the touched bytes are in the range's binding, and inside the range. If that depends on symbols, it
-  /// passes.
+  /// Checks that the touched bytes are in the range's binding, and inside the range. If that depends on symbols, the
+  /// check passes.
   void check_touched(const Where& where, const RangeAccess& access) {
     const BufferRange &range = access.range, &touched = access.touched.range;
     for (const TouchedRange::Rows& rows : access.touched.rows) check_rows(where, rows);

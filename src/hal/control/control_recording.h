@@ -31,7 +31,7 @@ struct ControlStep {
   std::variant<StraightPart, std::unique_ptr<Decision>> what;
 };
 
-/// A list with loops or conditions, split at them into lists without control flow, so that drivers need not know about
+/// A list that is split at its loops and conditions into lists without control flow, so that drivers need not support
 /// control flow.
 class ControlRecording final : public Recording {
  public:

@@ -215,7 +215,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
   bool is_part_measured_ = false;  // whether the part submitted last is measured
   SubmissionTimes part_times_;
   std::uint64_t part_begin_ns_ = 0;
-  std::vector<std::size_t> open_decisions_;  // the entries of decisions that have not ended
+  std::vector<std::size_t> open_decisions_;  // indices in times_->commands of decisions that have not ended
   std::optional<Clock::time_point> begin_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps generated machine code into memory so that it can be executed, never writable at the same time.
+// Maps generated machine code into memory that is executable and never writable at the same time.
 #include "hal/cpu/code_loader.h"
 
 #include <cerrno>

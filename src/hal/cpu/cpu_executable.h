@@ -36,7 +36,7 @@ struct LoadedKernel {
 
 class CpuExecutable final : public Executable {
  public:
-  /// Fails naming the kernel whose image is damaged or is above level `best`. The kernels' addresses are reported to
+  /// Fails, and names the kernel, if an image is damaged or above level `best`. The kernels' addresses are reported to
   /// the tools of `symbols`.
   static Result<std::shared_ptr<CpuExecutable>> load(DeviceId device, const TargetSpec& best,
                                                      std::span<const ExecutableImage> images,

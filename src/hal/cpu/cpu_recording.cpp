@@ -39,7 +39,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// To measure the cost of a step's groups, one in this many of them runs first.
+/// 1 / kMeasuredPart of a step's groups run first if their cost is to be measured.
 constexpr std::uint32_t kMeasuredPart = 16;
 
 }  // namespace

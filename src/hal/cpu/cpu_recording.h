@@ -29,7 +29,7 @@ class CpuRecording final : public InlineRecording {
   std::uint32_t num_workers(const InlineRun&) const;
   void measure_some(InlineWorker&, Replay&, WorkFailure&) const;
   Status share(std::uint32_t num_workers, Replay&, WorkFailure&) const;
-  /// Runs pieces of the plan as worker number `worker`, in workgroup memory of its own, until none is left.
+  /// Runs pieces of the plan as worker number `worker`, in workgroup memory of its own, until no piece is left.
   void run_worker_share(std::uint32_t worker, const Replay&, WorkFailure&) const;
   /// Runs groups of one part on this thread, and notes a failure. Returns false if it skips them: the range is empty,
   /// or an earlier command has failed.

@@ -21,10 +21,10 @@ class DispatchCost {
 
   /// Begins a run. Returns whether to measure it.
   bool begin_run(std::uint64_t bytes);
-  /// Whether this new run is known to be too short to share. If it should be measured, or nothing is known, returns
-  /// false, and begin_run() must follow.
+  /// Whether this new run is known to be too short to share. Returns false if the run should be measured or nothing is
+  /// known; then call begin_run().
   bool is_known_small(std::uint32_t num_groups, std::uint64_t bytes);
-  /// Adds a measurement. One that is far above the previous one counts as twice the previous one: the system may have
+  /// Adds a measurement. A measurement far above the previous one counts as twice the previous one: the system may have
   /// run something else meanwhile.
   void measured(double ns, std::uint32_t num_groups);
   /// The time of one group in nanoseconds: measured, or guessed from the bytes until then.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes generated code and its names to the file from which perf takes them.
+// Writes generated code and its names to the file that perf reads.
 #include "hal/cpu/jitdump.h"
 
 #include <cerrno>

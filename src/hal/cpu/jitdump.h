@@ -8,11 +8,12 @@
 
 namespace millrace {
 
-/// Appends to a file that must not be a link and that only this user can write, because others can guess its name.
+/// Appends to a file. Refuses links and files of other users, who can guess the file's name.
 Status append_private_file(const std::string& path, std::span<const std::byte>);
 
 /// Appends one record per kernel to this process' jit-PID.dump. The first call creates the file and maps a page of it,
-/// which tells perf its name. Not thread-safe. Source: tools/perf/Documentation/jitdump-specification.txt in Linux.
+/// which tells perf the file's name. Not thread-safe. Source: tools/perf/Documentation/jitdump-specification.txt in
+/// Linux.
 Status append_to_jitdump(std::span<const CodePlace>);
 
 }  // namespace millrace

@@ -87,7 +87,7 @@ Status retry_once(Context& context, Call&& call) {
   return status;
 }
 
-/// Makes the device this thread's current one, which HIP's calls need, for as long as this object lives.
+/// While an object of this class lives, the device is this thread's current one, which HIP's calls need.
 class CurrentDevice {
  public:
   explicit CurrentDevice(Context& context);

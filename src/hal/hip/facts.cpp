@@ -18,7 +18,7 @@ std::string text_at(const std::vector<char>& bytes, std::size_t offset) {
 
 Status find_names(const Runtime& hip, DeviceFacts& facts) {
   std::vector<char> properties(kPropertiesRoomBytes);
-  // HIP 6's function comes first: its runtime also has the old one, for programs built with HIP 5.
+  // Prefer HIP 6's function: its runtime also has the old one, for programs built with HIP 5.
   const bool is_6 = hip.hipGetDevicePropertiesR0600 != nullptr;
   const Error error = is_6 ? hip.hipGetDevicePropertiesR0600(properties.data(), facts.ordinal)
                            : hip.hipGetDeviceProperties(properties.data(), facts.ordinal);

@@ -29,7 +29,7 @@ EventPool::~EventPool() {
 }
 
 Result<Event> EventPool::create(Kind kind) {
-  free_[static_cast<int>(kind)].reserve(++num_made_);  // so that returning one allocates nothing
+  free_[static_cast<int>(kind)].reserve(++num_made_);  // so that returning an event allocates nothing
   const CurrentDevice current(*context_);              // the event belongs to the current device
   MILLRACE_TRY(current.status());
   Event event = nullptr;
@@ -61,7 +61,7 @@ Result<SharedEvent> EventPool::take(Kind kind) {
   }
   const Event event = free.back();
   free.pop_back();
-  lock.unlock();  // if the shared pointer cannot be allocated, its constructor calls give_back
+  lock.unlock();  // if SharedEvent's constructor cannot allocate, it calls give_back, which locks
   return SharedEvent(event, give_back);
 }
 

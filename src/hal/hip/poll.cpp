@@ -197,8 +197,8 @@ void Queue::check_time(Job& job, bool has_moved) {
     (void)hung(context_, "submit", time_limit_);
 }
 
-/// Whether a second query fails too: a first error may come from the query instead of the work. Precondition: the query
-/// failed.
+/// Whether a second query fails too: a first error may come from the query instead of the work. Precondition: the first
+/// query failed.
 bool Queue::fails_again(Job& job, Error error) {
   const Status status = context_.check("submit: the end", "hipEventQuery", error);
   if (job.status.ok()) job.status = status;

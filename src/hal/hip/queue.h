@@ -14,8 +14,8 @@
 
 namespace millrace::hip {
 
-/// The submissions of a device, from submit() to their end. A submission that waits only for values which earlier
-/// submissions of the device will reach goes to a stream at once, and waits there for an event. HIP treats an event
+/// The submissions of a device, from submit() to their end. If a submission waits only for values that earlier
+/// submissions of the device will reach, it goes to a stream at once, and waits there for an event. HIP treats an event
 /// that was never recorded as complete, so a submission that waits for other values stays in this queue. A thread polls
 /// the events of the work under way, because HIP's own wait has no time limit.
 class Queue : public std::enable_shared_from_this<Queue> {
@@ -43,7 +43,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   using Key = std::pair<const Semaphore*, std::uint64_t>;
 
   // With `order_` held, in the order of submissions:
-  /// Starts each job that can start, and adds to `candidates` the jobs that waited for them.
+  /// Starts each candidate that can start, and then the jobs that waited for the started ones and can start too.
   void start_all(std::vector<SharedJob> candidates, std::vector<Refused>&);
   Status try_start(const SharedJob&, std::vector<SharedJob>& candidates);
   void wait_for(const SharedJob&, const Timepoint&);

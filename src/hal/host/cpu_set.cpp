@@ -35,7 +35,7 @@ Status pin_thread(std::thread::native_handle_type thread, std::uint32_t cpu) {
   CPU_SET(cpu, &set);
   const int error = pthread_setaffinity_np(thread, sizeof(set), &set);
   if (error == 0) return {};
-  return unavailable(fmt::format("thread pool: a thread cannot be pinned to CPU {}: {}; leave pinned out", cpu,
+  return unavailable(fmt::format("thread pool: a thread cannot be pinned to CPU {}: {}; leave out pinned=on", cpu,
                                  std::generic_category().message(error)));
 }
 

@@ -21,7 +21,7 @@ class DefaultFloatEnvironment {
 
  private:
   static constexpr unsigned kDefault = 0x1f80;  // all exceptions masked, round to nearest, FTZ and DAZ off
-  static constexpr unsigned kSticky = 0x003f;   // exception flags, which change nothing
+  static constexpr unsigned kSticky = 0x003f;   // exception flags, which do not affect results
   unsigned saved_;
 };
 

@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-/// Sleeps while `word` is `value`, for at most `duration`. It may return early. std::atomic has no wait with a time
-/// limit.
+/// Sleeps while `word` is `value`, for at most `duration`. It may return early. Needed because std::atomic cannot wait
+/// with a time limit.
 inline void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value,
                         std::chrono::nanoseconds duration) {
   static_assert(sizeof(word) == 4 && std::atomic<std::uint32_t>::is_always_lock_free);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers in host memory, for devices that run in it.
+// Buffers in host memory, for devices that address it.
 #include "hal/host/host_buffer.h"
 
 #include <algorithm>

@@ -16,12 +16,13 @@ namespace millrace {
 Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, DeviceId device = {},
                                                      std::size_t alignment = Buffer::kAlignment);
 
-/// Wraps memory that the caller owns; `deleter` (may be empty) runs once, with the last owner.
+/// Wraps memory that the caller owns; `deleter`, which may be empty, runs once, when the last owner releases the
+/// buffer.
 std::shared_ptr<Buffer> import_host_buffer(void* data, std::size_t size_bytes, Buffer::Deleter deleter = {},
                                            DeviceId device = {});
 
-/// The address of a binding's first byte, on a device that addresses host memory. It is an integer, because an empty
-/// binding may be null, and an offset may be added to 0, but not to a null pointer.
+/// The address of a binding's first byte, on a device that addresses host memory. It is an integer because an empty
+/// binding may be null, and adding an offset to a null pointer is undefined.
 inline std::uintptr_t host_address(const BufferBinding& binding) {
   if (binding.buffer == nullptr) return reinterpret_cast<std::uintptr_t>(binding.data);
   return reinterpret_cast<std::uintptr_t>(binding.buffer->host_address()) + binding.offset_bytes;

@@ -92,7 +92,7 @@ std::vector<std::byte> make_elf_object(const HostObject& object) {
   sections[kSymbols].sh_entsize = sizeof(Elf64_Sym);
   place(kStrings, SHT_STRTAB, strings.data(), strings.size(), 1);
   place(kSectionNames, SHT_STRTAB, kSectionText.data(), kSectionText.size(), 1);
-  place(kStackNote, SHT_PROGBITS, nullptr, 0, 1);  // tells linkers that no code is on the stack
+  place(kStackNote, SHT_PROGBITS, nullptr, 0, 1);  // tells linkers that the stack need not be executable
   file.align(alignof(Elf64_Shdr));
   const std::uint64_t headers = file.size();
   file.put(sections, sizeof(sections));
@@ -111,8 +111,8 @@ Result<std::vector<std::byte>> link_host_images(std::span<const ExecutableImage>
         return invalid_argument(fmt::format(
             "host object: the image of kernel '{}' is not host code; compile it for a cpu target", image.info.name));
       }
-      // Code finds its constants by their distance from it, so both are copied as one block. Align the block as the
-      // loader does: to 64 bytes, or to pages if it has constants.
+      // Code addresses its constants relative to itself, so both are copied as one block. Align the block as the loader
+      // does: to 64 bytes, or to pages if it has constants.
       const std::size_t alignment = image.code_bytes == image.bytes.size() ? 64 : kPageBytes;
       code.resize((code.size() + alignment - 1) / alignment * alignment, std::byte{0xcc});  // int3
       functions.push_back({image.info.name, code.size() + image.entry_offset, image.code_bytes - image.entry_offset});

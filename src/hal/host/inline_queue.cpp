@@ -80,7 +80,7 @@ void InlineQueue::defer(const InlineRecording& recording, const Submission& subm
     });
   }
   try {
-    for (const Timepoint& timepoint : submission.wait) {  // the caller's copy: `deferred` may end before the last wait
+    for (const Timepoint& timepoint : submission.wait) {  // not deferred->wait, which end() may clear meanwhile
       timepoint.semaphore->on_reached(timepoint.value, [queue = shared_from_this(), deferred](const Status& status) {
         const bool is_last = deferred->num_open_waits.fetch_sub(1, std::memory_order_acq_rel) == 1;
         // Once a wait has failed, the other waits do not matter.

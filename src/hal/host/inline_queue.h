@@ -26,11 +26,11 @@ class InlineQueue : public std::enable_shared_from_this<InlineQueue> {
   void run_ready(std::shared_ptr<Deferred>);
 
   std::mutex mutex_;
-  std::vector<std::weak_ptr<Deferred>> deferred_;       // submissions that may still wait, and some that are gone
-  std::size_t max_deferred_ = 16;                       // at this size, submissions that are gone are dropped
+  std::vector<std::weak_ptr<Deferred>> deferred_;       // submissions that may still wait; some may have expired
+  std::size_t max_deferred_ = 16;                       // at this size, expired entries are removed
   std::shared_ptr<Deferred> first_ready_, last_ready_;  // a list, in the order in which they became ready
-  /// Whether a thread runs the ready submissions. Submissions that these make ready run in the same loop, not by
-  /// recursion.
+  /// Whether a thread is running the ready submissions. It also runs those that become ready meanwhile, in the same
+  /// loop instead of by recursion.
   bool is_draining_ = false;
 };
 

@@ -121,8 +121,8 @@ Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
   // fails.
   constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::ptrdiff_t>::max();
   const std::uint64_t bytes = largest_->workgroup_bytes;
-  // Large blocks are page-aligned, so that kernels know at which offsets pages begin. They avoid stores that straddle
-  // two pages, each of which takes 25 cycles or more.
+  // Large blocks are page-aligned, so that kernels know at which offsets pages begin, and can avoid stores that
+  // straddle two pages. Such a store takes 25 cycles or more.
   const std::size_t alignment = bytes < kPageBytes ? Buffer::kAlignment : std::size_t{kPageBytes};
   if (num_workers_ > 1 && bytes < kMaxBytes / num_workers_ - alignment) {
     run->workgroup_stride = (bytes + alignment - 1) / alignment * alignment;

@@ -15,9 +15,9 @@
 namespace millrace {
 
 /// A command list prepared to run on the calling thread, and perhaps on others at the same time. Each replay writes
-/// addresses and sizes into arrays that exist already, then runs the steps. With one worker, they run one after another
+/// addresses and sizes into preallocated arrays, then runs the steps. With one worker, the steps run one after another
 /// and need no barriers; with several, they run stage by stage. A stage is the steps between two barriers. Each device
-/// that finishes inline derives from it and implements how a kernel runs.
+/// that finishes inline derives its own class, which implements how a kernel runs.
 class InlineRecording : public Recording {
  public:
   /// Ok if the submission is valid. Its waits need not be reached yet.
@@ -46,7 +46,7 @@ class InlineRecording : public Recording {
   struct InlineWorker {
     std::uint32_t number = 0;
     std::int64_t last_step = -1;  // the step whose groups it ran last
-    /// KernelArgs::worker_state; zeroed when the worker turns to another step.
+    /// KernelArgs::worker_state; zeroed when the worker switches to another step.
     alignas(16) std::array<std::byte, KernelArgs::kWorkerStateBytes> state{};
   };
   struct Replay {
@@ -70,7 +70,7 @@ class InlineRecording : public Recording {
   std::uint32_t num_groups(std::uint32_t step, const Submission&) const;
   /// The number of bytes that the step may touch.
   std::uint64_t num_bytes(std::uint32_t step, const Submission&) const;
-  /// Runs groups of one step, a dispatch, a fill or a copy, in the worker's workgroup memory. The status names the
+  /// Runs groups of one step (a dispatch, a fill or a copy) in the worker's workgroup memory. The status names the
   /// kernel. Errors that the kernel reports are added to the status word.
   Status run_step_groups(std::uint32_t step, GroupRange, InlineWorker&, std::uint32_t& status_word,
                          const Replay&) const;
@@ -78,7 +78,7 @@ class InlineRecording : public Recording {
   Status reported(std::uint32_t step, std::uint32_t status_word, const Replay&) const;
   /// "command 2 (dispatch 'add')".
   std::string describe_step(std::uint32_t step) const;
-  /// kCancelled.
+  /// The kCancelled status of a submission that was stopped before this step.
   Status stopped_before(std::uint32_t step) const;
 
  private:

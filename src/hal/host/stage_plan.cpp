@@ -12,16 +12,18 @@ namespace {
 constexpr double kUnitsPerShare = 16;
 /// The maximum number of units per share, for stages that take very long.
 constexpr double kMaxUnitsPerShare = 4096;
-/// The length of the units of a long stage, in nanoseconds, unless kMaxUnitsPerShare requires longer ones. Its last
-/// pieces take this long. A unit must take long enough to be worth a call.
+/// The time that a unit of a long stage takes, in nanoseconds, unless kMaxUnitsPerShare requires longer units. The
+/// stage's last pieces take this long. Shorter units would not be worth their calls.
 constexpr double kMaxUnitNs = 20'000;
-/// The longest piece that a worker takes at a time, in nanoseconds: the others wait for it at the end of the stage.
+/// The maximum length of the piece that a worker takes at a time, in nanoseconds. At the end of the stage, the other
+/// workers wait for the last piece.
 constexpr double kMaxPieceNs = 200'000;
 /// Units of many groups begin at a multiple of this many groups: kernels process some rows together, and elements of
 /// neighbouring columns share a cache line, which holds 16 f32.
 constexpr std::uint32_t kGroupsTogether = 16;
 
-/// The cost of a part in nanoseconds. It is never zero, so that parts of unknown cost are divided by their groups.
+/// The cost of a part in nanoseconds. It is never zero, so that parts of unknown cost are divided by their numbers of
+/// groups.
 double cost(const StagePart& part) { return part.groups.size() * (part.ns_per_group + 1e-3); }
 
 std::uint32_t boundary(const StagePart& part, std::uint32_t units) {

@@ -52,11 +52,11 @@ class StagePlan {
   /// Divides what is still to run. Returns the end of each worker's share; there may be fewer units than workers.
   std::span<const std::uint32_t> cut(std::uint32_t num_workers);
   /// The maximum number of units that a worker takes at a time, so that a piece takes about 200 us at most. A single
-  /// group that takes longer is a unit. Precondition: cut() has been called.
+  /// group that takes longer is a unit of its own. Precondition: cut() has been called.
   std::uint32_t max_units() const;
-  /// Removes the first units that belong to one step from `units`, which is not empty, and returns them. Units of many
-  /// groups begin at multiples of 16 groups, counted from the part's first group, because kernels process some rows
-  /// together, and elements of neighbouring columns share a cache line.
+  /// Removes the leading units that belong to one step from `units`, which is not empty, and returns their groups.
+  /// Units of many groups begin at multiples of 16 groups, counted from the part's first group, because kernels process
+  /// some rows together, and elements of neighbouring columns share a cache line.
   StagePiece next_piece(UnitRange& units);
 
  private:

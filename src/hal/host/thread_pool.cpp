@@ -175,7 +175,7 @@ void ThreadPool::run(Worker& worker) {
     worker.job->work();
     const std::uint32_t before = worker.state.exchange(with_phase(state, kSpinning), std::memory_order_acq_rel);
     if (phase_of(before) == kAwaited) wake_one(worker.state);
-    // If the caller moved this thread to its own CPU, it needs that CPU now, so the thread must not poll there.
+    // If the caller moved this thread to the caller's CPU, the caller needs that CPU now, so this thread must not poll.
     may_spin = !worker.place.end_move();
   }
 }
@@ -232,7 +232,7 @@ bool ThreadPool::claim(Worker& worker, bool is_parked, Job& job, Claim& claim) {
   return true;
 }
 
-/// Hands the job to workers that are awake, then to others. Returns how many took it.
+/// Hands the job to workers that are awake, then to sleeping ones. Returns how many took it.
 std::size_t ThreadPool::claim_some(std::size_t max_claims, Job& job, Claim* claims) {
   std::size_t count = 0;
   if (num_parked_.load(std::memory_order_relaxed) > 0) job.begin = std::chrono::steady_clock::now();

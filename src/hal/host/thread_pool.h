@@ -13,16 +13,16 @@
 
 namespace millrace {
 
-/// A pool without a queue: a caller claims idle workers, hands each its job, works itself, and takes back the jobs that
-/// no worker has begun when the work is done. So callers share the workers as they become idle, a worker that the
-/// system does not run delays nobody, and a caller that finds no idle worker does everything itself. Other programs may
-/// need the CPUs too. A worker that is idle on its caller's CPU is moved to another before it gets a job. A worker that
-/// the system stops within a chunk for which its caller waits is moved to the caller's CPU. Pinned workers are never
-/// moved.
+/// A pool without a queue. A caller claims idle workers, hands its job to each, and works on the job itself. When no
+/// work is left, it takes the job back from workers that have not begun it. So callers share the workers as these
+/// become idle, a worker that the system does not run delays nobody, and a caller that finds no idle worker does
+/// everything itself. Other programs may need the CPUs too. A worker that is idle on its caller's CPU is moved to
+/// another before it gets a job. A worker that the system stops within a chunk for which its caller waits is moved to
+/// the caller's CPU. Pinned workers are never moved.
 class ThreadPool final : public Executor {
  public:
-  /// An idle worker polls for this long, and so does a caller whose last chunk is with a worker. Waking a thread costs
-  /// 5 us or more: polling bridges the small dispatches and the host's work between two large dispatches.
+  /// An idle worker polls for this long, and so does a caller that waits for a worker's last chunk. Waking a thread
+  /// costs 5 us or more: polling bridges the small dispatches and the host's work between two large dispatches.
   static constexpr std::chrono::microseconds kSpin{50};
   /// The limits of wake_ns(). At the upper limit, work of a few times that length still wakes threads, so that the time
   /// is measured again.

@@ -21,9 +21,9 @@ struct UnitRange {
 
 /// Divides units of work among workers. Each worker has a contiguous share, because adjacent units read the same data,
 /// which then stays in one core's cache. A worker that has finished takes units from the ends of other shares. No
-/// worker waits for another: one alone does everything. Workers take an eighth of the rest of a share at a time, so the
-/// pieces shrink towards the end: a worker that the system stops holds at most one piece, and the last pieces end at
-/// about the same time.
+/// worker waits for another: a single worker would do everything. Workers take an eighth of the rest of a share at a
+/// time, so the pieces shrink towards the end: a worker that the system stops holds at most one piece, and the last
+/// pieces end at about the same time.
 class WorkShares {
  public:
   static constexpr std::uint32_t kUnlimited = 0xffff'ffff;
@@ -32,8 +32,8 @@ class WorkShares {
       : max_workers_(max_workers), shares_(std::make_unique<Share[]>(max_workers)) {}
 
   std::uint32_t max_workers() const { return max_workers_; }
-  /// Share i ends before unit `ends[i]`, where share i + 1 begins; share 0 begins with unit 0. At least 1 share and at
-  /// most `max_workers`. A worker takes at most `max_units` (at least 1) at a time. No worker may be at work.
+  /// Share i ends before unit `ends[i]`, where share i + 1 begins; share 0 begins with unit 0. There are 1 to
+  /// `max_workers` shares. A worker takes at most `max_units` (at least 1) at a time. No worker may be at work.
   void begin(std::span<const std::uint32_t> ends, std::uint32_t max_units);
   /// The units that worker number `worker` runs next, or nothing when it has finished. Thread-safe.
   std::optional<UnitRange> next(std::uint32_t worker);
@@ -51,8 +51,8 @@ class WorkShares {
   std::unique_ptr<Share[]> shares_;
 };
 
-/// The failure of work that has an order. If several parts fail, the first failure in that order is kept, and the work
-/// before it still runs, so that the error depends neither on timing nor on the number of threads.
+/// The failure of work whose parts are ordered. If several parts fail, the first failure in that order is kept, and the
+/// parts before it still run, so that the error depends neither on timing nor on the number of threads.
 class WorkFailure {
  public:
   static constexpr std::uint64_t kNone = UINT64_MAX;

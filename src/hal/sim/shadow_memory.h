@@ -16,7 +16,7 @@ namespace millrace {
 /// A buffer argument of a dispatch.
 struct ObservedBuffer {
   std::uint64_t size_bytes = 0;
-  std::uint64_t begin_bytes = 0, end_bytes = 0;  // the bytes that the dispatch states that it touches
+  std::uint64_t begin_bytes = 0, end_bytes = 0;  // the bytes that the dispatch states as touched
   struct Rows {
     std::uint64_t pitch_bytes = 0, row_bytes = 0;
   };
@@ -27,7 +27,7 @@ struct ObservedBuffer {
 };
 
 /// Finds a kernel's forbidden accesses to memory in one dispatch. A slot is an array in workgroup or private memory;
-/// slots may share bytes. Forbidden are:
+/// slots may share bytes. The forbidden accesses are:
 ///  - accesses outside a buffer or a slot, or outside the bytes that the dispatch states for a buffer;
 ///  - reads from a slot where this workgroup (private memory: this thread) has stored nothing, or where another slot
 ///  was stored last;
@@ -58,7 +58,7 @@ class ShadowMemory final : public MemoryObserver {
   struct Slots {
     std::uint64_t granule_bytes = 8;
     std::uint64_t num_granules = 0;
-    /// Per granule, and in private memory per thread too: the index + 1 of the memory that was stored last; 0 if none.
+    /// Per granule, and in private memory per thread too: the index + 1 of the slot that was written last; 0 if none.
     std::vector<std::uint32_t> last_stored;
   };
 

@@ -25,8 +25,8 @@ DeviceInfo traced(DeviceInfo info) {
   return info;
 }
 
-/// Prints recorded commands with expressions, and submitted ones with values. A failure follows on a line of its own. A
-/// failure after submit() has returned is not printed.
+/// Prints recorded commands with sizes as expressions, and submitted commands with their values. A failure follows on a
+/// line of its own. A failure after submit() has returned is not printed.
 class TraceDevice final : public Device {
  public:
   TraceDevice(std::shared_ptr<Device> inner, Callback<std::string_view> sink)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instructions that write caches back or invalidate them. Memory here has no caches, so these instructions have no
-// effect on it. Those that a wait counter counts are nevertheless in flight until a wait.
+// effect on it. An instruction that a wait counter counts is nevertheless in flight until a wait.
 // Source: RDNA 3 ISA, 8.1.3 "S_DCACHE_INV and S_GL1_INV" and 9.1 (BUFFER_GL0_INV); LLVM's "User Guide for AMDGPU
 // Backend", "Memory Model", and SIInsertWaitcnts.
 #include "isa/decode.h"

@@ -88,8 +88,8 @@ constexpr T canonical(T result, Sources... sources) {
   return is_nan(result) ? nan_of<T>(sources...) : result;
 }
 
-/// a * b + c, rounded once, in the host's mode. (std::fma is a call; if the host has the instruction, that is faster
-/// than emulating it with doubles.)
+/// a * b + c, rounded once, in the host's mode. (std::fma is a call, but on a host that has the instruction, it is
+/// faster than emulation with doubles.)
 template <class T>
 T fused(T a, T b, T c) {
   return canonical(std::fma(a, b, c), a, b, c);
@@ -189,7 +189,7 @@ T fraction_mantissa(T x) {
   return is_infinite(x) ? x : std::frexp(x, &exponent);
 }
 
-/// x - floor(x), which rounding never makes 1, unlike the manuals' formula.
+/// x - floor(x), limited to numbers below 1. The manuals' formula can round to 1.
 /// Source: LLVM's ConstantFolding.cpp; OpenCL's fract().
 template <class T>
 T fraction(T x) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fused multiply-adds of whole waves, with the host's instruction if it has one: the library is compiled for processors
-// that may lack it, on which std::fma is a call per number.
+// Fused multiply-adds of whole waves. The library is compiled for processors that may lack the FMA instruction, so
+// std::fma is a call per number. If the host has the instruction, these functions use it directly.
 #include "isa/instructions/fused.h"
 
 #include "isa/instructions/float_math.h"

@@ -74,8 +74,8 @@ void permute_lanes(Wave& wave, const Instruction& instruction, bool fetches_inac
   commit(wave, instruction, results, is_defined ? nullptr : &undefined);
 }
 
-/// Gives each lane the value of any lane of its row of 16 lanes (kXor 0), or of the adjacent row (kXor 16). The sources
-/// hold four bits per lane, which choose the lane.
+/// Gives each lane the value of a chosen lane in its own row of 16 lanes (kXor 0) or in the adjacent row (kXor 16). The
+/// sources hold four bits per lane, which choose that lane.
 template <std::uint32_t kXor>
 void permute_row(Wave& wave, const Instruction& instruction) {
   const Operand& low = instruction.source(1);

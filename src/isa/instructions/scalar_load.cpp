@@ -24,7 +24,7 @@ bool check_scalar_address(Wave& wave, const Instruction& instruction, std::uint6
     wave.fail(fmt::format("takes an undefined address from {}", register_text({false, operand.first, operand.count})));
     return false;
   }
-  // The processor ignores the lowest bits of an address, so an address that has some set is a mistake.
+  // The processor ignores the lowest bits of an address, so an address in which any of them is set is a mistake.
   if (address % std::min(num_bytes, 4u) != 0) {
     wave.fail(
         fmt::format("reads {} bytes at an address that is not a multiple of {}", num_bytes, std::min(num_bytes, 4u)));

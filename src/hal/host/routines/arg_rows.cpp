@@ -160,7 +160,7 @@ class ArgSearch {
 
   /// The place of the best element, the first of equals, in a surveyed column.
   std::int64_t place_in_column(const std::byte* row, std::int64_t column, const FoundInLanes* found) const {
-    // A lane has every `step`th element of the column.
+    // Each lane covers every `step`th element of the column.
     const std::int64_t step = p_.chunk_elements / kVectorsPerChunk;
     std::int64_t best_key = std::numeric_limits<std::int64_t>::min(), first = 0;
     for (std::int64_t i = 0; i < step; ++i) {

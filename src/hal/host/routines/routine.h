@@ -47,7 +47,7 @@ RoutineCall call_of(Routine routine, const Parameters& parameters) {
   return call;
 }
 
-/// The struct that call_of() was given. It is not copied, because that would take longer than a small product.
+/// The struct that call_of() stored. It is not copied, because a copy would take longer than a small matrix product.
 template <class Parameters>
 const Parameters& parameters_of(std::span<const std::int64_t> parameters) {
   MILLRACE_CHECK(parameters.size_bytes() == sizeof(Parameters));

@@ -35,8 +35,8 @@ class RowReader {
     return piece_;
   }
   /// Computes pieces of `size` elements, one after the other. Piece i begins at element first + numbers[i] * size.
-  /// Valid until the next call. Precondition: there is a loader, and the pieces have at most max_at_once() elements in
-  /// total.
+  /// The result is valid until the next call. Precondition: there is a loader, and the pieces have at most
+  /// max_at_once() elements in total.
   template <class Key>
   const std::byte* read_pieces(const Key* numbers, std::int64_t count, std::int64_t first, std::int64_t size) const {
     for (std::int64_t i = 0; i < count; ++i) {
@@ -44,7 +44,7 @@ class RowReader {
     }
     return piece_;
   }
-  /// Copies the elements at these indices. Their bits are unsigned integers, although the type Key is signed.
+  /// Copies the elements at these indices, which are unsigned integers although the type Key is signed.
   template <class Key>
   void copy(const Key* numbers, std::int64_t count, std::byte* to) const {
     using Number = std::make_unsigned_t<Key>;

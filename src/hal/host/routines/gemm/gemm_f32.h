@@ -10,9 +10,9 @@
 
 namespace millrace {
 
-/// Long sums nest (jit/map/sum_levels.h): an f32 accumulator takes at most kMaxGemmSteps terms, and a partial sum at
-/// most kMaxGemmSteps of these sums. A block of k with more than kMaxGemmSteps steps is split evenly into calls. Each
-/// call then has more than kMaxGemmSteps / 2 steps, so that kMaxGemmSteps calls cover kMaxGemmDepth.
+/// Long sums are nested (jit/map/sum_levels.h): an f32 accumulator adds at most kMaxGemmSteps terms, and a partial sum
+/// adds at most kMaxGemmSteps of these sums. A block of k with more than kMaxGemmSteps steps is split evenly into
+/// calls. Each call then has more than kMaxGemmSteps / 2 steps, so that kMaxGemmSteps calls cover kMaxGemmDepth.
 inline constexpr std::int64_t kMaxGemmSteps = 512;
 inline constexpr std::int64_t kMaxGemmDepth = std::int64_t{1} << 17;
 inline constexpr std::size_t kMaxGemmTile = 32 * 16;  // floats: all vector registers of AVX-512
@@ -27,7 +27,7 @@ struct GemmTile {
   float* partial;                                 // the sum of the previous steps; tile rows x panel columns, dense
   std::int64_t k;                                 // steps
   std::int64_t flags;                             // kAddPartial, kStorePartial
-  std::array<float*, kMaxGemmAccesses> epilogue;  // per load and store, its element at the tile's first row and column
+  std::array<float*, kMaxGemmAccesses> epilogue;  // per load and store, its address for the tile's first element
 
   static constexpr std::int64_t kAddPartial = 1;    // add `partial` to the sum of these steps
   static constexpr std::int64_t kStorePartial = 2;  // write the sum to `partial`, without epilogue or stores

@@ -156,7 +156,7 @@ class RowScan {
     }
   }
 
-  /// Combines the totals of the parts that come before, in the order of the scan.
+  /// Combines the totals of the parts that precede this part in the order of the scan.
   template <class Carry>
   std::int64_t carry_into(const Part& part) const {
     if (p_.step == ScanRowsStep::kRows) return p_.identity;

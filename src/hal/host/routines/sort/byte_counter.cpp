@@ -11,7 +11,7 @@ void ByteCounter::count(std::span<const std::byte> bytes, std::span<std::uint32_
   std::memset(counts_of(0), 0, kNumBuckets * kCountBytes);
   place_buckets(bytes.data());
   for (; bytes.size() >= kPieceBytes; bytes = bytes.subspan(kPieceBytes)) count_piece(bytes.data());
-  std::int64_t num_zeros = 0;  // padding of the last piece and of a bucket's last block, counted as the first value
+  std::int64_t num_zeros = 0;  // padding bytes, which are counted as the bucket's first value
   if (!bytes.empty()) {
     std::byte* const last = memory_ + kLastPiece;
     num_zeros = kPieceBytes - std::ssize(bytes);

@@ -10,7 +10,7 @@
 // The order of single elements, by their bits.
 namespace millrace {
 
-/// The bits of an element in memory that has `bytes` bytes.
+/// The bits of an element of `bytes` bytes in memory.
 inline std::uint64_t element_at(const StridedElements& elements, std::int64_t index, std::int64_t bytes) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, elements.data + index * elements.stride * bytes, static_cast<std::size_t>(bytes));

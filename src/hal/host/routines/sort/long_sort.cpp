@@ -131,7 +131,7 @@ class LongRow {
     });
     walk_.make_keys({sample, 1, count}, keys, keys + count, 0);
     if (p_.keys_have_index == 0) return;
-    // Truncated keys that differ only in their indices must be in one bucket, so cuts between them have no index.
+    // Truncated keys that differ only in their indices must be in the same bucket, so the index in a cut is then 0.
     for (std::int64_t i = 0; i < count; ++i) {
       keys[i] = static_cast<Key>((keys[i] & ~SortWalk<Key>::kIndexMask) | (p_.keys_are_truncated != 0 ? 0 : place(i)));
     }

@@ -33,7 +33,8 @@ struct LongSort {
   static constexpr std::int64_t kWorkgroupBytes = SortRowsParameters::kFixedBytes + 2 * kPartBytes;
   /// The bytes of a row's cuts: their number, the cuts, and the first pivot of each bucket, all stored as keys.
   static constexpr std::int64_t kCutBytes = 2 * kMaxBuckets * 8;
-  /// What a chunk stores after the starts of its buckets: the end of the last bucket, and whether it has a -0 or a NaN.
+  /// What a chunk stores after the starts of its buckets: the end of the last bucket, and whether the chunk has a -0 or
+  /// a NaN.
   static constexpr std::int64_t kExtraStarts = 2;
 
   /// The number of keys in every chunk except the last; a multiple of a vector.

@@ -188,7 +188,8 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, b
   }
   // Find all passing elements at once if only a few groups pass. If only a few chunks pass, reading them is faster than
   // counting their groups. A block of columns may have more passing groups: it is a whole row, so nothing has been
-  // found yet and there is room for many elements. If even more pass (many equal elements), reading all gains nothing.
+  // found yet and there is room for many elements. If even more pass (many equal elements), finding them all at once
+  // gains nothing.
   const std::int64_t max_groups = block.has_columns ? std::max(kMaxGroupsAtOnce, many_found(k_)) : kMaxGroupsAtOnce;
   const bool may_be_few = num_passing <= kChunksAtOnce || count_passing_groups(block) <= max_groups;
   if (may_be_few && find_with_one_limit(row, block, num_passing, block.start)) return;

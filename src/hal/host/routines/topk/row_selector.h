@@ -160,7 +160,7 @@ class RowSelector {
   std::int64_t join_groups(std::int64_t num_groups);
   void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, Microkernel<FilterKeys> filter);
   Key* end_of_found() const { return memory_.found + num_found_; }
-  /// Adds to the elements found those that were written after them, up to `end`.
+  /// Counts the elements that were appended to those found, up to `end`.
   void count_found(const Key* end);
   void update_limit();
   /// Makes the k-th of the elements found the limit.
@@ -180,8 +180,8 @@ class RowSelector {
   KeyRun<Key> equal_keys_{};       // the keys equal to the key that set the limit
   Key limit_ = 0;                  // larger keys do not pass
   bool has_limit_ = false;
-  bool excludes_equal_keys_ = false;  // the limit is less than the keys of the run
-  bool is_complete_ = false;          // no key is less than those of the run: nothing more can pass
+  bool excludes_equal_keys_ = false;  // the limit is less than these keys
+  bool is_complete_ = false;          // no key is less than these keys: nothing more can pass
 };
 
 extern template class RowSelector<std::int32_t>;

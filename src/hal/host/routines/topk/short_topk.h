@@ -87,7 +87,7 @@ class ShortTopk {
   }
 
   /// The steps of the current rows. Each step prefetches only a part of the next rows, because the hardware can have
-  /// only few cache lines in flight.
+  /// only a few cache lines in flight.
   enum class Step : std::uint8_t { kFindMinima, kSortMinima, kFind, kSort, kEnd };
   void prefetch(std::int64_t row, Step step) {
     if (row >= num_next_rows_) return;

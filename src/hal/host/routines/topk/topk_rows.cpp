@@ -88,7 +88,7 @@ class TopkWalk {
     walk_.sort_keys(elements(), keys(), other(), count);
     return has_special_floats;
   }
-  /// The element number in a lane, which is unsigned.
+  /// The index of an element, which a lane holds as an unsigned integer.
   static std::int64_t number(Key lane) {
     return static_cast<std::int64_t>(static_cast<std::make_unsigned_t<Key>>(lane));
   }
