@@ -87,7 +87,7 @@ Result<TargetSpec> parse_cpu(std::string_view text, std::string_view /*family*/,
   MILLRACE_TRY_ASSIGN(spec.features, parse_features(text, variant.substr(plus + 1)));
   if (spec.isa != IsaLevel::kAvx512) {
     return invalid_argument(
-        fmt::format("target '{}': level {} has no features to add, only avx512 has; say cpu:{} or cpu:avx512{}", text,
+        fmt::format("target '{}': level {} takes no features, only avx512 does; say cpu:{} or cpu:avx512{}", text,
                     level_text, level_text, to_text(spec.features)));
   }
   return spec;

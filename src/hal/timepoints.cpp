@@ -21,9 +21,9 @@ Status check_signal(std::size_t index, const Submission& submission) {
   for (std::size_t earlier = 0; earlier < index; ++earlier) {
     const Timepoint& other = submission.signal[earlier];
     if (other.semaphore != signal.semaphore || signal.value > other.value) continue;
-    return invalid_argument(
-        fmt::format("submit: signal {} is value {} of a semaphore that signal {} takes to {}; signal a greater value",
-                    index, signal.value, earlier, other.value));
+    return invalid_argument(fmt::format(
+        "submit: signal {} is value {}, but signal {} sets the same semaphore to {}; signal a greater value", index,
+        signal.value, earlier, other.value));
   }
   for (const Timepoint& wait : submission.wait) {
     if (wait.semaphore != signal.semaphore || signal.value > wait.value) continue;

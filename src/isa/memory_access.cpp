@@ -28,7 +28,7 @@ bool check_address_defined(Wave& wave, const Instruction& instruction, std::uint
   const Operand& base = instruction.operands[kBase];
   if (lanes == 0) return true;
   if (base.is_scalar() && wave.undefined_bits(base) != 0) {
-    wave.fail(fmt::format("takes an undefined address from {}", register_text({false, base.first, base.count})));
+    wave.fail(fmt::format("uses an undefined address from {}", register_text({false, base.first, base.count})));
     return false;
   }
   if (!vector.is_vector() || !wave.may_be_undefined(vector)) return true;
@@ -39,7 +39,7 @@ bool check_address_defined(Wave& wave, const Instruction& instruction, std::uint
     }
   });
   if (undefined == 0) return true;
-  wave.fail(fmt::format("takes an undefined address from {}", register_text({true, vector.first, vector.count})),
+  wave.fail(fmt::format("uses an undefined address from {}", register_text({true, vector.first, vector.count})),
             undefined);
   return false;
 }

@@ -133,7 +133,7 @@ class LoadedProgram final : public Program {
                                    4 * static_cast<std::uint64_t>(static_cast<std::int16_t>(instruction.immediate));
       const auto found = number_of.find(target);
       if (found == number_of.end()) {
-        return data_loss(fmt::format("at {:#x}, {}: no instruction begins at {:#x}, where it branches to",
+        return data_loss(fmt::format("at {:#x}, {}: branches to {:#x}, where no instruction begins",
                                      instruction.address, instruction.text, target));
       }
       instruction.target = found->second;

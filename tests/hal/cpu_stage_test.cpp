@@ -233,7 +233,7 @@ TEST_CASE("stage: the first failing command in the list is reported, on every ex
       {"reports", report, "kernel 'reports': index out of range; give indices within the axis that they select from"},
       {"fails", fail, "kernel 'fails': group 40"},
       {"throws", throw_it,
-       "submit: command 2 (dispatch 'throws'): its kernel threw an exception: out of tune; catch it there"}};
+       "submit: command 2 (dispatch 'throws'): its kernel threw an exception: out of tune; catch it in the kernel"}};
   for (const auto& executor : every_executor()) {
     for (const bool shares_small_work : {false, true}) {
       for (std::size_t first = 0; first < kinds.size(); ++first) {

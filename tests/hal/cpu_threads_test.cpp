@@ -269,9 +269,9 @@ TEST_CASE("threads: an exception of a kernel becomes the status, whichever threa
                                        });
     const std::string expected[] = {"",
                                     "submit: command 0 (dispatch 'throws'): its kernel threw an "
-                                    "exception: out of tune; catch it there",
+                                    "exception: out of tune; catch it in the kernel",
                                     "submit: command 0 (dispatch 'throws'): its kernel threw an "
-                                    "exception: not a std::exception; catch it there",
+                                    "exception: not a std::exception; catch it in the kernel",
                                     "out of memory"};
     for (int iteration = 0; iteration < 40; ++iteration) {
       what = iteration % 4;

@@ -50,7 +50,7 @@ TEST_CASE("features follow avx512, in a fixed order") {
   CHECK(error("cpu:avx512+") ==
         "target 'cpu:avx512+': cpu feature '' is not known; leave it out or say one of: vbmi2, vpopcntdq");
   CHECK(error("cpu:avx2+vbmi2") ==
-        "target 'cpu:avx2+vbmi2': level avx2 has no features to add, only avx512 has; say cpu:avx2 or "
+        "target 'cpu:avx2+vbmi2': level avx2 takes no features, only avx512 does; say cpu:avx2 or "
         "cpu:avx512+vbmi2");
   CHECK(error("cpu:avx2+") ==
         "target 'cpu:avx2+': cpu feature '' is not known; leave it out or say one of: vbmi2, vpopcntdq");

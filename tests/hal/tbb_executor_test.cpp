@@ -70,7 +70,7 @@ TEST_CASE("tbb: an exception of a kernel becomes the status") {
   b.dispatch(b.kernel(image.info), 50, {});
   CHECK(wait_for(Replay(*device, b, {image}), {}).message() ==
         "submit: command 0 (dispatch 'throws'): its kernel threw an exception: out of tune; catch it "
-        "there");
+        "in the kernel");
 }
 
 }  // namespace millrace

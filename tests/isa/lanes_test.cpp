@@ -79,7 +79,7 @@ TEST_CASE("a lane must not take the value of one that is off") {
   wave.set_scalar(2, 0x7654'3210, 0, 1);
   wave.set_scalar(3, 0xfedc'ba98, 0, 1);
   wave.set_scalar(kExec, 1);
-  CHECK(wave.run("v_permlanex16_b32 v1, v0, s2, s3") == "takes the value of an inactive lane");
+  CHECK(wave.run("v_permlanex16_b32 v1, v0, s2, s3") == "reads the value of an inactive lane");
   CHECK(wave.wave().failing_lanes == 1);
   CHECK(wave.run("v_permlanex16_b32 v1, v0, s2, s3 op_sel:[1,0]") == "");
   CHECK(wave.lane(1, 0) == 16);
@@ -87,7 +87,7 @@ TEST_CASE("a lane must not take the value of one that is off") {
   CHECK(wave.run("v_permlane16_b32 v1, v0, s2, s3") == "");
   CHECK(wave.run("v_permlane16_b32 v1, v0, s2, s3 op_sel:[0,1]") == "");
   CHECK(wave.run("v_mov_b32_dpp v1, v0 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf bound_ctrl:1") ==
-        "takes the value of an inactive lane");
+        "reads the value of an inactive lane");
   CHECK(wave.run("v_mov_b32_dpp v1, v0 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf bound_ctrl:1 fi:1") == "");
   CHECK(wave.lane(1, 0) == 1);
 }

@@ -84,7 +84,7 @@ TEST_CASE("isa memory: scalar loads are checked as well") {
       "at 0x0, s_load_b32 s4, s[0:1], 0x2: workgroup 0, wave 0: reads 4 bytes at an address that is not a multiple of "
       "4");
   CHECK(mistake_of(with(kOneWave, "s_load_b32 s4, s[8:9], 0x2"), {{counting(4)}}) ==
-        "at 0x0, s_load_b32 s4, s[8:9], 0x2: workgroup 0, wave 0: takes an undefined address from s[8:9]");
+        "at 0x0, s_load_b32 s4, s[8:9], 0x2: workgroup 0, wave 0: uses an undefined address from s[8:9]");
 }
 
 TEST_CASE("isa memory: a scalar load may read on behind the arguments to 16 bytes, and finds undefined data there") {
@@ -118,7 +118,7 @@ TEST_CASE("isa memory: an undefined address is a mistake") {
           global_load_b32 v1, v2, s[4:5]
         )"),
                    {{counting(32)}}) ==
-        "at 0x8, global_load_b32 v1, v2, s[4:5]: workgroup 0, wave 0, lanes 0 to 31: takes an undefined address from "
+        "at 0x8, global_load_b32 v1, v2, s[4:5]: workgroup 0, wave 0, lanes 0 to 31: uses an undefined address from "
         "v2");
 }
 
@@ -321,12 +321,12 @@ TEST_CASE("isa memory: lanes exchange values through LDS's crossbar") {
   const auto mistake = [&](const char* text) { return mistake_of(with(Assembly{.gfx = "gfx1030"}, text), {}); };
   CHECK(mistake("v_lshlrev_b32_e32 v2, 2, v0\nds_bpermute_b32 v1, v2, v0") == "");
   CHECK(mistake("s_mov_b32 exec_lo, 0xffff\nv_mov_b32_e32 v2, 64\nds_bpermute_b32 v1, v2, v0") ==
-        "at 0x8, ds_bpermute_b32 v1, v2, v0: workgroup 0, wave 0, lanes 0 to 15: takes the value of an inactive lane");
+        "at 0x8, ds_bpermute_b32 v1, v2, v0: workgroup 0, wave 0, lanes 0 to 15: reads the value of an inactive lane");
   CHECK(mistake("ds_bpermute_b32 v1, v2, v0") ==
-        "at 0x0, ds_bpermute_b32 v1, v2, v0: workgroup 0, wave 0, lanes 0 to 31: takes an undefined lane number "
+        "at 0x0, ds_bpermute_b32 v1, v2, v0: workgroup 0, wave 0, lanes 0 to 31: uses an undefined lane number "
         "from v2");
   CHECK(mistake("s_mov_b32 exec_lo, 1\nds_swizzle_b32 v1, v0 offset:swizzle(SWAP,4)") ==
-        "at 0x4, ds_swizzle_b32 v1, v0 offset:swizzle(SWAP,4): workgroup 0, wave 0, lane 0: takes the value of an "
+        "at 0x4, ds_swizzle_b32 v1, v0 offset:swizzle(SWAP,4): workgroup 0, wave 0, lane 0: reads the value of an "
         "inactive lane");
 }
 

@@ -48,7 +48,7 @@ std::string message_of(const Dispatch& failed) {
       return "kernel 'k': it is asked to";
     case Way::kThrows:
       return fmt::format(
-          "submit: command {} (dispatch 'k'): its kernel threw an exception: it is asked to; catch it there",
+          "submit: command {} (dispatch 'k'): its kernel threw an exception: it is asked to; catch it in the kernel",
           failed.command);
     case Way::kIsOutOfMemory:
       return "out of memory";

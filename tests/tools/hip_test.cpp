@@ -115,7 +115,7 @@ TEST_CASE("refusals of a HIP device, and findings of a run on it, are reported a
     const std::string inputs = command == "run" || command == "bench" ? " --input x=ones,2x10" : "";
     CHECK(here.error_of(command + " top.mr" + inputs + on_hip(",arch=gfx942")) ==
           "millrace: device 'hip:library=" + library +
-              ",arch=gfx942': no device is a gfx942; found hip:0 (gfx1100); take one of them\n");
+              ",arch=gfx942': no device is a gfx942; found hip:0 (gfx1100); use one of them\n");
   }
   CHECK(here.error_of("run top.mr --input x=ones,2x10 --counts" + on_hip()) ==
         "millrace: --counts: device 'hip:library=" + library +

@@ -180,7 +180,7 @@ Result<std::shared_ptr<HipDevice>> open_device(std::shared_ptr<const Runtime> ru
   if (info.targets.front().gfx_target() == nullptr) {
     std::vector<std::string_view> known;
     for (const GfxTarget& target : gfx_targets()) known.push_back(target.name);
-    return unimplemented(fmt::format("device '{}': architecture is {}, expected one of {}; take another device",
+    return unimplemented(fmt::format("device '{}': architecture is {}, expected one of {}; use another device",
                                      info.name, facts.gfx(), fmt::join(known, ", ")));
   }
   auto context = std::make_shared<Context>(std::move(runtime), std::move(facts), new_device_id());

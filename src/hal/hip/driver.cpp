@@ -69,7 +69,7 @@ Result<std::uint32_t> find_architecture(const std::string& library, const std::s
     found.push_back(
         fmt::format("{} ({})", hip::device_name(i), facts.ok() ? facts->architecture : facts.status().message()));
   }
-  return not_found(fmt::format("no device is a {}; found {}; take one of them", architecture, fmt::join(found, ", ")));
+  return not_found(fmt::format("no device is a {}; found {}; use one of them", architecture, fmt::join(found, ", ")));
 }
 
 Result<std::shared_ptr<Device>> open_any(const DeviceSpec& spec) {

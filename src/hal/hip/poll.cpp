@@ -259,9 +259,9 @@ Status Queue::check_words(Job& job) const {
   Status failed = kernel_status(labelled(job.recording->info(launch).name, launch.label), words[number]);
   if (job.explainer == nullptr) return failed;
   const auto thrown = [&](std::string_view what) {
-    return internal_error(fmt::format("submit: {}: its FailureExplainer threw an exception: {}; catch it there",
-                                      describe_command(job.recording->list(), job.recording->command_of(number)),
-                                      what));
+    return internal_error(
+        fmt::format("submit: {}: its FailureExplainer threw an exception: {}; catch it in the explainer",
+                    describe_command(job.recording->list(), job.recording->command_of(number)), what));
   };
   try {
     return job.explainer->explain({job.recording->command_of(number), launch.kernel, words[number]}, std::move(failed));

@@ -166,8 +166,8 @@ Status InlineRecording::run_list(const Submission& submission, InlineRun& run) c
   const DefaultFloatEnvironment environment;
   Replay replay{submission, run};
   const auto thrown = [&](std::string_view what) {
-    return internal_error(
-        fmt::format("submit: {}: its kernel threw an exception: {}; catch it there", describe_step(replay.step), what));
+    return internal_error(fmt::format("submit: {}: its kernel threw an exception: {}; catch it in the kernel",
+                                      describe_step(replay.step), what));
   };
   try {
     return run_all_stages(replay);

@@ -70,7 +70,7 @@ void permute_lanes(Wave& wave, const Instruction& instruction, bool fetches_inac
     if (!is_defined) undefined.values[lane] = undefined_before.values[source];
     if ((exec & bit_of(source)) == 0) from_off |= exec & bit_of(lane);
   }
-  if (from_off != 0 && !fetches_inactive) wave.fail("takes the value of an inactive lane", from_off);
+  if (from_off != 0 && !fetches_inactive) wave.fail("reads the value of an inactive lane", from_off);
   commit(wave, instruction, results, is_defined ? nullptr : &undefined);
 }
 

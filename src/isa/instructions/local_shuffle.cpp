@@ -32,7 +32,7 @@ void shuffle(Wave& wave, const Instruction& instruction, const Operand& data, F 
     values.lanes[i] = before[from];
     if (!is_defined) undefined.lanes[i] = wave.undefined_vectors[data.first].lanes[from];
   }
-  if (wave.finds_mistakes() && from_off != 0) return wave.fail("takes the value of an inactive lane", from_off);
+  if (wave.finds_mistakes() && from_off != 0) return wave.fail("reads the value of an inactive lane", from_off);
   const Operand& result = instruction.operands[kResult];
   auto& lanes = wave.vectors[result.first].lanes;
   for (std::uint32_t i = 0; i < wave.machine.num_lanes; ++i) {
@@ -54,7 +54,7 @@ bool check_lanes_defined(Wave& wave, const Operand& operand) {
   }
   undefined &= wave.exec();
   if (undefined == 0) return true;
-  wave.fail(fmt::format("takes an undefined lane number from {}", register_text({true, operand.first, 1})), undefined);
+  wave.fail(fmt::format("uses an undefined lane number from {}", register_text({true, operand.first, 1})), undefined);
   return false;
 }
 
@@ -76,7 +76,7 @@ void run_bpermute(Wave& wave, const Instruction& instruction) {
     if (((from ^ i) & ~reach_bits) != 0) across |= std::uint64_t{1} << i;
     return (i & ~reach_bits) | (from & reach_bits);
   });
-  if (wave.finds_mistakes() && across != 0) wave.fail("takes the value of a lane of the wave's other half", across);
+  if (wave.finds_mistakes() && across != 0) wave.fail("reads the value of a lane of the wave's other half", across);
 }
 
 void run_permute(Wave& wave, const Instruction& instruction) {

@@ -21,7 +21,7 @@ bool check_scalar_address(Wave& wave, const Instruction& instruction, std::uint6
   for (const std::size_t place : {kScalarBase, kScalarOffset}) {
     const Operand& operand = instruction.operands[place];
     if (!wave.finds_mistakes() || !operand.is_scalar() || wave.undefined_bits(operand) == 0) continue;
-    wave.fail(fmt::format("takes an undefined address from {}", register_text({false, operand.first, operand.count})));
+    wave.fail(fmt::format("uses an undefined address from {}", register_text({false, operand.first, operand.count})));
     return false;
   }
   // The processor ignores the lowest bits of an address, so an address in which any of them is set is a mistake.

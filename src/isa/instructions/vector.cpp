@@ -87,7 +87,7 @@ void arrange_halves(const Operand& operand, bool is_value, std::uint32_t num_lan
 
 bool is_packed(Type type) { return type == Type::kPackedB16 || type == Type::kPackedF16 || type == Type::kPackedF32; }
 
-/// A lane that takes the value of an inactive lane gets 0, or keeps its result: RDNA 3 ISA, 7.7.1 "DPP16". Here that is
+/// A lane that reads the value of an inactive lane gets 0, or keeps its result: RDNA 3 ISA, 7.7.1 "DPP16". Here that is
 /// a mistake, because no kernel intends it.
 template <class Bits>
 void take_from_lanes(Wave& wave, const Instruction& instruction, Lanes<Bits>& lanes) {
@@ -101,7 +101,7 @@ void take_from_lanes(Wave& wave, const Instruction& instruction, Lanes<Bits>& la
     if (source == LaneControl::kNobody || control.fetches_inactive) continue;
     if ((exec >> source & 1) == 0 && (written >> i & 1) != 0) from_off |= std::uint64_t{1} << i;
   }
-  if (from_off != 0) wave.fail("takes the value of an inactive lane", from_off);
+  if (from_off != 0) wave.fail("reads the value of an inactive lane", from_off);
 }
 
 template <class Bits>

@@ -239,7 +239,7 @@ TEST_CASE("an exchange that sank into the branch of the first lane is found on e
         if (mutation.mistake != CodeMistake::kSunkExchange || !text.starts_with("v_permlanex16_b32")) continue;
         const std::string message =
             test::run_mutated(tested.program, tested.target, kTrials[0], {symbol, mutation}).status.message();
-        CHECK_MESSAGE(message.find("takes the value of an inactive lane") != std::string::npos, text, ": ", message);
+        CHECK_MESSAGE(message.find("reads the value of an inactive lane") != std::string::npos, text, ": ", message);
         ++num_sunk;
       }
     }

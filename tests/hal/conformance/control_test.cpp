@@ -227,7 +227,7 @@ TEST_CASE("device: a message about a command in nested blocks has its number in 
     const Memory memory(device.raw(), {1});
     // append, barrier, loop, if, append, barrier, loop, throws
     CHECK(wait_for(replay, memory.bindings()).message() ==
-          "submit: command 7 (dispatch 'throws'): its kernel threw an exception: out of tune; catch it there");
+          "submit: command 7 (dispatch 'throws'): its kernel threw an exception: out of tune; catch it in the kernel");
     CHECK(memory.y.read() == W{12});
   });
 }

@@ -58,7 +58,7 @@ TEST_CASE("device: a kernel that throws after submit() has returned fails the si
     REQUIRE(gate->signal(1).ok());
     CHECK(bad->wait(1).message() ==
           "submit: command 0 (dispatch 'throws'): its kernel threw an exception: out of tune; catch it "
-          "there");
+          "in the kernel");
     CHECK(good->wait(1).ok());
     CHECK(words.read() == W{1});
   });

@@ -198,11 +198,11 @@ TEST_CASE("device: a kernel that throws ends its submission with an error, and t
     what = 1;
     CHECK(f.submit().message() ==
           "submit: command 0 (dispatch 'throws'): its kernel threw an exception: out of tune; catch it "
-          "there");
+          "in the kernel");
     what = 2;
     CHECK(f.submit().message() ==
           "submit: command 0 (dispatch 'throws'): its kernel threw an exception: not a std::exception; "
-          "catch it there");
+          "catch it in the kernel");
     what = 3;
     const Status no_memory = f.submit();
     CHECK(no_memory.code() == StatusCode::kResourceExhausted);

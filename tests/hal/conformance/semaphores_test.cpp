@@ -188,7 +188,7 @@ TEST_CASE("device: timepoints that cannot be met are refused before anything run
          "submit: signal 0 is value 5, expected more than its semaphore's 5; signal a greater value"},
         {{},
          {{at_zero, 3}, {at_zero, 3}},
-         "submit: signal 1 is value 3 of a semaphore that signal 0 takes to 3; signal a greater value"},
+         "submit: signal 1 is value 3, but signal 0 sets the same semaphore to 3; signal a greater value"},
         {{},
          {{also_at_zero, Semaphore::kMaxValue + 1}},
          "submit: signal 0 is value 18446744073709551615, expected at most 18446744073709551614; signal a smaller "

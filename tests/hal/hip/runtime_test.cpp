@@ -81,7 +81,7 @@ TEST_CASE("hip: devices are listed with name, architecture, memory and the runti
     CHECK_FALSE(devices[0].skips_work_after_failure);
     expect(open(HipStandin::spec(",arch=gfx803")), StatusCode::kUnimplemented,
            "device 'hip:2': architecture is gfx803, expected one of gfx90a, gfx942, gfx1030, gfx1100, gfx1151, "
-           "gfx1201; take another device");
+           "gfx1201; use another device");
   }
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("hip: a device whose properties cannot be read does not hide the other
   fail_first();
   CHECK(open(HipStandin::spec(",arch=gfx942")).message() == "device '" + HipStandin::spec(",arch=gfx942") +
                                                                 "': no device is a gfx942; found hip:0 (" + problem +
-                                                                "), hip:1 (gfx90a:sramecc+:xnack-); take one of them");
+                                                                "), hip:1 (gfx90a:sramecc+:xnack-); use one of them");
 }
 
 TEST_CASE("hip: a spec names a device by its number or its architecture") {
@@ -123,7 +123,7 @@ TEST_CASE("hip: a spec names a device by its number or its architecture") {
   CHECK(opened("2,") == "device 'hip:2': there are 2 AMD GPUs, counted from 0");
   CHECK(opened("arch=gfx942,") ==
         "device 'hip:arch=gfx942" + end +
-            "': no device is a gfx942; found hip:0 (gfx1100), hip:1 (gfx90a:sramecc+:xnack-); take one of them");
+            "': no device is a gfx942; found hip:0 (gfx1100), hip:1 (gfx90a:sramecc+:xnack-); use one of them");
   CHECK(opened("arch=gfx90a:xnack+,").find("': no device is a gfx90a:xnack+; found hip:0 (gfx1100), ") !=
         std::string::npos);
   CHECK(opened("fast,") == "device 'hip:fast" + end +
