@@ -13,8 +13,9 @@ constexpr auto kCdna = GfxGeneration::kCdna, kRdna = GfxGeneration::kRdna;
 // Sources: LLVM's AMDGPUBaseInfo (vector registers, their granules, waves); LLVM's AMDGPUUsage, COMPUTE_PGM_RSRC1, and
 // Mesa's ac_gpu_info (scalar registers, and the granules of scalar registers and LDS); the ISA documents (SIMDs, LDS).
 constexpr GfxTarget kTargets[] = {
-    // name, generation, subgroup, workgroup, LDS of a workgroup, registers of a thread, registers of a SIMD, their
-    // granule, scalar registers of a SIMD, their granule, waves of a SIMD, SIMDs of a unit, LDS of a unit, its granule
+    // name, generation, subgroup size, maximum workgroup size, LDS of a workgroup, registers of a thread, registers of
+    // a SIMD, their granule, scalar registers of a SIMD, their granule, waves of a SIMD, SIMDs of a unit, LDS of a
+    // unit, its granule
     {"gfx90a", kCdna, 64, 1024, kMemory, kPrivate, 512, 8, 800, 16, 8, 4, kMemory, 512},
     {"gfx942", kCdna, 64, 1024, kMemory, kPrivate, 512, 8, 800, 16, 8, 4, kMemory, 512},
     {"gfx1030", kRdna, 32, 1024, kMemory, kPrivate, 1024, 16, 0, 1, 16, 2, kMemory, 1024},

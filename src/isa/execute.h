@@ -33,7 +33,7 @@ struct LaunchBuffer {
   std::uint64_t address = 0;
   std::uint64_t size_bytes = 0;
   bool is_written = true;  // whether the dispatch may write it
-  /// The offset in the arguments, in bytes, of the buffer's address. If it is given, the argument is replaced by an
+  /// The byte offset of the buffer's address within the arguments. If it is given, the argument is replaced by an
   /// address far from all other buffers, so that an access that leaves the buffer never hits another buffer.
   std::optional<std::uint32_t> argument_offset = std::nullopt;
 };

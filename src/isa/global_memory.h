@@ -26,8 +26,8 @@ class GlobalMemory {
 
   /// The address at which the kernel finds its arguments.
   std::uint64_t arguments_address() const { return arguments_.begin; }
-  /// The number of bytes that a scalar load reads past the last argument; they are undefined. 0 if the load reads
-  /// further than it may, or elsewhere.
+  /// The number of bytes that a scalar load reads past the last argument; they are undefined. 0 if the load does not
+  /// cross the end of the arguments, or reads further than it may.
   std::uint32_t num_bytes_after_arguments(std::uint64_t address, std::uint32_t num_bytes) const {
     const std::uint64_t end = address + num_bytes;
     const bool may = arguments_.begin <= address && address < arguments_.end && arguments_.end < end &&

@@ -41,7 +41,7 @@ class InFlight {
 
   /// Begins an access whose result, if any, arrives in these registers.
   void begin(FlightKind, const RegisterRange& result = {});
-  /// The memory that the last access touches.
+  /// Adds a footprint to the access that was begun last.
   Footprint& add_footprint();
   /// Waits until at most `count` accesses that `counter` counts are in flight.
   void wait(WaitCounter counter, std::uint32_t count);

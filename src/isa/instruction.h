@@ -51,7 +51,7 @@ struct Row {
   Handler run_clamped = nullptr;
   /// Whether GFX9 also leaves the other half of a 16-bit result unchanged; see commit().
   bool keeps_other_half = false;
-  /// How the instruction accesses memory, and the number of bytes from each address.
+  /// How the instruction accesses memory, and the number of bytes at each address.
   AccessKind access = AccessKind::kLoad;
   std::uint8_t access_bytes = 0;  // 0: it accesses no memory
 };
@@ -61,7 +61,7 @@ struct LaneControl {
   std::array<std::uint8_t, kMaxLanes> source = {};  // kNobody: outside the row
   static constexpr std::uint8_t kNobody = 255;
   std::uint64_t written = ~std::uint64_t{0};  // the lanes that row_mask and bank_mask keep active
-  bool bound_control = false;                 // lanes without a source read 0; otherwise they keep their result
+  bool bound_control = false;                 // whether lanes without a source read 0; if not, they keep their result
   bool fetches_inactive = false;              // fi:1
 };
 

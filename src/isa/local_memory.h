@@ -16,9 +16,10 @@ class LocalMemory {
  public:
   LocalMemory(const Kernel&, const Launch&);
 
-  /// From now on, the memory belongs to another workgroup.
+  /// Begins another workgroup: if mistakes are searched for, all memory becomes undefined.
   void begin_group();
-  /// Call this when all waves have reached a barrier. It orders the accesses before the barrier before those after it.
+  /// Call this when all waves have reached a barrier. It orders the accesses that precede the barrier before those that
+  /// follow it.
   void open_barrier() { ++phase_; }
   /// The number of barriers and workgroups so far.
   std::uint32_t phase() const { return phase_; }

@@ -74,7 +74,7 @@ class WaveHistory {
   bool is_stored_by(const WaveAccess& me) const { return stored_.is_somebody() && stored_.serial == me.serial; }
 
  private:
-  /// Whether the previous access was a load of the same wave in the same phase, so that another one adds nothing.
+  /// Whether the previous access was a load of the same wave in the same phase, so that another load adds nothing.
   bool is_repeated_load(AccessKind kind, const WaveAccess& me) const {
     return kind == AccessKind::kLoad && last_loader_ == me.wave && last_phase_ == me.phase && last_group_ == me.group;
   }
@@ -120,8 +120,8 @@ class MemoryHistory {
 
   std::uint64_t begin() const { return begin_; }
 
-  /// Adds an access to `num_bytes` from `address` on. Sets the bits of `overlap`, one per byte, that another lane of
-  /// the same execution also stored.
+  /// Adds an access to `num_bytes` from `address` on. Sets the bit in `overlap` of each byte that another lane of the
+  /// same execution also stored.
   std::optional<WaveHistory::Race> add(std::uint64_t address, std::uint32_t num_bytes, AccessKind kind,
                                        const WaveAccess& me, std::uint32_t& overlap) {
     const std::uint64_t first = address - begin_, end = first + num_bytes;

@@ -4,7 +4,7 @@
 #include "millrace/hal/executable.h"
 #include "millrace/hal/target_spec.h"
 
-// The checks that every driver makes of an image before it loads it.
+// The checks that every driver makes before it loads an image.
 
 namespace millrace {
 
@@ -12,7 +12,7 @@ namespace millrace {
 Status check_info(const KernelInfo&);
 /// Checks that the image is for exactly this GPU: unlike CPUs, GPUs have no levels.
 Status check_gpu_target(const TargetSpec&, const ExecutableImage&);
-/// Checks that the kernel needs no more than the GPU has. Precondition: the target is a GPU.
+/// Checks the kernel against the GPU's limits. Precondition: the target is a GPU.
 Status check_gpu_limits(const TargetSpec&, const KernelInfo&);
 /// Checks that the image is a linked code object for the GPU, and that the GPU has the memory and threads that it
 /// needs. Precondition: the target is a GPU.

@@ -10,8 +10,9 @@
 
 namespace millrace {
 
-/// The checks that every driver makes of a submission before it runs: counts, bindings, and whatever validate() could
-/// not decide because it depends on symbols. Made once per recording; checking a valid submission allocates nothing.
+/// The checks that every driver makes before it runs a submission: counts, bindings, and whatever validate() could not
+/// decide because it depends on symbols. A recording makes one object for all of its submissions. Checking a valid
+/// submission allocates nothing.
 class SubmissionCheck {
  public:
   /// Precondition: validate(list) is ok.

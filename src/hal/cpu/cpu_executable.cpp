@@ -15,7 +15,7 @@ namespace {
 /// Machine code needs a host with its instruction set; an interpreted kernel runs on every host of its family.
 Status check_target(const TargetSpec& device, const ExecutableImage& image) {
   const Result<TargetSpec> target = unguarded(TargetSpec::parse(image.target));
-  // "cpu" alone means a different target on every machine, so an image never has that name.
+  // "cpu" alone means a different target on every machine, so an image never states it as its target.
   const bool is_exact = target.ok() && target->to_text() == image.target && target->family == device.family;
   const bool is_executable = is_exact && (image.format == ImageFormat::kInterpreted || device.covers(*target));
   if (is_executable) return {};

@@ -31,7 +31,7 @@ bool DispatchCost::begin_run(std::uint64_t bytes) {
 
 bool DispatchCost::is_known_small(std::uint32_t num_groups, std::uint64_t bytes) {
   const float known = ns_per_group_.load(std::memory_order_relaxed);
-  // Work that is less than two shares stays with one thread.
+  // Work that is shorter than two shares stays on one thread.
   if (known == kUnknown || known * static_cast<float>(num_groups) >= 2 * kShareFactor * kAwakeNs) return false;
   const std::uint32_t run = num_runs_.load(std::memory_order_relaxed);
   if (is_measured(run) || bytes_.load(std::memory_order_relaxed) != bytes) return false;

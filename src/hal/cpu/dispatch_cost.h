@@ -27,7 +27,7 @@ class DispatchCost {
   /// Adds a measurement. A measurement far above the previous one counts as twice the previous one: the system may have
   /// run something else meanwhile.
   void measured(double ns, std::uint32_t num_groups);
-  /// The time of one group in nanoseconds: measured, or guessed from the bytes until then.
+  /// The time of one group in nanoseconds: guessed from the bytes until it has been measured.
   double ns_per_group(std::uint32_t num_groups, std::uint64_t bytes) const;
   /// The number of threads that should share work of `ns` nanoseconds: at most `concurrency`, and at most one per
   /// group. Each thread's work takes at least twice as long as handing it to an awake thread or, if sleeping threads

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributes launches over several streams, the job's own stream and side streams, if they may run at the same time
-// and are too small to fill the device. One event lets the side streams begin. At the end, the job's own stream waits
-// for one event from each side stream.
+// Runs launches that may overlap, and are too small to fill the device, on several streams: the job's own stream and
+// side streams. One event lets the side streams begin. At the end, the job's own stream waits for one event from each
+// side stream.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -30,7 +30,7 @@ class Context {
   /// Ok, or why the device is lost.
   Status lost() const;
   bool is_lost() const { return is_lost_.load(std::memory_order_acquire); }
-  /// Whether calls about the device might never return.
+  /// Whether HIP calls that concern the device might never return.
   bool may_block() const { return may_block_.load(std::memory_order_acquire); }
   /// Marks the device as lost. Only the first status counts.
   void lose(Status, bool may_block);

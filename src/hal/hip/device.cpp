@@ -127,7 +127,7 @@ class DrivenDevice final : public HipDevice {
   HipLosses losses() const override { return context_->losses(); }
 
  private:
-  /// Uses a stream of its own, so that it waits for no submission.
+  /// Reads on a stream of its own, so that the read waits for no submission.
   Status read_piece(const std::byte* source, std::span<std::byte> destination) {
     const Runtime& hip = context_->hip();
     const Channels& channels = queue_->channels();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the HIP runtime about a device, across versions with different property layouts.
+// Queries the HIP runtime about a device. The layout of the properties depends on HIP's version.
 #include "hal/hip/facts.h"
 
 #include <cstring>

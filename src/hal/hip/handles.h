@@ -40,7 +40,7 @@ class EventPool : public std::enable_shared_from_this<EventPool> {
   EventPool& operator=(const EventPool&) = delete;
   ~EventPool();
 
-  /// An event that returns to the pool with its last owner.
+  /// Takes an event, which returns to the pool when its last owner releases it.
   Result<std::shared_ptr<OpaqueEvent>> take(Kind);
   /// Adds an event if the pool has none, so that the next take() does not have to create one.
   Status reserve(Kind);

@@ -51,8 +51,8 @@ class Issuer {
   Status prepare(Job&);
   /// Queues the waits that precede the job's first step.
   void begin(Job&, std::span<const PendingPoint> waits);
-  /// Queues steps. Returns false if it has to wait for a pinned block of the ring, to reuse it or to read its download;
-  /// then call it again. After a failure, which is in the job's status, it queues nothing more.
+  /// Queues steps. Returns false if it must wait until a pinned block of the ring can be reused, or until its download
+  /// can be read; then call it again. After a failure, which is in the job's status, it queues nothing more.
   bool advance(Job&);
   /// Queues the read-back of the status words, unless the job has failed. Then, failed or not, queues the event that
   /// marks the job's end.

@@ -10,7 +10,7 @@
 
 namespace millrace::hip {
 
-/// Blocks of memory that wait for their next use, by size class. Returning one allocates nothing.
+/// Unused blocks of memory, by size class. Returning a block allocates nothing.
 template <class T>
 class BlockCache {
  public:

@@ -26,7 +26,7 @@ class PinnedRanges : public std::enable_shared_from_this<PinnedRanges> {
   bool is_pinned_elsewhere(std::span<const std::byte> memory);
 
  private:
-  /// The minimum size for asking HIP, which costs about as much as staging this many bytes.
+  /// The minimum size for which to ask HIP: asking costs about as much as staging this many bytes.
   static constexpr std::size_t kWorthAsking = std::size_t{64} << 10;
 
   /// A pinned range. It is listed from before HIP pins it until after HIP has unpinned it, so that it never looks like
@@ -39,7 +39,7 @@ class PinnedRanges : public std::enable_shared_from_this<PinnedRanges> {
 
   RangeRef add(std::span<std::byte> memory);
   void remove(RangeRef);
-  /// The number of pins that this object has made so far; empty if one that still exists overlaps the memory.
+  /// The number of pins that this object has made so far; empty if an existing pin overlaps the memory.
   std::optional<std::uint64_t> num_pins_elsewhere(std::span<const std::byte> memory);
   bool is_known_to_hip(std::span<const std::byte> memory) const;
 

@@ -50,8 +50,9 @@ void* open_library(const char* name, std::string& reason) {
   return library;
 }
 
-/// Returns the library that the process has already opened, because another one would not know the application's memory
-/// and streams; otherwise the newest that can be opened. If there is none, returns null and the reasons.
+/// Returns the library that the process has already opened, if any, because another one would not know the
+/// application's memory and streams; otherwise the newest library that can be opened. If there is none, returns null
+/// and the reasons.
 void* open_any_library(std::string& name, std::vector<std::string>& reasons) {
   for (const char* each : kLibraries) {
     name = each;
@@ -69,8 +70,8 @@ std::string version_text(int version) {
   return fmt::format("{}.{}.{}", version / 10'000'000, version / 100'000 % 100, version % 100'000);
 }
 
-/// State of a library that lasts as long as the process, and that all its runtimes share. A hung device stays hung
-/// until the process ends, even when it is not open.
+/// The state of a library. It lasts as long as the process, and all of the library's runtimes share it. A hung device
+/// stays hung until the process ends, even when it is not open.
 struct Library {
   std::weak_ptr<const Runtime> runtime;
   std::shared_ptr<std::atomic<bool>> has_hung_device;

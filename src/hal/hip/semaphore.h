@@ -17,7 +17,7 @@ struct PendingPoint {
 };
 
 /// A timeline that keeps an event for each value that queued work of the device will reach, so that other work of the
-/// device waits for the event, without the host. The host sees a value once the device's thread signals it.
+/// device can wait for the event without the host's help. The host sees a value once the device's thread signals it.
 class HipSemaphore final : public Semaphore {
  public:
   HipSemaphore(std::shared_ptr<Context> context, std::uint64_t initial_value)

@@ -121,7 +121,7 @@ class InlineRecording : public Recording {
   void add_step(const LoopCommand&) {}  // never called: Device::record() splits lists at loops and conditions
   void add_step(const CondCommand&) {}
   void add_copy(const BufferRange& source, const BufferRange& destination);
-  void add_stage();  // makes a stage of the steps that are not in one yet
+  void add_stage();  // makes a stage of the steps that no stage contains yet
   Result<std::unique_ptr<InlineRun>> make_run() const;
 
   void resolve(const Submission&, InlineRun&) const;

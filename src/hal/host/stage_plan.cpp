@@ -52,10 +52,11 @@ std::uint32_t num_units_of(const StagePart& part, const UnitLength& length, std:
   };
   const std::uint32_t usual = units_of(length.usual);
   if (length.shortest == length.usual) return usual;
-  // If units of the usual length are long enough to begin at multiples of kGroupsTogether, shorter ones must too.
+  // If units of the usual length are long enough to begin at multiples of kGroupsTogether, shorter units must begin
+  // there too.
   const std::uint32_t max_units = size / usual >= kGroupsTogether ? size / kGroupsTogether : size;
   const std::uint32_t units = std::min(units_of(length.shortest), max_units);
-  return units > num_workers ? units / num_workers * num_workers : units;  // equally many for each worker
+  return units > num_workers ? units / num_workers * num_workers : units;  // the same number for each worker
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ namespace millrace {
 /// work is left, it takes the job back from workers that have not begun it. So callers share the workers as these
 /// become idle, a worker that the system does not run delays nobody, and a caller that finds no idle worker does
 /// everything itself. Other programs may need the CPUs too. A worker that is idle on its caller's CPU is moved to
-/// another before it gets a job. A worker that the system stops within a chunk for which its caller waits is moved to
-/// the caller's CPU. Pinned workers are never moved.
+/// another before it gets a job. If the system stops a worker within a chunk for which the caller waits, the worker is
+/// moved to the caller's CPU. Pinned workers are never moved.
 class ThreadPool final : public Executor {
  public:
   /// An idle worker polls for this long, and so does a caller that waits for a worker's last chunk. Waking a thread

@@ -33,7 +33,8 @@ class WorkShares {
 
   std::uint32_t max_workers() const { return max_workers_; }
   /// Share i ends before unit `ends[i]`, where share i + 1 begins; share 0 begins with unit 0. There are 1 to
-  /// `max_workers` shares. A worker takes at most `max_units` (at least 1) at a time. No worker may be at work.
+  /// `max_workers` shares. A worker takes at most `max_units` (at least 1) at a time. Call it while no worker is
+  /// running.
   void begin(std::span<const std::uint32_t> ends, std::uint32_t max_units);
   /// The units that worker number `worker` runs next, or nothing when it has finished. Thread-safe.
   std::optional<UnitRange> next(std::uint32_t worker);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver "sim": GPUs that interpret kernels in the host's memory and find their mistakes.
+// The driver "sim": simulated GPUs, which interpret kernels in the host's memory and find mistakes in them.
 #include "millrace/hal/sim_device.h"
 
 #include <fmt/format.h>

@@ -8,8 +8,8 @@ namespace millrace::isa {
 
 // With seed 0, these functions round to nearest. Any other seed gives one of the two floats next to the exact value,
 // always the same one for the same source; exact results stay as they are. Subnormal sources and results are flushed to
-// zero. Source: RDNA 3 ISA, 16.8 (1 ulp); LLVM's SIISelLowering.cpp and AMDGPULegalizerInfo.cpp, which scale around
-// subnormals.
+// zero. Source: RDNA 3 ISA, 16.8 (1 ulp); LLVM's SIISelLowering.cpp and AMDGPULegalizerInfo.cpp, which avoid subnormals
+// by scaling.
 float approximate_exp2(float, std::uint64_t seed);
 float approximate_log2(float, std::uint64_t seed);
 float approximate_reciprocal(float, std::uint64_t seed);

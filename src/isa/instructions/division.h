@@ -61,8 +61,8 @@ Scaled<T> div_scale(T value, T denominator, T numerator) {
 }
 
 /// The exponent of the factor by which v_div_fmas scales back: kScale or -kScale. (The manual gives only one factor.)
-/// The quotient shows which one: v_div_scale scales just one operand only if the quotient is near overflow or
-/// subnormal.
+/// The quotient shows which factor is right: v_div_scale scales just one operand only if the quotient is near overflow
+/// or subnormal.
 template <class T>
 int scale_back(T quotient) {
   return exponent_field(quotient) > FloatBits<T>::kBias ? Division<T>::kScale : -Division<T>::kScale;

@@ -120,8 +120,8 @@ void swap_registers(Wave& wave, const Instruction& instruction) {
   wave.set_undefined(b, exec, undefined_a);
 }
 
-/// For each lane, counts the set mask bits of the lanes below it, and adds an operand. The mask has 32 bits, for the
-/// lanes from kFirst on.
+/// For each lane, counts the mask bits that are set for the lanes below it, and adds an operand. The mask has 32 bits,
+/// for the lanes from kFirst on.
 template <std::uint32_t kFirst>
 void count_lanes_below(Wave& wave, const Instruction& instruction) {
   Lanes<std::uint32_t> masks, sums, undefined_masks, undefined_sums;

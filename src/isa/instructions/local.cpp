@@ -9,7 +9,7 @@
 namespace millrace::isa {
 namespace {
 
-/// Makes two accesses, whose offsets count elements or groups of 64 elements.
+/// Loads from two places. Their offsets count elements or groups of 64 elements.
 template <Format kFormat>
 void run_load_two(Wave& wave, const Instruction& instruction) {
   Places first, second;

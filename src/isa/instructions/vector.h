@@ -107,7 +107,7 @@ inline const std::uint64_t* view(Wave& wave, const Instruction& instruction, std
   fetch(wave, instruction, source, lanes);
   return lanes.values;
 }
-/// The undefined bits of a source, moved as its values are.
+/// The undefined bits of a source, moved in the same way as its values.
 void fetch_undefined(Wave&, const Instruction&, std::size_t source, Lanes<std::uint32_t>&);
 void fetch_undefined(Wave&, const Instruction&, std::size_t source, Lanes<std::uint64_t>&);
 /// Writes a result in the written lanes: the whole register, or only the part or half given. `undefined` may be null.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the index of the minimum or maximum of each row, or part of a row: surveys the chunks, then searches the best
-// one. Rows that interleave in memory, like the columns of a matrix, are surveyed together.
+// chunk. Rows that interleave in memory, like the columns of a matrix, are surveyed together.
 #include "hal/host/routines/arg_rows.h"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ class ArgSearch {
     if (first_row < end_row) finish(end_row - 1);
   }
 
-  /// Searches parts of rows, or writes results other than positions.
+  /// Handles rows that are divided into parts, and results other than positions.
   void find_in_parts(std::uint32_t first_group, std::uint32_t end_group) {
     const auto bytes = static_cast<std::size_t>(p_.element_bytes);
     const std::size_t indices = p_.has_input_indices != 0 ? 2 : 1;
@@ -158,7 +158,7 @@ class ArgSearch {
     }
   }
 
-  /// The place of the best element, the first of equals, in a surveyed column.
+  /// The place of the best element in a surveyed column. If several are equal, the first one counts.
   std::int64_t place_in_column(const std::byte* row, std::int64_t column, const FoundInLanes* found) const {
     // Each lane covers every `step`th element of the column.
     const std::int64_t step = p_.chunk_elements / kVectorsPerChunk;
@@ -175,7 +175,7 @@ class ArgSearch {
     }
     return first;
   }
-  /// Lane `number` of the keys and places, counted as one array: the lanes of keys, then those of places.
+  /// Lane `number` of one array: first the lanes of keys, then those of places.
   std::int64_t lane_of(const FoundInLanes& vector, std::int64_t number) const {
     if (p_.element_bytes < kMaxElementBytes) return lane_as<std::int32_t>(vector, number);
     return lane_as<std::int64_t>(vector, number);

@@ -108,8 +108,8 @@ void CountingSort::write_equals(Element element, std::int64_t position, std::int
     }
     return;
   }
-  // Always write a whole block, however few are needed; later elements overwrite the rest. A loop with the exact count
-  // would be mispredicted.
+  // Always write a whole block, even if fewer elements are needed: later elements overwrite the rest. A loop with the
+  // exact count would be mispredicted.
   constexpr std::int64_t kBlock = 64 / sizeof(Element);
   auto* const to = reinterpret_cast<Element*>(results.data);
   if (position + kBlock <= results.count) {

@@ -61,8 +61,8 @@ class CountingSort {
   }
   /// The minimum length of a row. For fewer elements, iterating over the patterns takes longer than sorting by vectors.
   static constexpr std::int64_t min_elements(std::int64_t element_bytes) { return 2 * num_patterns(element_bytes); }
-  /// The number of tables. Neighbours are counted in different tables, so that equal ones need not wait for each
-  /// other's additions.
+  /// The number of tables. Neighbouring elements are counted in different tables, so that equal neighbours need not
+  /// wait for each other's additions.
   static constexpr std::int64_t num_tables(std::int64_t element_bytes) { return element_bytes == 1 ? 4 : 2; }
 
   void count_bytes(const StridedElements&);

@@ -24,8 +24,8 @@ struct LongSort {
   /// their lower half are sorted by digits, whose tables cost more in a small bucket.
   static constexpr std::int64_t part_keys(bool with_index) { return with_index ? 48 << 10 : 32 << 10; }
   /// A short row has chunks of part_keys(). A longer one has kFewChunks, and the chunks grow with the row. Once they
-  /// reach kPartBytes, their number grows instead. A part of workgroup memory has kPartBytes, which is also the largest
-  /// bucket that is sorted there.
+  /// reach kPartBytes, their number grows instead. A part of workgroup memory has kPartBytes, which is also the size of
+  /// the largest bucket that is sorted there.
   static constexpr std::int64_t kPartBytes = 1536 << 10, kFewChunks = 32;
   static constexpr std::int64_t kMaxBuckets = 512;
   /// The number of samples per bucket: enough that few buckets are larger than 1.5 times the mean.

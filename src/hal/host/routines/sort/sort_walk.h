@@ -19,7 +19,7 @@ namespace millrace {
 template <class Key>
 class SortWalk {
  public:
-  /// Sorts keys that are made in index order.
+  /// For keys that are made in index order.
   SortWalk(const void* code, const SortRowsParameters& p, const KernelArgs& args)
       : SortWalk(code, p, args, p.keys_have_index != 0 ? KeyParts::kUpperHalf : KeyParts::kWhole) {}
   SortWalk(const void* code, const SortRowsParameters& p, const KernelArgs& args, KeyParts parts)
@@ -348,8 +348,8 @@ class SortWalk {
     }
   }
 
-  /// Sorts runs of equal upper halves by lower halves. Only the first k keys are in order, so more keys of the last run
-  /// can be anywhere after them.
+  /// Sorts each run of keys with equal upper halves by their elements' lower halves. Only the first k keys are in
+  /// order, so more keys of the last run can be anywhere after them.
   void sort_by_lower_halves(const StridedElements& elements, Key* keys, Key* other, std::int64_t count) {
     for (std::int64_t begin = 0, end = 0; begin < k_; begin = end) {
       while (end < k_ && upper_half(keys[end]) == upper_half(keys[begin])) ++end;

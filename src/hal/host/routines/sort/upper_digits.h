@@ -99,7 +99,7 @@ class UpperDigits {
   void write_all(std::index_sequence<kDigit...>, std::size_t by, std::int64_t* indices) {
     ((kDigit == by ? scatter<kDigit>(indices, index_of) : void()), ...);
   }
-  /// Writes make(key) for each key, to the position that the counts of its digit give.
+  /// Writes make(key) for each key, to the next position for the value of its digit.
   template <std::size_t kDigit, class Result, class Make>
   void scatter(Result* to, const Make& make) {
     constexpr Digit digit = kDigits[kDigit];

@@ -47,17 +47,17 @@ struct KeyRun {
 
 /// Finds slightly more than k elements of a row that include the first k, in one pass over memory. An element passes if
 /// its key is at most a limit. For small k, the row is read in blocks that stay in the L2 cache, and the minimum keys
-/// of groups of elements give the limit: if k groups have a passing element, elements beyond the limit are not among
-/// the first k. Only chunks with a passing element are read again. A row of several blocks starts with the limit of a
-/// small sample. For large k, a larger sample gives a limit that probably only slightly more than k elements pass. If
-/// fewer than k elements pass a sample's limit, the row is read once more. Once k elements have passed, later elements
-/// equal to the limit are not among the first k. If many have passed, the k-th of them becomes the limit.
+/// of groups of elements determine the limit: if k groups have a passing element, elements beyond the limit are not
+/// among the first k. Only chunks with a passing element are read again. A row of several blocks starts with the limit
+/// of a small sample. For large k, a larger sample gives a limit that probably only slightly more than k elements pass.
+/// If fewer than k elements pass a sample's limit, the row is read once more. Once k elements have passed, later
+/// elements equal to the limit are not among the first k. If many have passed, the k-th of them becomes the limit.
 template <class Key>
 class RowSelector {
  public:
   static constexpr std::int64_t kBlock = (128 << 10) / static_cast<std::int64_t>(sizeof(Key));  // elements
   static constexpr std::int64_t kMinimaBytes = (128 << 10) / RowSelectorCode::kVectorsPerChunk;
-  /// For k up to this, groups give the limit; above it, a sample does.
+  /// For k up to this, group minima determine the limit; for larger k, a sample does.
   static constexpr std::int64_t kMaxByGroups = 1024;
   /// The number of elements that are read at once if a sample gives the limit.
   static constexpr std::int64_t kPiece = 1024;
@@ -75,7 +75,7 @@ class RowSelector {
   static_assert(kMaxAtOnce >= kPiece);
 
   struct Memory {
-    Key* minima;   // kMinimaBytes: of the block's groups
+    Key* minima;   // kMinimaBytes: the minima of the block's groups
     Key* groups;   // kMinimaBytes: minima of joined groups, or bits of passing groups and elements
     Key* other;    // kMinimaBytes: keys while they are sorted, or steps to chunks
     Key* passing;  // kPassingBytes: the indices of passing groups or chunks, or a sample's elements
@@ -108,8 +108,8 @@ class RowSelector {
   void start(std::int64_t k);
   std::int64_t select_by_groups(const RowReader& row, std::int64_t n);
   void find_in_blocks(const RowReader& row, std::int64_t n);
-  /// Like find_in_blocks, for a row in memory whose limit few groups probably pass: finds these groups while it reads
-  /// the row.
+  /// Like find_in_blocks, for a row in memory with a limit that probably only a few groups pass: finds these groups
+  /// while it reads the row.
   void find_in_long_row(const RowReader& row, std::int64_t n);
   std::int64_t select_by_sample(const RowReader& row, std::int64_t n);
   /// Writes the minima of groups of elements from all over the row, and returns the number of groups.
@@ -130,7 +130,7 @@ class RowSelector {
   void find_minima(const RowReader& row, const Block& block);
   void set_limit(Key key);
   void exclude_equal_keys();
-  /// Sets the limit that the block's groups give, if it is better than the present limit.
+  /// Replaces the limit with one from the minima of the block's groups, if that is better.
   void tighten(std::int64_t num_groups);
   /// Lists a block's passing chunks, those with a passing group, given the minima of its groups. Returns their number.
   std::int64_t find_passing(const Block& block);

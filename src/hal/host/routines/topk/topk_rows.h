@@ -55,7 +55,7 @@ struct TopkRowsMemory {
 struct TopkRowsParameters {
   SortRowsParameters sort;
   std::int64_t max_found;      // of TopkRowsMemory
-  std::int64_t coarse_bytes;   // of the keys by which elements are found
+  std::int64_t coarse_bytes;   // the size of the keys by which elements are found
   std::int64_t coarse_offset;  // added to a float's key
   std::int64_t extends_sign;   // whether an element is sign-extended to an integer
   Microkernel<MakeNumberedKeys> make_numbered_keys;
