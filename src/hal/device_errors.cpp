@@ -30,8 +30,9 @@ Status check_read_back(const Device& device, const Buffer& buffer, std::size_t o
         fmt::format("read back: the buffer is another device's; ask that device instead of '{}'", device.name()));
   }
   if (offset_bytes <= buffer.size_bytes() && size_bytes <= buffer.size_bytes() - offset_bytes) return {};
-  return invalid_argument(fmt::format("read back: {} bytes at offset {} of a buffer of {}, expected bytes inside it",
-                                      size_bytes, offset_bytes, buffer.size_bytes()));
+  return invalid_argument(
+      fmt::format("read back: {} bytes at offset {} of a buffer of {} bytes, expected a range inside it", size_bytes,
+                  offset_bytes, buffer.size_bytes()));
 }
 
 }  // namespace millrace

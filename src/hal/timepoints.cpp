@@ -28,7 +28,7 @@ Status check_signal(std::size_t index, const Submission& submission) {
   for (const Timepoint& wait : submission.wait) {
     if (wait.semaphore != signal.semaphore || signal.value > wait.value) continue;
     return invalid_argument(
-        fmt::format("submit: signal {} is value {} of a semaphore that the submission waits for at {}; "
+        fmt::format("submit: signal {} is value {}, but the submission waits for the same semaphore at {}; "
                     "signal a greater value",
                     index, signal.value, wait.value));
   }

@@ -62,8 +62,8 @@ bool is_outside(std::size_t offset_bytes, std::size_t bytes, const Buffer& buffe
 }
 
 Status out_of_buffer(std::string_view verb, std::size_t offset_bytes, std::size_t bytes, const Buffer& buffer) {
-  return invalid_argument(fmt::format("{}: {} bytes at offset {} of a buffer of {}, expected bytes inside it", verb,
-                                      bytes, offset_bytes, buffer.size_bytes()));
+  return invalid_argument(fmt::format("{}: {} bytes at offset {} of a buffer of {} bytes, expected a range inside it",
+                                      verb, bytes, offset_bytes, buffer.size_bytes()));
 }
 
 Status check_owner(std::string_view verb, const Device& device, const Buffer& buffer) {

@@ -293,7 +293,7 @@ bool check_stored_bits(Wave& wave, const Operand& data, std::uint32_t bits, cons
 
 void fail_overlap(Wave& wave, const Instruction& instruction, std::uint32_t num_bytes, const Places& places,
                   std::uint64_t lanes) {
-  wave.fail(fmt::format("{}{}, where another lane writes another value", verb_text(AccessKind::kStore, num_bytes),
+  wave.fail(fmt::format("{}{}, where another lane writes a different value", verb_text(AccessKind::kStore, num_bytes),
                         place_text(wave, is_local(instruction), places.addresses.values[std::countr_zero(lanes)])),
             lanes);
 }

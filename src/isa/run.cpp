@@ -172,7 +172,8 @@ class GroupRunner {
     const auto ended = std::ranges::find(group_.waves, WaveState::kEnded, &Wave::state);
     if (ended != group_.waves.end()) {
       return mistake(*at_barrier, dispatch_.kernel.instructions[at_barrier->pc - 1],
-                     fmt::format("waits at a barrier that wave {} never reaches: it has ended", ended->number), 0);
+                     fmt::format("waits at a barrier that wave {} never reaches, because it has ended", ended->number),
+                     0);
     }
     for (Wave& wave : group_.waves) {
       if (wave.pc != at_barrier->pc) {

@@ -155,7 +155,7 @@ TEST_CASE("isa memory: lanes that store different values to one address are a mi
   )";
   CHECK(mistake_of(with(kOneWave, std::string(kStart) + "global_store_b32 v2, v0, s[4:5]"), {{counting(32)}}) ==
         "at 0x10, global_store_b32 v2, v0, s[4:5]: workgroup 0, wave 0, lanes 1 to 31: writes 4 bytes at @0 + 8, where "
-        "another lane writes another value");
+        "another lane writes a different value");
   CHECK(mistake_of(with(kOneWave, std::string(kStart) + "global_store_b32 v2, v3, s[4:5]"), {{counting(32)}}) == "");
 }
 

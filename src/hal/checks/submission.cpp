@@ -119,8 +119,9 @@ Status SubmissionCheck::check(const Submission& submission) const {
     return invalid_argument(fmt::format("submit: {} is a buffer of another device; bind one that device '{}' allocated",
                                         name, device_name_));
   }
-  return invalid_argument(fmt::format("submit: {} is {} bytes at offset {} of a buffer of {}, expected bytes inside it",
-                                      name, binding.size_bytes, binding.offset_bytes, binding.buffer->size_bytes()));
+  return invalid_argument(
+      fmt::format("submit: {} is {} bytes at offset {} of a buffer of {} bytes, expected a range inside it", name,
+                  binding.size_bytes, binding.offset_bytes, binding.buffer->size_bytes()));
 }
 
 Status SubmissionCheck::check_range(const SymbolicRange& range, const Submission& submission) const {

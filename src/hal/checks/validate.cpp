@@ -170,7 +170,7 @@ class Validator {
     if (!list_.sizes.contains(binding_size) || is_below(range.offset_bytes, 0) || is_below(range.length_bytes, 0))
       return;
     if (leaves_binding(range, list_.sizes[binding_size])) {
-      broken("{}: bytes {} of {}, which has {}", where(), size_.interval(range), describe(list_, range.binding),
+      broken("{}: bytes {} of {}, which has {} bytes", where(), size_.interval(range), describe(list_, range.binding),
              size_(binding_size));
     }
   }
@@ -198,7 +198,7 @@ class Validator {
     }
     const SizeIndex length = fill.destination.length_bytes;
     if (list_.sizes.contains(length) && list_.sizes[length].known_multiple() % bytes != 0) {
-      broken("{}: {} bytes, expected a multiple of its pattern's {}", where(), size_(length), bytes);
+      broken("{}: {} bytes, expected a multiple of its pattern's {} bytes", where(), size_(length), bytes);
     }
   }
 

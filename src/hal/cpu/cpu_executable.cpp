@@ -30,18 +30,18 @@ Status check_host_code(const ExecutableImage& image) {
   const std::size_t size = image.bytes.size();
   if (image.code_bytes == 0 || image.code_bytes > size) {
     return invalid_argument(
-        fmt::format("kernel '{}': {} bytes of code in an image of {}, expected 1 to the image's size", name,
+        fmt::format("kernel '{}': {} bytes of code in an image of {} bytes, expected 1 to the image's size", name,
                     image.code_bytes, size));
   }
   if (image.code_bytes != size && image.code_bytes % kPageBytes != 0) {
     return invalid_argument(
-        fmt::format("kernel '{}': {} bytes of code in an image of {}, expected a multiple of {} or "
+        fmt::format("kernel '{}': {} bytes of code in an image of {} bytes, expected a multiple of {} or "
                     "the image's size",
                     name, image.code_bytes, size, kPageBytes));
   }
   if (image.entry_offset >= image.code_bytes) {
-    return invalid_argument(fmt::format("kernel '{}': entry at {} in {} bytes of code, expected it inside", name,
-                                        image.entry_offset, image.code_bytes));
+    return invalid_argument(fmt::format("kernel '{}': entry at offset {}, expected it inside the {} bytes of code",
+                                        name, image.entry_offset, image.code_bytes));
   }
   if (image.routine.name.empty()) return {};
   const Status found = find_routine(image.routine).status();

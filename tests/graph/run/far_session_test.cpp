@@ -101,7 +101,7 @@ TEST_CASE("buffers are checked like other memory") {
     CHECK(run(bind(*x)) == "run: input 'x' has 12 bytes, expected 8 for f32[2]; bind the whole tensor");
     CHECK(run(part(*x, 2, 8)) == "run: input 'x' is not aligned to 4 bytes, as f32 needs; bind aligned memory");
     CHECK(run(part(*x, 8, 8)) ==
-          "submit: input 'x' is 8 bytes at offset 8 of a buffer of 12, expected bytes inside it");
+          "submit: input 'x' is 8 bytes at offset 8 of a buffer of 12 bytes, expected a range inside it");
     const auto foreign = on_far("cpu").on_device->allocate(8).value();
     CHECK(run(bind(*foreign)) ==
           "submit: input 'x' is a buffer of another device; bind one that device '" + device.name() + "' allocated");

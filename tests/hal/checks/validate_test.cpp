@@ -68,7 +68,7 @@ TEST_CASE_FIXTURE(Fixture, "a fill's pattern fits its bytes") {
 
 TEST_CASE_FIXTURE(Fixture, "a fill's length is a multiple of its pattern") {
   fill(range(y, 0, 6), 0, 4);
-  expect("command 0 (fill): 6 bytes, expected a multiple of its pattern's 4");
+  expect("command 0 (fill): 6 bytes, expected a multiple of its pattern's 4 bytes");
 }
 
 TEST_CASE_FIXTURE(Fixture, "a fill's symbolic length is a multiple of its pattern whatever the symbols are") {
@@ -76,7 +76,7 @@ TEST_CASE_FIXTURE(Fixture, "a fill's symbolic length is a multiple of its patter
   fill(range(y, 0, n * 4), 0, 4);
   CHECK(validate(list).ok());
   fill(range(y, 40, n * 2), 0, 4);
-  expect("command 1 (fill): 2*n bytes, expected a multiple of its pattern's 4");
+  expect("command 1 (fill): 2*n bytes, expected a multiple of its pattern's 4 bytes");
 }
 
 TEST_CASE_FIXTURE(Fixture, "a copy's lengths are equal") {
@@ -105,18 +105,20 @@ TEST_CASE_FIXTURE(Fixture, "a range's binding and sizes are the list's") {
 
 TEST_CASE_FIXTURE(Fixture, "a range lies inside its binding") {
   fill(range(y, 60, 8), 0, 4);
-  expect("command 0 (fill) destination: bytes [60, 68) of output 'y', which has 64");
+  expect("command 0 (fill) destination: bytes [60, 68) of output 'y', which has 64 bytes");
   list.commands.clear();
   copy(range(x, 0, 65), range(y, 0, 65));
   expect(
-      "command 0 (copy) source: bytes [0, 65) of input 'x', which has 64\n"
-      "command 0 (copy) destination: bytes [0, 65) of output 'y', which has 64");
+      "command 0 (copy) source: bytes [0, 65) of input 'x', which has 64 bytes\n"
+      "command 0 (copy) destination: bytes [0, 65) of output 'y', which has 64 bytes");
 }
 
 TEST_CASE_FIXTURE(Fixture, "a range whose end overflows int64 is outside, and does not wrap around") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   fill(range(y, kMax, kMax), 0, 1);
-  expect("command 0 (fill) destination: bytes [9223372036854775807, 9223372036854775807) of output 'y', which has 64");
+  expect(
+      "command 0 (fill) destination: bytes [9223372036854775807, 9223372036854775807) of output 'y', which has 64 "
+      "bytes");
 }
 
 TEST_CASE_FIXTURE(Fixture, "a symbolic range is refused when it leaves its binding whatever the symbols are") {
@@ -125,7 +127,7 @@ TEST_CASE_FIXTURE(Fixture, "a symbolic range is refused when it leaves its bindi
   dispatch(add, 1, {range(x, 0, 64), range(z, 0, n * 4)}, {n});
   CHECK(validate(list).ok());
   dispatch(add, 1, {range(x, 0, 64), range(z, n * 4, 4)}, {n});
-  expect("command 1 (dispatch 'add') buffer 1: bytes [4*n, 4*n + 4) of output 'z', which has 4*n");
+  expect("command 1 (dispatch 'add') buffer 1: bytes [4*n, 4*n + 4) of output 'z', which has 4*n bytes");
 }
 
 TEST_CASE_FIXTURE(Fixture, "a range starts at 0 or later and has no negative length") {
@@ -265,7 +267,7 @@ TEST_CASE_FIXTURE(Fixture, "every broken rule has its line") {
       "binding 0 (input 'x'): -8 bytes, expected at least 0\n"
       "command 0 (fill): pattern 0x100 in 1 bytes, expected one that fits\n"
       "command 0 (fill) destination: writes input 'x', expected an output or a transient\n"
-      "command 0 (fill) destination: bytes [0, 3) of input 'x', which has -8\n"
+      "command 0 (fill) destination: bytes [0, 3) of input 'x', which has -8 bytes\n"
       "command 2 (dispatch '?5'): -2 groups, expected 0 to 4294967295\n"
       "command 2 (dispatch '?5'): kernel 5, expected less than 1\n"
       "command 2 (dispatch '?5') buffer 0: binding 4, expected less than 2");

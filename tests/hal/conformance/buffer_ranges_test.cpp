@@ -153,7 +153,7 @@ TEST_CASE("device: a binding that leaves its buffer is refused") {
       const Status status = copy.submit({part(x, offset, size), y.binding()});
       CHECK(status.code() == StatusCode::kInvalidArgument);
       CHECK(status.message() == "submit: input 'x' is " + std::to_string(size) + " bytes at offset " +
-                                    std::to_string(offset) + " of a buffer of 8, expected bytes inside it");
+                                    std::to_string(offset) + " of a buffer of 8 bytes, expected a range inside it");
     }
     CHECK(y.read() == W{3, 4});
   });
@@ -279,8 +279,8 @@ TEST_CASE("device: reading back outside of a buffer is refused") {
     for (const std::size_t offset : {std::size_t{1}, std::size_t{9}, std::numeric_limits<std::size_t>::max()}) {
       const Status status = device.raw().read_back(*words.buffer, offset, found);
       CHECK(status.code() == StatusCode::kInvalidArgument);
-      CHECK(status.message() ==
-            "read back: 8 bytes at offset " + std::to_string(offset) + " of a buffer of 8, expected bytes inside it");
+      CHECK(status.message() == "read back: 8 bytes at offset " + std::to_string(offset) +
+                                    " of a buffer of 8 bytes, expected a range inside it");
     }
     CHECK(std::ranges::all_of(found, [](std::byte byte) { return byte == std::byte{9}; }));
   });

@@ -64,18 +64,18 @@ TEST_CASE("device: a damaged image is refused, and its kernel is named") {
     };
     const Case cases[] = {
         {[](ExecutableImage& image) { image.bytes = {}; },
-         "kernel 'load_constant': 4096 bytes of code in an image of 0, expected 1 to the image's size"},
+         "kernel 'load_constant': 4096 bytes of code in an image of 0 bytes, expected 1 to the image's size"},
         {[](ExecutableImage& image) { image.code_bytes = 0; },
-         "kernel 'load_constant': 0 bytes of code in an image of 4100, expected 1 to the image's size"},
+         "kernel 'load_constant': 0 bytes of code in an image of 4100 bytes, expected 1 to the image's size"},
         {[](ExecutableImage& image) { image.code_bytes = 4101; },
-         "kernel 'load_constant': 4101 bytes of code in an image of 4100, expected 1 to the image's size"},
+         "kernel 'load_constant': 4101 bytes of code in an image of 4100 bytes, expected 1 to the image's size"},
         {[](ExecutableImage& image) { image.code_bytes = 100; },
-         "kernel 'load_constant': 100 bytes of code in an image of 4100, expected a multiple of 4096 or the image's "
-         "size"},
+         "kernel 'load_constant': 100 bytes of code in an image of 4100 bytes, expected a multiple of 4096 or the "
+         "image's size"},
         {[](ExecutableImage& image) { image.entry_offset = 4096; },
-         "kernel 'load_constant': entry at 4096 in 4096 bytes of code, expected it inside"},
+         "kernel 'load_constant': entry at offset 4096, expected it inside the 4096 bytes of code"},
         {[](ExecutableImage& image) { image.entry_offset = ~0ull; },
-         "kernel 'load_constant': entry at 18446744073709551615 in 4096 bytes of code, expected it inside"},
+         "kernel 'load_constant': entry at offset 18446744073709551615, expected it inside the 4096 bytes of code"},
         {[](ExecutableImage& image) { image.info.buffer_is_written.clear(); },
          "kernel 'load_constant': buffer_is_written has 0 entries, expected 1 like num_buffers"},
         {[](ExecutableImage& image) { image.format = static_cast<ImageFormat>(77); },

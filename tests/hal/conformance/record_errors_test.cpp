@@ -39,7 +39,7 @@ TEST_CASE("device: a list that breaks rules is not recorded, and every broken ru
     expect_refusal(device, b.list, nullptr,
                    "command 0 (fill): a pattern of 3 bytes, expected 1, 2, 4 or 8\n"
                    "command 0 (fill) destination: writes input 'x', expected an output or a transient\n"
-                   "command 0 (fill) destination: bytes [0, 9) of input 'x', which has 8");
+                   "command 0 (fill) destination: bytes [0, 9) of input 'x', which has 8 bytes");
   });
 }
 

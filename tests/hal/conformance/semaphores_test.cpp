@@ -182,7 +182,7 @@ TEST_CASE("device: timepoints that cannot be met are refused before anything run
         {{}, {{failed, 1}}, "gone"},
         {{{at_five, 6}},
          {{at_five, 6}},
-         "submit: signal 0 is value 6 of a semaphore that the submission waits for at 6; signal a greater value"},
+         "submit: signal 0 is value 6, but the submission waits for the same semaphore at 6; signal a greater value"},
         {{},
          {{also_at_five, 5}},
          "submit: signal 0 is value 5, expected more than its semaphore's 5; signal a greater value"},

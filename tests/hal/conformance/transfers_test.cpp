@@ -91,8 +91,8 @@ TEST_CASE("device: a part that leaves the buffer is refused, and no other part i
       const UploadPart parts[] = {{0, good}, {offset, bad}};
       const Status status = upload(device.raw(), *buffer, parts);
       CHECK(status.code() == StatusCode::kInvalidArgument);
-      CHECK(status.message() ==
-            "upload: 2 bytes at offset " + std::to_string(offset) + " of a buffer of 4, expected bytes inside it");
+      CHECK(status.message() == "upload: 2 bytes at offset " + std::to_string(offset) +
+                                    " of a buffer of 4 bytes, expected a range inside it");
       CHECK(content_of(device.raw(), *buffer) == bytes({1, 2, 3, 4}));
     }
   });
@@ -104,7 +104,7 @@ TEST_CASE("device: more than the buffer has is not downloaded") {
     Bytes found = bytes({7, 7, 7});
     const Status status = download(device.raw(), *buffer, found);
     CHECK(status.code() == StatusCode::kInvalidArgument);
-    CHECK(status.message() == "download: 3 bytes at offset 0 of a buffer of 2, expected bytes inside it");
+    CHECK(status.message() == "download: 3 bytes at offset 0 of a buffer of 2 bytes, expected a range inside it");
     CHECK(found == bytes({7, 7, 7}));
   });
 }
