@@ -157,8 +157,7 @@ MemoryHistory* history_at(Wave& wave, const Instruction& instruction, std::uint6
 }
 
 /// Local accesses have group 0: no other workgroup can access the group segment. Workgroups run one after another in
-/// the same LocalMemory, whose phase number keeps growing, so that accesses of different workgroups have different
-/// phases.
+/// the same LocalMemory, whose phase only grows, so that accesses of different workgroups have different phases.
 WaveAccess access_of(const Wave& wave, std::uint32_t instruction, bool is_local) {
   return {.group = is_local ? 0 : wave.group.number,
           .wave = wave.number,
