@@ -42,7 +42,7 @@ inline Status check(Context& context, const Place& place, std::string_view entry
   return error == Error::kSuccess ? Status() : context.check(place.text(), entry, error);
 }
 
-/// Queues the steps of submissions on streams. Not thread-safe: the queue calls it in the order of submissions.
+/// Queues the steps of submissions on streams. Not thread-safe: the queue calls it with its lock `order_` held.
 class Issuer {
  public:
   explicit Issuer(Channels& channels) : channels_(channels), context_(*channels.context) {}

@@ -13,8 +13,8 @@ namespace millrace {
 /// The CPU on which a thread of a pool runs. When other programs keep CPUs busy, the system may let two threads of a
 /// pool share one CPU, or let a thread wait behind another program while its caller's CPU is idle. Either state lasts
 /// for milliseconds, longer than almost every loop, so the pool moves its threads itself. It moves a thread only among
-/// the CPUs that the thread could use at first, and no longer once somebody else has changed that set. Any thread may
-/// call these functions, unless they say otherwise.
+/// the CPUs that the thread could use at first, and stops once somebody else has changed that set. Any thread may call
+/// these functions, unless they say otherwise.
 class ThreadPlace {
  public:
   /// Call it before any other function except note_cpu(). `may_move`: the thread is not pinned to a CPU of its own.

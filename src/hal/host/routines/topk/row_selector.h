@@ -180,8 +180,8 @@ class RowSelector {
   KeyRun<Key> equal_keys_{};       // the keys equal to the key that set the limit
   Key limit_ = 0;                  // larger keys do not pass
   bool has_limit_ = false;
-  bool excludes_equal_keys_ = false;  // the limit is less than these keys
-  bool is_complete_ = false;          // no key is less than these keys: nothing more can pass
+  bool excludes_equal_keys_ = false;  // the limit is less than equal_keys_
+  bool is_complete_ = false;          // no key is less than equal_keys_: nothing more can pass
 };
 
 extern template class RowSelector<std::int32_t>;
