@@ -43,8 +43,8 @@ class KernelCacheDirectory {
   CacheFile read(const std::string& key) const;
   /// Returns CacheFile::refusal without reading the content.
   std::string find_refusal(const std::string& key) const;
-  /// Sets the file's modification time, which is its time of last use for trimming, unless that time is within the last
-  /// day. read() does not change it.
+  /// Sets the file's modification time to now, unless it is within the last day. Trimming treats this time as the time
+  /// of last use. read() does not change it.
   void note_use(const std::string& key) const;
   /// Replaces the file, or says why that is impossible. Trims the directory after the first write, so that short-lived
   /// processes trim too. Trims again each time that another `max_bytes` / 64 bytes (at most 16 MiB) have been written.

@@ -6,8 +6,8 @@
 
 namespace millrace {
 
-/// A sum of i64 scalars with a separate constant part, which is added only when the value is needed. This keeps
-/// additions of 0 and multiplications by 1 out of the generated code.
+/// A sum of i64 scalars. Its constant part is kept separate, and added only when the value is needed, so that the
+/// generated code has no additions of 0 or multiplications by 1.
 class LinearValue {
  public:
   LinearValue() = default;

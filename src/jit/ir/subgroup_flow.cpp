@@ -24,7 +24,7 @@ LaneSpread either(const LaneSpread& a, const LaneSpread& b) {
           .needs_proof = a.needs_proof || b.needs_proof};
 }
 
-/// Whether all threads agree on a < b. They do if b does not divide the window of a.
+/// Whether all threads agree on a < b. They do if b does not split the window of a.
 bool agree_on_less(const LaneSpread& a, const LaneSpread& b) {
   if (a.is_uniform() && b.is_uniform()) return true;
   return b.is_uniform() && b.zero_bits >= a.window_bits;

@@ -22,11 +22,11 @@ struct LaneSpread {
   friend bool operator==(const LaneSpread&, const LaneSpread&) = default;
 };
 
-/// Which code the threads of a subgroup run together. The analysis is conservative: threads may run together code that
-/// it does not report.
+/// Which code the threads of a subgroup run together. The analysis is conservative: threads may also run other code
+/// together.
 struct SubgroupFlow {
   IdVector<MachineValueId, LaneSpread> values;
-  std::vector<bool> is_together;  // by BlockId: whether either all threads of the subgroup enter it, or none
+  std::vector<bool> is_together;  // by BlockId: whether all threads of the subgroup enter the block or none do
 };
 
 /// How a subgroup runs an `if` or a `for`: whether its threads agree on the block, or on when the loop ends.

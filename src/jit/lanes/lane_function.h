@@ -45,7 +45,7 @@ enum LaneFields : std::uint32_t {
   kBy = 1 << 10,           // the integer `by`
   kAtPointer = 1 << 11,    // the pointer `by` and `offset_bytes`
   kElement = 1 << 12,
-  // The meaning of `imm`, which is 0 for ops without one of these.
+  // The meaning of `imm`. For ops without one of these, `imm` is 0.
   kAnyImm = 1 << 13,
   kBitImm = 1 << 14,       // the position of a bit in a lane
   kLaneImm = 1 << 15,      // the index of a lane
@@ -60,8 +60,8 @@ inline constexpr std::uint32_t kAnyKindOfImm =
 
 enum LaneTraits : std::uint32_t {
   kNoTraits = 0,
-  kBytes = 1 << 0,         // also takes lanes of 8 bits
-  kOnly32 = 1 << 1,        // takes only lanes of 32 bits
+  kBytes = 1 << 0,         // also works on lanes of 8 bits
+  kOnly32 = 1 << 1,        // works only on lanes of 32 bits
   kFloats = 1 << 2,        // operands are floats
   kOnlyAvx512 = 1 << 3,    // vectors have 512 bits
   kNeedsVpopcnt = 1 << 4,  // the target has VPOPCNTDQ

@@ -77,7 +77,7 @@ class LimitTest {
   /// `limit` is the index of the argument.
   LimitTest(LaneBuilder& b, int limit, const CoarseKeys& keys)
       : b_(b), keys_(keys), limit_(b.broadcast(limit)), bound_(kNoLaneValue) {
-    // Compares elements with the float just below the limit. Floats above that bound pass, and NaNs. If the limit is
+    // Compares elements with the float just below the limit. Floats above that bound and NaNs pass. If the limit is
     // -inf, the bound is a NaN, and everything passes.
     if (are_largest_floats_first(keys)) {
       bound_ = element_of_coarse(b, b.binary(LaneOp::kAdd, limit_, b.constant(1)), keys);

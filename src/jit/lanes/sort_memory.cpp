@@ -34,7 +34,7 @@ std::int64_t pitch_of(std::int64_t length, DType dtype) {
 std::int64_t column_block_bytes(const SortDescriptor& sort, bool moves_results, std::int64_t max) {
   const KernelTensor* const tensors[] = {&sort.input, sort.values ? &*sort.values : nullptr,
                                          sort.indices ? &*sort.indices : nullptr};
-  std::int64_t min_bytes = 0, max_bytes = 0;  // bounds of the bytes that one row of each tensor takes
+  std::int64_t min_bytes = 0, max_bytes = 0;  // bounds of the bytes that one row of each tensor needs
   for (std::size_t i = 0; i < (moves_results ? std::size(tensors) : 1); ++i) {
     if (tensors[i] == nullptr || tensors[i]->layout.strides[sort.axis].is(1)) continue;
     const SizeExpr& length = tensors[i]->type.shape[sort.axis];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits the term or the epilogue of a loop kernel for the cells of one tile. Cells share the values that are equal in
-// them.
+// Emits the term or the epilogue of a loop kernel for the cells of one tile. A value that several cells share is
+// emitted once.
 #include "jit/map/body.h"
 
 #include <algorithm>

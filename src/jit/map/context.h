@@ -38,7 +38,8 @@ struct Position {
   std::vector<AccessPosition> stores;
 };
 
-/// Whether a body value changes along the rows or the vectors of a tile. If not, all of them use one register.
+/// Whether a body value changes along the rows or the vectors of a tile. If it does not, one register serves all rows
+/// or vectors.
 struct Variance {
   bool with_row = false;
   bool with_vector = false;

@@ -23,9 +23,9 @@ constexpr std::int64_t kPartialBytes = 96 << 10;
 /// read in place. The limit is lower for half-width vectors, because B then has twice as many panels, and each panel
 /// reads all rows.
 constexpr std::int64_t near_bytes(std::int64_t lanes) { return lanes == 16 ? 1 << 20 : 192 << 10; }
-/// A B that is not near is packed if the product has more rows than this. For fewer rows, the copy costs more than it
-/// saves, so B is streamed. A group then processes kStreamedSteps steps of k at a time, along long pieces of B's rows,
-/// which the hardware prefetches. It keeps partial sums between these blocks.
+/// A matrix B that is not near is packed if the product has more rows than this. For fewer rows, the copy costs more
+/// than it saves, so B is streamed. A group then processes kStreamedSteps steps of k at a time, along long pieces of
+/// B's rows, which the hardware prefetches. It keeps partial sums between these blocks.
 /// Measured with one thread (commit 56ba330): streaming took 8x3072x768 from 25 to 50 GFLOP/s.
 constexpr std::int64_t kMaxRowsToStream = 64;
 constexpr std::int64_t kStreamedSteps = 16;

@@ -54,7 +54,7 @@ std::int64_t num_groups(const LoopKernel& collapsed, const TargetSpec& spec) {
 
 struct PartsPlan {
   ReductionParts parts;
-  SizeExpr margin = 1;  // at least 1 for sizes where the split pays off
+  SizeExpr margin = 1;  // at least 1 for sizes for which splitting is faster
 };
 
 /// The divisor of `extent` nearest to `wanted`; `wanted` itself if no divisor is within wanted / 2 of it.

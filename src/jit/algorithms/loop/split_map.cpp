@@ -23,7 +23,8 @@ using Kind = SequenceOperand::Kind;
 
 BodyValueId id_of(std::size_t number) { return static_cast<BodyValueId>(number); }
 
-/// Whether each piece that reads the value repeats the instruction: loads of operands, constants, indices and extents.
+/// Whether each piece that needs the instruction's value repeats it. True for loads of operands, constants, indices and
+/// extents.
 bool is_repeated(const BodyInstruction& instruction) { return instruction.num_operands == 0; }
 
 /// Decides where the body is split.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts values of 8 or 16 bits by counting the elements with each key: O(n), one row per workgroup, without scratch.
-// Zeros share a key although their bits may differ, and so do NaNs, so these are copied from the row, in order. Source:
-// Seward, "Information sorting in the application of electronic digital computers to business operations", MIT R-232,
-// 1954.
+// Zeros share a key although their bits may differ, and so do NaNs, so these are copied from the row, in order.
+// Source: Seward, "Information sorting in the application of electronic digital computers to business operations", MIT
+// R-232, 1954.
 #include <limits>
 
 #include <fmt/format.h>

@@ -73,7 +73,7 @@ inline MachineValue sort_key_bit_pattern(MachineBuilder& b, DType stored, SortKe
   return b.constant_int(sort_key_dtype(stored), static_cast<std::int64_t>(bits));
 }
 
-/// Whether floats with different bits share this key, as zeros do, and NaNs.
+/// Whether floats with different bits share this key. The zeros share one key, and the NaNs share another.
 inline MachineValue is_key_of_several(MachineBuilder& b, MachineValue key, DType stored) {
   const MachineValue zeros = sort_key_bit_pattern(b, stored, SortKeyBits::kHighest);
   return b.bit_or(b.eq(key, zeros), b.eq(key, sort_key_bit_pattern(b, stored, SortKeyBits::kAll)));

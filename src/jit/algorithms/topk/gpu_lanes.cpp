@@ -125,7 +125,7 @@ class TopKLanesBuilder {
     }
     return first;
   }
-  /// The earliest of `first` and those of this thread's records, from place `i` on, that are not before `lower_bound`.
+  /// The earliest of `first` and this thread's records from place `i` on. Records before `lower_bound` are ignored.
   SortRecord first_of_lane(const Row& row, std::size_t i, SortRecord first, const SortRecord& lower_bound) {
     for (const std::size_t end = end_of_places(i); i < end; ++i) {
       const SortRecord left = records_.select(records_.is_before(row[i], lower_bound), records_.last(), row[i]);

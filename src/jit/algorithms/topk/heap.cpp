@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the first k of each row with a heap of k records, the last of them at its root. Vectors of elements are
-// compared with the root. Only elements that come before the root are examined one by one; each of them replaces it.
-// Random rows have about k ln(n / k) such elements. Reads each element once, or twice if its vector contains such an
-// element. O(n log k) at worst. Each workgroup scans one row in order, so that of equal elements the first stay in the
-// heap.
+// compared with the root. Only elements that come before the root are examined one by one; each of them replaces the
+// root. Random rows have about k ln(n / k) such elements. Reads each element once, or twice if its vector contains such
+// an element. O(n log k) at worst. Each workgroup scans one row in order, so that of equal elements the first stay in
+// the heap.
 // Source: Williams, "Algorithm 232: Heapsort", Communications of the ACM 7, 1964.
 #include <algorithm>
 #include <bit>
@@ -219,7 +219,7 @@ SizeExpr heap_bytes(const SortDescriptor& sort) {
 }
 
 /// The margin of the condition that k is below a quarter of n. The condition is strict, so that it fails for k = n even
-/// if rows are empty. If k is constant and n is not, it counts as true for every n.
+/// if rows are empty. If k is constant and n is not, the condition counts as true for every n.
 SizeExpr margin_of_few(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (sort.k.is_constant() && !n.is_constant()) return 1;

@@ -198,7 +198,7 @@ class LaneFlow {
   struct ScalarRow {
     llvm::StringLiteral name;  // the part of the name before "_B32" or "_B64"; gfx11 renamed some instructions
     MaskOp op;
-    bool saves_exec = false;   // the result goes to EXEC, the old EXEC to the destination
+    bool saves_exec = false;   // writes the result to EXEC, and the old EXEC to the destination
     bool is_reversed = false;  // the operands are (b, a); if it saves EXEC, a is EXEC
   };
 
