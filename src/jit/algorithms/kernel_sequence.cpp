@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequences of kernels to which algorithms lower requests: appends planned kernels, verifies and prints.
+// Appends planned kernels to the sequence to which an algorithm lowers a request. Verifies and prints sequences.
 #include <set>
 #include <string_view>
 

@@ -53,7 +53,7 @@ enum LaneFields : std::uint32_t {
   kLaneSetImm = 1 << 17,   // a bit per lane
   kOrderImm = 1 << 18,     // a BitOrder
   kCountImm = 1 << 19,     // at least 1
-  kStepImm = 1 << 20,      // fits 32 bits
+  kStepImm = 1 << 20,      // fits in 32 bits
 };
 inline constexpr std::uint32_t kAnyKindOfImm =
     kAnyImm | kBitImm | kLaneImm | kDistanceImm | kLaneSetImm | kOrderImm | kCountImm | kStepImm;

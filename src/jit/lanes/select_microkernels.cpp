@@ -11,7 +11,8 @@ namespace {
 /// The distance by which the columns of a block are prefetched.
 constexpr std::int32_t kColumnAheadBytes = 512;
 
-/// Appends the indices, counted from `first` on, of the elements whose loaded value passes.
+/// Appends the indices of the elements whose loaded value passes. `first` has the indices of the first vector's
+/// elements.
 template <class Load, class Passes>
 LaneFunction filter(LaneBuilder& b, int numbers, int count, LaneValue first, const Load& load, const Passes& passes) {
   const LaneValue number = b.variable(first);

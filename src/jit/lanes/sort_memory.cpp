@@ -50,7 +50,7 @@ std::int64_t column_block_bytes(const SortDescriptor& sort, bool moves_results, 
 
 std::int64_t longest_selected(const SortDescriptor& sort) {
   if (sort.load || sort.input.layout.strides[sort.axis].is(1)) return kMaxIndexedByLanes;
-  if (sort.input_indices) return 0;  // given indices are addressed like the elements, so these stay in place
+  if (sort.input_indices) return 0;  // rows stay in place: given indices are read at the elements' offsets
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
   return ColumnBlock::longest_row(TopkRowsMemory::kMaxColumnBytes, element_bytes);
 }

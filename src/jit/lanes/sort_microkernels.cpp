@@ -5,8 +5,8 @@
 namespace millrace {
 namespace {
 
-/// Appends the keys in the mask `low` at `to_low`, and those in `high` at `to_high`. If `mask` is given, for the
-/// remainder of a row, ignores keys outside it.
+/// Appends the keys in the mask `low` at `to_low`, and those in `high` at `to_high`. `mask` is given for the remainder
+/// of a row; keys outside it are ignored.
 void append_parts(LaneBuilder& b, int to_low, int to_high, LaneValue keys, LaneValue low, LaneValue high,
                   LaneValue mask) {
   const bool is_rest = mask != kNoLaneValue;

@@ -30,7 +30,7 @@ NumberUse use_of(KernelOp op, std::size_t operand) {
     case KernelOp::kFor:
       return operand == 2 ? NumberUse::kFixed : NumberUse::kAny;  // the step, on which unrolling depends
     case KernelOp::kShuffle:
-      return operand == 1 ? NumberUse::kFixed : NumberUse::kAny;  // the lane; a constant lane has faster instructions
+      return operand == 1 ? NumberUse::kFixed : NumberUse::kAny;  // the lane: a constant lane is faster
     default:
       return NumberUse::kAny;
   }

@@ -104,7 +104,7 @@ class TileSortBuilder {
   bool has_many_rows_ = false;
   SizePower places_;  // per row
   WorkgroupThreads threads_;
-  PowerOfTwo run_;  // the kernel's value of places_
+  PowerOfTwo run_;  // places_, as a value in the kernel
   MemoryHandle input_;
   MachineValue first_row_;
   MachineValue row_bits_, last_position_;  // i32, within a run; only if a workgroup has many rows

@@ -20,7 +20,7 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t kMaxElements = 15;  // per row; from 2 to 15 elements, lane_sort took longer (commit e40bb0ac)
-constexpr std::int64_t kIndexBits = 4;     // the bits of a key that hold an element's index
+constexpr std::int64_t kIndexBits = 4;     // the number of bits of a key that hold an element's index
 /// The maximum length of contiguous rows that are gathered on AVX2 if only values are requested. AVX2 gathers slowly,
 /// so longer rows are sorted faster one at a time.
 constexpr std::int64_t kMaxGatheredByAvx2 = 7;

@@ -168,7 +168,7 @@ class TopKPartsBuilder {
   MemoryHandle input_, count_;
   RecordMemory parts_, memory_;
   MachineValue row_, first_, end_, start_;  // i64
-  PowerOfTwo places_;                       // the kernel's value of num_places_
+  PowerOfTwo places_;                       // num_places_, as a value in the kernel
   MachineValue room_;                       // the maximum number of records that leaves room for one more step: i32
 };
 
