@@ -13,7 +13,7 @@ inline std::int64_t max_lane(int lane_bits) { return std::numeric_limits<std::in
 
 /// How a load extends an element, so that integers order in a lane as they do in their dtype.
 LaneElement element_of(DType);
-/// A mask of all bits of a float except the sign; the bits of +infinity.
+/// magnitude_of() is a mask of all bits of a float except the sign. infinity_of() has the bits of +infinity.
 std::int64_t magnitude_of(DType);
 std::int64_t infinity_of(DType);
 /// The bits to invert so that elements order like signed lanes: the highest bit of unsigned integers as wide as a lane,
