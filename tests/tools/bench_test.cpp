@@ -117,7 +117,7 @@ TEST_CASE("arguments that no graph, generator or benchmark takes are refused") {
   CHECK(here.error_of(bench + " --benchmark_format=csv") ==
         "millrace: bench: found --benchmark_format=csv, expected console or json; choose one\n");
   CHECK(here.error_of(bench + " --benchmark_out=o --benchmark_out_format=csv") ==
-        "millrace: bench: found --benchmark_out_format=csv, expected json; leave it out\n");
+        "millrace: bench: found --benchmark_out_format=csv, expected json; leave this flag out\n");
   CHECK(here.run(bench + " --benchmark_filter=nothing")
             .error.ends_with("millrace: bench: --benchmark_filter matches no row; 'millrace bench FILE "
                              "--benchmark_list_tests' lists them\n"));

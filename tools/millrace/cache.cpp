@@ -130,9 +130,8 @@ Action add_cache(CLI::App& app) {
       ->type_name("TARGET")
       ->allow_extra_args(false);
   app.add_option("--directory", arguments->directory, "Use this cache, not the user's.")->type_name("DIR");
-  app.add_option(
-         "--prune", arguments->max_bytes,
-         "Remove the kernels that were used longest ago until at most this many bytes\nare left; 0 removes all.")
+  app.add_option("--prune", arguments->max_bytes,
+                 "Remove the least recently used kernels until at most this many bytes are\nleft; 0 removes all.")
       ->type_name("BYTES");
   app.add_flag("--list", arguments->lists, "Name each kernel.");
   app.callback([arguments] { check_usage(*arguments); });

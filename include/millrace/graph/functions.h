@@ -171,7 +171,8 @@ Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims);
 /// elements from start down to, but excluding, stop, where -1 <= stop <= start < extent. A stop of -1 is then written
 /// as -1 - extent, because -1 itself means the last element, as in NumPy.
 Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step = {});
-/// Adds elements equal to `value`: low[d] before and high[d] after those along dim d. Both counts are 0 or more.
+/// Adds elements equal to `value` around x: low[d] before it and high[d] after it along dim d. Both counts are 0 or
+/// more.
 Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, Number value = 0);
 /// Joins one or more tensors, whose types are equal except along `axis`.
 Tensor concat(std::span<const Tensor> tensors, std::int64_t axis);

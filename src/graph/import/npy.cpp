@@ -27,10 +27,11 @@ struct DTypeName {
   std::string_view descr;
   DType dtype;
 };
+/// A dtype is written with its first name here: bf16 as "<V2".
 constexpr DTypeName kDTypeNames[] = {
     {"|b1", DType::kBool}, {"|i1", DType::kI8},  {"<i2", DType::kI16},  {"<i4", DType::kI32},  {"<i8", DType::kI64},
     {"|u1", DType::kU8},   {"<u2", DType::kU16}, {"<u4", DType::kU32},  {"<u8", DType::kU64},  {"<f2", DType::kF16},
-    {"<f4", DType::kF32},  {"<f8", DType::kF64}, {"<V2", DType::kBF16}, {"|V2", DType::kBF16},  // written as "<V2"
+    {"<f4", DType::kF32},  {"<f8", DType::kF64}, {"<V2", DType::kBF16}, {"|V2", DType::kBF16},
 };
 
 struct Header {

@@ -34,8 +34,8 @@ static Words<ResizeCoordinates> names_of(ResizeCoordinates) {
 
 namespace {
 
-/// Parses the parameters of a row: "groups, epsilon = 1e-05, bound: n". A default follows " = "; words that describe
-/// what an absent parameter means follow ": ".
+/// Parses the parameters of a row: "groups, epsilon = 1e-05, bound: n". After " = " comes the default;
+/// after ": " come words that say what an absent parameter means.
 std::vector<Parameter> parse_parameters(std::string_view text) {
   std::vector<Parameter> parameters;
   while (!text.empty()) {

@@ -92,7 +92,7 @@ Result<Flags> read_flags(const MeasureOptions& options) {
     if (name == "--benchmark_out") {
       flags.json_file = value;
     } else if (name == "--benchmark_out_format" && value != "json") {
-      return invalid_argument(fmt::format("bench: found {}, expected json; leave it out", flag));
+      return invalid_argument(fmt::format("bench: found {}, expected json; leave this flag out", flag));
     } else if (name == "--benchmark_format" && value != "json" && value != "console") {
       return invalid_argument(fmt::format("bench: found {}, expected console or json; choose one", flag));
     } else if (name == "--benchmark_format") {

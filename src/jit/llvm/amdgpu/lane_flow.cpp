@@ -254,7 +254,8 @@ class LaneFlow {
     return true;
   }
 
-  /// Applies a spill of a scalar to a lane of a vector register, or its reload. Returns false for other instructions.
+  /// Updates the masks for an instruction that spills a scalar register to a lane of a vector register, or that reloads
+  /// it from there. Returns false for other instructions.
   bool step_spill(const Decoded& decoded, LaneMasks& masks) const {
     const bool is_write = decoded.name.starts_with("V_WRITELANE_B32");
     if (!is_write && !decoded.name.starts_with("V_READLANE_B32")) return false;

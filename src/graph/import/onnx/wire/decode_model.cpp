@@ -183,7 +183,7 @@ class FieldDecoder {
   Status read(std::vector<T>& numbers) {
     if (field_.type != WireType::kBytes) {
       MILLRACE_TRY(expect(wire_type<T>()));
-      MILLRACE_TRY(is_first_ ? take_room(numbers) : take_room(sizeof(T)));  // the first one may have been packed
+      MILLRACE_TRY(is_first_ ? take_room(numbers) : take_room(sizeof(T)));  // a packed first field took no room
       numbers.push_back(from_bits<T>(field_.bits));
       return {};
     }

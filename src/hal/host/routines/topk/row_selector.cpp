@@ -20,8 +20,8 @@ namespace {
 constexpr std::int64_t kGroupsPerResult = 4;
 constexpr std::int64_t kMinGroups = 128;
 
-/// If fewer than k elements pass, the next limit is the sample's minimum at four times the rank; k elements then almost
-/// always pass.
+/// If fewer than k elements pass the limit, the row is searched again. The next limit has four times the rank among the
+/// groups' minima; k elements then almost always pass.
 constexpr std::int64_t kNextLimit = 4;
 /// Chunks that are searched before the number of elements found is checked.
 constexpr std::int64_t kChunksAtOnce = 64;

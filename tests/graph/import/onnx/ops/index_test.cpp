@@ -58,7 +58,7 @@ TEST_CASE("Split makes a shorter last part from version 18 on") {
   model.node = {"Split", {"x"}, {"a", "b", "c", "d"}, {onnx_int("num_outputs", 4)}};
   model.inputs = {onnx_value("x", kOnnxFloat, {5})};
   model.constants = {};
-  CHECK(refusal(model) == ": 5 elements cannot be split into 4 parts of 2, or fewer for the last");
+  CHECK(refusal(model) == ": 5 elements cannot be split into 4 parts of 2 elements; only the last part may have fewer");
 }
 
 TEST_CASE("before version 18, Split makes equal or given parts of a dim with a name") {

@@ -53,8 +53,9 @@ Result<std::vector<SizeExpr>> equal_parts(OnnxNodeContext& node, const SizeExpr&
                     extent.to_text(), count));
   }
   if (!is_even && part.constant() * (count - 1) > extent.constant()) {
-    return invalid_argument(fmt::format(": {} elements cannot be split into {} parts of {}, or fewer for the last",
-                                        extent.to_text(), count, part.to_text()));
+    return invalid_argument(
+        fmt::format(": {} elements cannot be split into {} parts of {} elements; only the last part may have fewer",
+                    extent.to_text(), count, part.to_text()));
   }
   std::vector<SizeExpr> parts(static_cast<std::size_t>(count), part);
   if (!is_even) parts.back() = extent - part * (count - 1);

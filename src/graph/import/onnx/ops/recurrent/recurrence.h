@@ -19,7 +19,8 @@ struct Recurrence {
   /// The state before the first step, each tensor [directions, batch, hidden]. The first tensor is also a step's
   /// output.
   std::vector<Tensor> initial;
-  /// Computes the next state from the products of x, [directions, batch, gates * hidden], and the state.
+  /// Computes the next state from the current state and from the products of one step's x, which have the shape
+  /// [directions, batch, gates * hidden].
   std::function<std::vector<Tensor>(Tensor products, std::span<const Tensor> state)> cell;
 };
 
