@@ -39,7 +39,7 @@ class Former {
 
 std::vector<std::uint32_t> Former::ordered_groups() {
   std::vector<std::uint32_t> order;
-  std::vector<bool> done(graph_.nodes.size(), false);
+  std::vector<bool> begun(graph_.nodes.size(), false), done = begun;
   // Depth first with an explicit stack: a chain of groups may be as long as the graph.
   for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
     if (groups_.group_of(i) == kNone) continue;
@@ -47,7 +47,9 @@ std::vector<std::uint32_t> Former::ordered_groups() {
     while (!open.empty()) {
       const auto [group, ready] = open.back();
       open.pop_back();
-      if (done[group]) continue;
+      // A group that has begun and is not done needs itself. verify() reports that.
+      if (done[group] || (begun[group] && !ready)) continue;
+      begun[group] = true;
       if (ready) {
         done[group] = true;
         order.push_back(group);

@@ -88,6 +88,7 @@ void NodeGroups::prepare() {
   instructions_.assign(count, 0);
   reasons_.resize(count);
   for (std::uint32_t i = 0; i < count; ++i) parent_.push_back(i);
+  reach_ = parent_;
   std::vector<bool> stored(count, false);
   for (const Value& value : required_values(graph_)) stored[index_of(value.node)] = true;
   const IdVector<NodeId, std::uint32_t> used = used_results(graph_);
@@ -161,9 +162,7 @@ std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::u
           }
           continue;
         }
-        // Members are in graph order and no group reads later nodes, so a group that ends before `from` begins cannot
-        // need it.
-        if (groups_[producer].back() < first) continue;
+        if (reach_[producer] < first) continue;  // it cannot need `from`, whose nodes are all later
         if (seen.insert(producer).second) open.push_back(producer);
       }
     }
@@ -205,6 +204,30 @@ void NodeGroups::join(std::uint32_t into, std::uint32_t other, std::string reaso
   if (root_[into] == kNone) root_[into] = root_[other];
   for (std::string& earlier : reasons_[other]) reasons_[into].push_back(std::move(earlier));
   reasons_[into].push_back(std::move(reason));
+  reach_[into] = std::max(reach_[into], reach_[other]);
+  raise_reach(into);
+}
+
+/// Raises the reach of all groups that need this one, after later nodes have joined it.
+void NodeGroups::raise_reach(std::uint32_t group) {
+  const std::uint32_t reach = reach_[group];
+  std::vector<std::uint32_t> open = groups_[group];
+  while (!open.empty()) {
+    const std::uint32_t read = open.back();
+    open.pop_back();
+    for (const std::uint32_t user : users_[read]) {
+      if (user > reach) break;
+      const std::uint32_t reader = group_of(user);
+      std::uint32_t& earlier = reach_[reader == kNone ? user : reader];
+      if (earlier >= reach) continue;
+      earlier = reach;
+      if (reader == kNone) {
+        open.push_back(user);
+      } else {
+        open.insert(open.end(), groups_[reader].begin(), groups_[reader].end());
+      }
+    }
+  }
 }
 
 /// The node whose first result has the shape of the points at which a group stores.

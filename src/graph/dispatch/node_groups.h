@@ -58,12 +58,15 @@ class NodeGroups {
   void consider_operands(std::uint32_t i);
   void join_operand(std::uint32_t i, Value operand);
   void join(std::uint32_t into, std::uint32_t other, std::string reason);
+  void raise_reach(std::uint32_t group);
 
   const Graph& graph_;
   std::vector<std::set<std::uint32_t>> users_;
   std::vector<std::vector<std::uint32_t>> groups_;  // keyed by representative
   std::vector<std::int64_t> instructions_;          // per group: the instructions of its bodies
   std::vector<std::uint32_t> parent_;
+  /// Per group, and per view without a group: the last node in the group itself and in all groups that it needs.
+  std::vector<std::uint32_t> reach_;
   std::vector<std::uint32_t>
       root_;  // per group: a node that is neither elementwise nor a view; others are its siblings
   std::vector<std::vector<std::string>> reasons_;
