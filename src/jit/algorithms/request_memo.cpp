@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds an earlier loop nest that is equal but for its name, and copies its kernels under the new name.
 #include "jit/algorithms/request_memo.h"
 
 #include <algorithm>
