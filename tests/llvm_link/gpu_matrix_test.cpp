@@ -35,7 +35,8 @@ std::span<const std::byte> bytes_of(const MachineCode& code, const MachineCodeIn
 }
 
 /// Whether two encodings differ only in the upper half of a literal. A 16-bit instruction reads only the lower half.
-/// The code has the literal's sign there; the text has no upper half, so that the assembler writes 0.
+/// (LLVM's assembler, too, takes 16 bits of such a literal.) LLVM's code generator writes the sign to the upper half;
+/// the text has no upper half, so the assembler writes 0.
 bool differ_in_unread_half(std::string_view text, std::span<const std::byte> assembled,
                            std::span<const std::byte> bytes) {
   const bool is_16_bit = text.find("_u16_") != text.npos || text.find("_i16_") != text.npos;

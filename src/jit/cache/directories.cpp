@@ -61,8 +61,8 @@ Result<FoundEntry> KernelCacheDirectories::load(const std::string& key) const {
   if (found.image != nullptr) directory_.note_use(key);
   for (auto layer = layers_.begin(); found.image == nullptr && layer != layers_.end(); ++layer) {
     MILLRACE_TRY_ASSIGN(file, read_entry(*layer, key, found));
-    // Replaces the rejected file, which would otherwise be rejected each time. It is no error if the directory cannot
-    // be written.
+    // Replaces the rejected file, which would otherwise be rejected each time. It is not an error if the directory
+    // cannot be written.
     if (found.image != nullptr && found.is_rejected()) (void)directory_.write(key, *file.content);
   }
   return found;
