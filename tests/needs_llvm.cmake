@@ -6,7 +6,7 @@ set(needs_llvm
   "hal/isa_device_test.cpp"
   "hal/hip/(conformance_rows|scenario).cpp"
   "hal/hip/(calls|device_memory|every_call|failures|left_out|library|out_of_memory|pinned_memory|runtime|stop|transfers|two_devices)_test.cpp"
-  "jit/(plan/listing|map/facts|map/transposed_loads|algorithms/padded_cast)_test.cpp"
+  "jit/(plan/listing|map/facts|map/random_rows_code|map/transposed_loads|algorithms/padded_cast)_test.cpp"
   "ops/(cumulative_sums|gather_error|gpu_code|gpu_witness|harness|hip_op_cases|isa_op_cases|op_cases|order_cases|thread_counts)_test.cpp"
   "graph/([a-z]+/)?(binding|composite_(models|moves|pieces|values)|composites|coverage|dynamic|dynamic_errors|gpu_graph|gpu_witness|limits)_test.cpp"
   "graph/([a-z]+/)?(centring|cliff|compile_threads|constants|extreme_sizes|far_positions|gpu_bound_sizes|gpu_long_sums|gpu_rows|long_bodies|long_input)_test.cpp"

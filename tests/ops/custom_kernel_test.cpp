@@ -124,7 +124,7 @@ TEST_CASE("a custom kernel's request is a map with its name") {
   const auto& loop = std::get<LoopKernel>(requests->front());
   CHECK(loop.name == "swish");
   CHECK(loop.domain.size() == 2);
-  CHECK(loop.term.instructions.empty());
+  CHECK(loop.terms.empty());
   CHECK(loop.epilogue.yields.size() == 1);
 }
 

@@ -37,8 +37,8 @@ struct BodyInstruction {
   DType dtype = DType::kF32;  // the dtype of its value
   std::uint8_t num_operands = 0;
   std::array<BodyValueId, 3> operands{};
-  /// For a constant, its bits; for a load, index, extent or reduced, the number of the access, dim, extent or
-  /// reduction; for a select, whether its condition is rarely true.
+  /// For a constant, its bits; for a load, index, extent, reduced or temporary, the number of the access, dim, extent,
+  /// reduction or temporary; for a select, whether its condition is rarely true.
   std::uint64_t immediate = 0;
   friend bool operator==(const BodyInstruction&, const BodyInstruction&) = default;
 };
@@ -132,6 +132,7 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
   BodyValue index(std::uint32_t domain_dim);
   BodyValue extent(std::uint32_t number);
   BodyValue reduced(std::uint32_t reduction, DType dtype);
+  BodyValue temporary(std::uint32_t number, DType dtype);
   BodyValue check_index(BodyValue index, BodyValue extent);
   void yield(BodyValue value) { body_.yields.push_back(value.id); }
   /// Records a mistake if an integer dtype or bool cannot hold `value`, or if the dtype is f16 or bf16.

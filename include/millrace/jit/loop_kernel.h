@@ -18,7 +18,9 @@ enum class LoopKind : std::uint8_t {
   kMap,       // no reduction
   kReduce,    // reductions of one operand's elements
   kContract,  // sum of products of two operands; every access is a plain strided one
+  kRows,      // several passes over the reduction dims, such as softmax
 };
+inline constexpr LoopKind kLastLoopKind = LoopKind::kRows;
 
 enum class ReductionKind : std::uint8_t { kSum, kProd, kMin, kMax, kArgMin, kArgMax };
 inline constexpr ReductionKind kLastReductionKind = ReductionKind::kArgMax;
@@ -59,6 +61,8 @@ struct Access {
   /// For padding: the value that a load gives, without touching memory, if an index is outside the tensor's extents.
   /// Its dtype is the body_dtype of the tensor's dtype. If absent, every index of the domain must be inside.
   std::optional<Scalar> fill;
+  /// For a store: the pass that stores at each of its points. If absent, the epilogue stores.
+  std::optional<std::uint32_t> pass = {};
   friend bool operator==(const Access&, const Access&) = default;
 };
 
@@ -70,28 +74,43 @@ struct Access {
 struct Reduction {
   ReductionKind kind = ReductionKind::kSum;
   DType dtype = DType::kF32;  // of the accumulator and the yield; for kArgMin and kArgMax, of the compared values
+  std::uint32_t pass = 0;
   friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 
-/// A perfect loop nest over an index domain. For each point of the parallel dims, `term` runs for each point of the
-/// reduction dims and yields one value per reduction; then `epilogue` yields one value per store. A map has no
-/// reduction and an empty `term`. The nest has no vector widths, threads or address spaces. Stores are the only writes:
-/// one per result, at the parallel point, so their `coefficients` for reduction dims are 0.
+/// A value that a pass computes at each of its points, for later passes at the same point. A generator may keep it in
+/// memory or compute it again.
+struct Temporary {
+  DType dtype = DType::kF32;
+  std::uint32_t pass = 0;
+  friend bool operator==(const Temporary&, const Temporary&) = default;
+};
+
+/// A perfect loop nest over an index domain. For each point of the parallel dims, the passes run one after the other. A
+/// pass runs its term for each point of the reduction dims. The term yields one value for each reduction of the pass,
+/// then for each of its temporaries, then for each of its stores. It reads the reductions and temporaries of earlier
+/// passes. After the last pass, `epilogue` yields one value for each other store. Most nests have one pass, and store
+/// in the epilogue; a map has no pass. Softmax has three: the maximum of a row, the sum of exp(x - maximum), and the
+/// stores. The nest has no vector widths, threads or address spaces. Stores are the only writes. Each result has one.
+/// A store of the epilogue is at the parallel point, so its `coefficients` for reduction dims are 0.
 struct LoopKernel {
   std::string name;
   std::vector<LoopDim> domain;
   std::vector<KernelTensor> operands;
   std::vector<KernelTensor> results;
   std::vector<Access> loads;
-  std::vector<Access> stores;  // stores[i] writes yield i of the epilogue to results[i]
-  std::vector<Reduction> reductions;
-  std::vector<SizeExpr> extents;  // sizes that bodies compute with
-  Body term;
+  std::vector<Access> stores;          // stores[i] writes to results[i]
+  std::vector<Reduction> reductions;   // in the order of their passes
+  std::vector<Temporary> temporaries;  // in the order of their passes
+  std::vector<SizeExpr> extents;       // sizes that bodies compute with
+  std::vector<Body> terms;             // one per pass
   Body epilogue;
   /// The operand that the only result replaces. Both share the result's buffer, which the kernel reads and writes.
   std::optional<std::uint32_t> in_place = {};
 
   std::size_t num_parallel() const;
+  /// The numbers of the stores that a pass writes, or that the epilogue writes if `pass` is empty.
+  std::vector<std::size_t> stores_of(std::optional<std::uint32_t> pass) const;
   friend bool operator==(const LoopKernel&, const LoopKernel&) = default;
 };
 
@@ -101,23 +120,28 @@ std::string_view to_text(ReductionKind);
 
 /// Checks these invariants, and those of bodies only if the rest holds. Fails with kInvalidArgument and one line per
 /// failure.
-/// * Parallel dims precede reduction dims. Reduction dims are not group dims, and exist only if there is a reduction.
+/// * Parallel dims precede reduction dims. Reduction dims are not group dims, and exist only if there is a pass.
 ///   kArgMin and kArgMax have exactly one reduction dim.
+/// * Reductions and temporaries are in the order of their passes, and belong to an existing pass. Each pass has a
+///   reduction, a temporary or a store.
 /// * Reductions accumulate in an integer, f32 or f64.
 /// * Tensors have one stride per dim.
 /// * Accesses name an existing tensor, with one index per tensor dim and one coefficient per domain dim. If the domain
 ///   and the extent are constant, an index without `fill` stays inside, unless it is dynamic.
 /// * A load's dynamic dim exists, and its fill has the tensor's body_dtype.
-/// * Store i writes result i, without dynamic dim or fill. It uses every parallel dim whose extent is not 1, and no
-///   reduction dim.
+/// * Store i writes result i, without dynamic dim or fill. It uses every parallel dim whose extent is not 1. A store of
+///   the epilogue uses no reduction dim; a store of a pass uses every reduction dim whose extent is not 1.
 /// * Only maps with one result are in place. The operand has the result's type and layout, and is read only at the
 ///   point at which the result is stored.
-/// * `term` yields one value per reduction, with its dtype; `epilogue` one per store, with the result's body_dtype.
+/// * A term yields one value per reduction and temporary of its pass, with its dtype, then one per store of the pass;
+///   `epilogue` yields one per other store. Values to store have the result's body_dtype. Temporaries are not f16 or
+///   bf16.
 /// * Body instructions are not kMachine ops. Operands are defined before their use, and follow the op's rule in number
 ///   and dtypes. f16 and bf16 occur only as operand or result of kConvert.
-/// * Every access, dim, extent and reduction that an instruction names exists. Loads give the tensor's body_dtype.
-///   Index and extent instructions and the results of kArgMin and kArgMax give i64.
-/// * `epilogue` uses no reduction dim, by index or load; only `epilogue` uses kReduced.
+/// * Every access, dim, extent, reduction and temporary that an instruction names exists. Loads give the tensor's
+///   body_dtype. Index and extent instructions and the results of kArgMin and kArgMax give i64.
+/// * `epilogue` uses no reduction dim, by index or load, and no temporary. A term uses only the reductions and
+///   temporaries of earlier passes.
 Status verify(const LoopKernel&);
 /// The whole kernel as text, which parse_loop_kernel reads. Equal kernels have equal text. Without the names, this text
 /// enters the cache key. Precondition: verified.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ AffineIndex operator*(AffineIndex index, const SizeExpr& factor);
 
 /// An operand of the kernel under construction.
 enum class OperandId : std::uint32_t {};
+/// A value that a pass of the kernel under construction keeps for later passes.
+enum class KeptId : std::uint32_t {};
 
 struct LoadOptions {
   /// The value that the load gives if an index is outside the tensor (padding). Without it, every index must be inside.
@@ -45,9 +48,15 @@ struct LoadOptions {
 ///     kernel.store("y", {DType::kF32, {rows}}, {m}, epilogue.max(sum, epilogue.constant_like(sum, 0)));
 ///     MILLRACE_TRY_ASSIGN(const LoopKernel built, kernel.finish());
 ///
-/// A kernel without reductions computes everything in the epilogue. Domain dims, operands, loads, reductions and
-/// results are numbered in the order of the calls. Wrong calls are recorded; finish() returns an error for the first
-/// one.
+/// A kernel without reductions computes everything in the epilogue. A kernel with several passes walks its rows again
+/// with what earlier passes gave: y[m, n] = x[m, n] / sum over n of x[m, n] has, instead of the epilogue above,
+///
+///     BodyBuilder& scale = kernel.next_pass();
+///     const BodyValue quotient = scale.div(kernel.load(scale, x, {m, n}), kernel.reduced(sum));
+///     kernel.store_in_pass("y", {DType::kF32, {rows, columns}}, {m, n}, quotient);
+///
+/// Domain dims, operands, loads, reductions and results are numbered in the order of the calls. Wrong calls are
+/// recorded; finish() returns an error for the first one.
 class LoopKernelBuilder {
  public:
   explicit LoopKernelBuilder(std::string name) { kernel_.name = std::move(name); }
@@ -64,27 +73,39 @@ class LoopKernelBuilder {
   OperandId operand(std::string name, TensorType type);
   OperandId operand(KernelTensor tensor);
 
-  /// term(): the computation at each point of the whole domain. epilogue(): the computation that follows at each point
-  /// of the parallel dims.
-  BodyBuilder& term() { return term_; }
+  /// term(): the computation of the current pass at each point of the whole domain. epilogue(): the computation that
+  /// follows at each point of the parallel dims.
+  BodyBuilder& term() { return passes_.back().term; }
   BodyBuilder& epilogue() { return epilogue_; }
+  /// Begins another pass over the points of the reduction dims, and returns its term.
+  BodyBuilder& next_pass();
 
-  /// The element of the operand at `indices`, one index per dim. `body` is term() or epilogue(); indices of the
-  /// epilogue walk parallel dims only. Equal loads share one access.
+  /// The element of the operand at `indices`, one index per dim. `body` is the term of a pass or epilogue(); indices of
+  /// the epilogue walk parallel dims only. Equal loads share one access.
   BodyValue load(BodyBuilder& body, OperandId operand, std::vector<AffineIndex> indices,
                  const LoadOptions& options = {});
   /// An index or a size, as an i64 of the body.
   BodyValue index(BodyBuilder& body, const AffineIndex& index);
   BodyValue extent(BodyBuilder& body, const SizeExpr& size);
 
-  /// Reduces `value`, a value of the term, over all reduction dims. Returns the result as a value of the epilogue: an
-  /// i64 for kArgMin and kArgMax, otherwise of the value's dtype.
+  /// Reduces `value`, a value of the current term, over all reduction dims. Returns the result as a value of the
+  /// epilogue: an i64 for kArgMin and kArgMax, otherwise of the value's dtype.
   BodyValue reduce(ReductionKind kind, BodyValue value);
+  /// Keeps `value`, a value of the current term, for later passes. A generator may also compute it again.
+  KeptId keep(BodyValue value);
+  /// What an earlier pass gave, as a value of the current term: `result`, a result of reduce(), or a kept value at the
+  /// same point.
+  BodyValue reduced(BodyValue result);
+  BodyValue kept(KeptId id);
 
   /// Adds a tensor that the kernel writes: `value`, a value of the epilogue, at `indices`, which walk every parallel
   /// dim and no other dim. The value's dtype must be the body_dtype of the tensor's dtype.
   void store(std::string name, TensorType type, std::vector<AffineIndex> indices, BodyValue value);
   void store(KernelTensor tensor, std::vector<AffineIndex> indices, BodyValue value);
+  /// Adds a tensor that the current pass writes: `value`, a value of the current term, at `indices`, which walk every
+  /// dim of the domain.
+  void store_in_pass(std::string name, TensorType type, std::vector<AffineIndex> indices, BodyValue value);
+  void store_in_pass(KernelTensor tensor, std::vector<AffineIndex> indices, BodyValue value);
 
   /// Returns the kernel, verified, or an error for the first wrong call: "loop kernel 'weigh_rows': store 'y': expected
   /// a value of the epilogue; reduce() gives one". Call it once, after everything else.
@@ -93,12 +114,20 @@ class LoopKernelBuilder {
   Result<LoopKernel> finish_unverified();
 
  private:
+  struct Pass {
+    BodyBuilder term;
+    std::vector<BodyValue> reduced, kept, stored;  // values of the term
+  };
+
   AffineIndex add_dim(LoopDim dim);
+  std::uint32_t current_pass() const { return static_cast<std::uint32_t>(passes_.size() - 1); }
+  void add_result(KernelTensor tensor, std::vector<AffineIndex> indices, std::optional<std::uint32_t> pass);
   std::uint32_t access_number(Access access);
   BodyValue note_mistake(BodyBuilder& body, std::string text);
 
   LoopKernel kernel_;
-  BodyBuilder term_;
+  std::deque<Pass> passes_ = std::deque<Pass>(1);  // terms do not move when a pass is added
+  std::vector<BodyValue> results_;                 // of reduce()
   BodyBuilder epilogue_;
   std::string mistake_;
 };

@@ -31,7 +31,7 @@ std::uint64_t hash_of(const LoopKernel& request) {
   for (const std::vector<KernelTensor>* tensors : {&request.operands, &request.results}) {
     for (const KernelTensor& tensor : *tensors) numbers.push_back(static_cast<std::uint64_t>(tensor.type.dtype));
   }
-  add_body(numbers, request.term);
+  for (const Body& term : request.terms) add_body(numbers, term);
   add_body(numbers, request.epilogue);
   return XXH3_64bits(numbers.data(), numbers.size() * sizeof(std::uint64_t));
 }

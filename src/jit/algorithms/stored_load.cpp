@@ -23,9 +23,9 @@ bool stores_in_order(const LoopKernel& load) {
 Status check_map(const LoopKernel& load, const KernelTensor& input, const std::string& name) {
   const auto refuse = [&](std::string why) { return invalid_argument(fmt::format("lower '{}': {}", name, why)); };
   if (const Status status = unguarded(verify(load)); !status.ok()) return refuse("its load: " + status.message());
-  if (!load.reductions.empty() || load.results.size() != 1) {
-    return refuse(fmt::format("its load has {} reductions and {} results, expected a map to one result",
-                              load.reductions.size(), load.results.size()));
+  if (!load.terms.empty() || load.results.size() != 1) {
+    return refuse(fmt::format("its load has {} passes and {} results, expected a map to one result", load.terms.size(),
+                              load.results.size()));
   }
   const KernelTensor& result = load.results[0];
   if (result.type != input.type || result.layout != input.layout) {

@@ -46,12 +46,11 @@ class Evaluator {
     Point point(extents_.size());
     const std::size_t num_parallel = kernel_.num_parallel();
     for_each_point(point, 0, num_parallel, [&] {
-      std::vector<ReductionState> states;
-      for (const Reduction& reduction : kernel_.reductions) states.push_back(start(reduction));
-      if (!kernel_.reductions.empty()) {
-        for_each_point(point, num_parallel, extents_.size(), [&] { accumulate(point, states); });
-      }
-      finish_point(point, states);
+      Row row;
+      row.temporaries.resize(kernel_.temporaries.size());
+      for (std::uint32_t pass = 0; pass < kernel_.terms.size(); ++pass) run_pass(pass, point, row);
+      const std::vector<Scalar> yields = run_body(kernel_.epilogue, point, row);
+      store_all(kernel_.stores_of({}), point, yields);
     });
     if (!has_bad_index_) return {};
     return out_of_range(fmt::format("kernel '{}': an index is outside its axis", kernel_.name));
@@ -100,6 +99,13 @@ class Evaluator {
     return {};
   }
 
+  /// What the passes have computed at one parallel point.
+  struct Row {
+    std::vector<Scalar> reduced;                   // by reduction
+    std::vector<std::vector<Scalar>> temporaries;  // by temporary, then by point of the reduction dims
+    std::size_t point = 0;                         // the current point of the reduction dims
+  };
+
   /// Calls f for every point of the dims [first, end), the last dim fastest.
   template <class F>
   void for_each_point(Point& point, std::size_t first, std::size_t end, F&& f) {
@@ -142,7 +148,7 @@ class Evaluator {
     return Scalar::of<std::int64_t>(is_bad ? 0 : index);
   }
 
-  std::vector<Scalar> run_body(const Body& body, const Point& point, std::span<const Scalar> reduced) {
+  std::vector<Scalar> run_body(const Body& body, const Point& point, const Row& row) {
     std::vector<Scalar> values;
     std::vector<Scalar> operands;
     for (const BodyInstruction& instruction : body.instructions) {
@@ -165,7 +171,10 @@ class Evaluator {
           values.push_back(Scalar::of<std::int64_t>(body_extents_[instruction.immediate]));
           break;
         case KernelOp::kReduced:
-          values.push_back(reduced[instruction.immediate]);
+          values.push_back(row.reduced[instruction.immediate]);
+          break;
+        case KernelOp::kTemporary:
+          values.push_back(row.temporaries[instruction.immediate][row.point]);
           break;
         case KernelOp::kCheckIndex:
           values.push_back(check_index(operands[0].as<std::int64_t>(), operands[1].as<std::int64_t>()));
@@ -186,24 +195,44 @@ class Evaluator {
     return state;
   }
 
-  void accumulate(const Point& point, std::vector<ReductionState>& states) {
-    const std::vector<Scalar> terms = run_body(kernel_.term, point, {});
-    HostEval host;
+  void run_pass(std::uint32_t pass, Point& point, Row& row) {
+    const std::size_t first = row.reduced.size();
+    std::vector<ReductionState> states;
+    for (const Reduction& reduction : kernel_.reductions) {
+      if (reduction.pass == pass) states.push_back(start(reduction));
+    }
+    const std::vector<std::size_t> stored = kernel_.stores_of(pass);
+    row.point = 0;
+    for_each_point(point, kernel_.num_parallel(), extents_.size(), [&] {
+      const std::vector<Scalar> yields = run_body(kernel_.terms[pass], point, row);
+      accumulate(std::span(kernel_.reductions).subspan(first, states.size()), point, yields, states);
+      std::size_t next = states.size();
+      for (std::size_t i = 0; i < kernel_.temporaries.size(); ++i) {
+        if (kernel_.temporaries[i].pass == pass) row.temporaries[i].push_back(yields[next++]);
+      }
+      store_all(stored, point, std::span(yields).subspan(next));
+      ++row.point;
+    });
     for (std::size_t i = 0; i < states.size(); ++i) {
-      const bool has_index = returns_index(kernel_.reductions[i].kind);
-      const Scalar index = Scalar::of<std::int64_t>(has_index ? point.back() : 0);
-      states[i] = combine(host, kernel_.reductions[i].kind, states[i], convert(states[i].value.dtype, terms[i]), index);
+      const Reduction& reduction = kernel_.reductions[first + i];
+      row.reduced.push_back(returns_index(reduction.kind) ? states[i].index
+                                                          : convert(reduction.dtype, states[i].value));
     }
   }
 
-  void finish_point(const Point& point, const std::vector<ReductionState>& states) {
-    std::vector<Scalar> reduced;
+  /// Adds the first yields, one per reduction.
+  static void accumulate(std::span<const Reduction> reductions, const Point& point, std::span<const Scalar> yields,
+                         std::vector<ReductionState>& states) {
+    HostEval host;
     for (std::size_t i = 0; i < states.size(); ++i) {
-      const Reduction& reduction = kernel_.reductions[i];
-      reduced.push_back(returns_index(reduction.kind) ? states[i].index : convert(reduction.dtype, states[i].value));
+      const ReductionKind kind = reductions[i].kind;
+      const Scalar index = Scalar::of<std::int64_t>(returns_index(kind) ? point.back() : 0);
+      states[i] = combine(host, kind, states[i], convert(states[i].value.dtype, yields[i]), index);
     }
-    const std::vector<Scalar> yields = run_body(kernel_.epilogue, point, reduced);
-    for (std::size_t i = 0; i < stores_.size(); ++i) store(stores_[i], point, yields[i]);
+  }
+
+  void store_all(std::span<const std::size_t> stores, const Point& point, std::span<const Scalar> yields) const {
+    for (std::size_t i = 0; i < stores.size(); ++i) store(stores_[stores[i]], point, yields[i]);
   }
 
   const LoopKernel& kernel_;

@@ -2,6 +2,8 @@
 // Affine indices over the dims of a loop nest: their composition, ranges, offsets in memory, and text.
 #include "jit/ir/affine.h"
 
+#include <algorithm>
+
 namespace millrace {
 namespace {
 
@@ -32,6 +34,17 @@ AffineIndex compose(const AffineIndex& outer, std::span<const AffineIndex> inner
     if (!outer.coefficients[d].is(0)) add_scaled(index, inner[d], outer.coefficients[d]);
   }
   return index;
+}
+
+bool are_equal(std::span<const AffineIndex> a, std::span<const AffineIndex> b, std::span<const SizeExpr> extents) {
+  const auto is_equal = [&](const AffineIndex& x, const AffineIndex& y) {
+    if (x.offset != y.offset) return false;
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+      if (!extents[d].is(1) && x.coefficients[d] != y.coefficients[d]) return false;
+    }
+    return true;
+  };
+  return std::ranges::equal(a, b, is_equal);
 }
 
 std::optional<std::size_t> as_single_dim(const AffineIndex& index) {

@@ -19,6 +19,9 @@ AffineIndex dim_index(std::size_t num_dims, std::size_t dim);
 /// Substitutes inner[d], an index over `num_dims` dims, for each dim d of `outer`.
 AffineIndex compose(const AffineIndex& outer, std::span<const AffineIndex> inner, std::size_t num_dims);
 
+/// Whether the indices are equal at every point of a domain with these extents: the index of a dim of extent 1 is 0.
+bool are_equal(std::span<const AffineIndex> a, std::span<const AffineIndex> b, std::span<const SizeExpr> extents);
+
 /// The number of the domain dim, if the index is a single dim and nothing else, such as "d1".
 std::optional<std::size_t> as_single_dim(const AffineIndex& index);
 

@@ -108,6 +108,10 @@ BodyValue BodyBuilder::reduced(std::uint32_t reduction, DType dtype) {
   return append({.op = KernelOp::kReduced, .dtype = dtype, .immediate = reduction});
 }
 
+BodyValue BodyBuilder::temporary(std::uint32_t number, DType dtype) {
+  return append({.op = KernelOp::kTemporary, .dtype = dtype, .immediate = number});
+}
+
 BodyValue BodyBuilder::check_index(BodyValue index, BodyValue extent) {
   MILLRACE_CHECK(index.dtype == DType::kI64 && extent.dtype == DType::kI64);
   return append(

@@ -25,8 +25,8 @@ bool is_plain_load(const LoopKernel& kernel, const BodyInstruction& instruction)
 
 bool is_contraction(const LoopKernel& kernel) {
   if (kernel.reductions.size() != 1 || kernel.reductions[0].kind != ReductionKind::kSum) return false;
-  const auto& code = kernel.term.instructions;
-  const BodyInstruction& last = code[kernel.term.yields[0]];
+  const auto& code = kernel.terms[0].instructions;
+  const BodyInstruction& last = code[kernel.terms[0].yields[0]];
   if (last.op != KernelOp::kMul) return false;
   return is_plain_load(kernel, code[last.operands[0]]) && is_plain_load(kernel, code[last.operands[1]]);
 }
@@ -44,8 +44,11 @@ std::string access_text(const Access& access) {
   }
   text += "]";
   if (access.fill) text += fmt::format(" else {} : {}", to_text(*access.fill), to_text(access.fill->dtype));
+  if (access.pass) text += fmt::format(" in pass {}", *access.pass);
   return text;
 }
+
+std::string later_pass_text(std::uint32_t pass) { return pass == 0 ? "" : fmt::format(" in pass {}", pass); }
 
 /// `text` with each line indented by four spaces.
 std::string indented(const std::string& text) {
@@ -97,13 +100,23 @@ std::size_t LoopKernel::num_parallel() const {
   return static_cast<std::size_t>(first - domain.begin());
 }
 
+std::vector<std::size_t> LoopKernel::stores_of(std::optional<std::uint32_t> pass) const {
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    if (stores[i].pass == pass) numbers.push_back(i);
+  }
+  return numbers;
+}
+
 LoopKind classify(const LoopKernel& kernel) {
-  if (kernel.reductions.empty()) return LoopKind::kMap;
+  if (kernel.terms.empty()) return LoopKind::kMap;
+  const bool has_one_pass = kernel.terms.size() == 1 && kernel.temporaries.empty() && kernel.stores_of(0).empty();
+  if (!has_one_pass) return LoopKind::kRows;
   return is_contraction(kernel) ? LoopKind::kContract : LoopKind::kReduce;
 }
 
 std::string_view to_text(LoopKind kind) {
-  constexpr std::string_view kNames[] = {"map", "reduce", "contract"};
+  constexpr std::string_view kNames[] = {"map", "reduce", "contract", "rows"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -136,14 +149,19 @@ std::string to_text(const LoopKernel& kernel) {
     text += fmt::format("  store {} result {} {}\n", i, kernel.stores[i].tensor, access_text(kernel.stores[i]));
   }
   for (std::size_t i = 0; i < kernel.reductions.size(); ++i) {
-    text += fmt::format("  reduction {} {} {}\n", i, to_text(kernel.reductions[i].kind),
-                        to_text(kernel.reductions[i].dtype));
+    const Reduction& reduction = kernel.reductions[i];
+    text += fmt::format("  reduction {} {} {}{}\n", i, to_text(reduction.kind), to_text(reduction.dtype),
+                        later_pass_text(reduction.pass));
+  }
+  for (std::size_t i = 0; i < kernel.temporaries.size(); ++i) {
+    const Temporary& temporary = kernel.temporaries[i];
+    text += fmt::format("  temporary {} {}{}\n", i, to_text(temporary.dtype), later_pass_text(temporary.pass));
   }
   for (std::size_t i = 0; i < kernel.extents.size(); ++i) {
     text += fmt::format("  extent {} {}\n", i, kernel.extents[i].to_text());
   }
   if (kernel.in_place) text += fmt::format("  operand {} in the result's buffer\n", *kernel.in_place);
-  if (!kernel.reductions.empty() || kernel.term != Body()) text += "  term\n" + indented(to_text(kernel.term));
+  for (const Body& term : kernel.terms) text += "  term\n" + indented(to_text(term));
   return text + "  epilogue\n" + indented(to_text(kernel.epilogue)) + "}\n";
 }
 

@@ -92,7 +92,8 @@ BodyValue LoopKernelBuilder::load(BodyBuilder& body, OperandId operand, std::vec
                           kernel_.operands.size()));
   }
   const KernelTensor& tensor = kernel_.operands[number];
-  if (&body != &term_ && &body != &epilogue_) {
+  const auto is_body = [&](const Pass& pass) { return &body == &pass.term; };
+  if (std::ranges::none_of(passes_, is_body) && &body != &epilogue_) {
     return note_mistake(body, fmt::format("load '{}': into another body, expected term() or epilogue() of this "
                                           "builder",
                                           tensor.name));
@@ -116,15 +117,45 @@ BodyValue LoopKernelBuilder::extent(BodyBuilder& body, const SizeExpr& size) {
   return extent_value(body, size, kernel_.extents);
 }
 
+BodyBuilder& LoopKernelBuilder::next_pass() { return passes_.emplace_back().term; }
+
 BodyValue LoopKernelBuilder::reduce(ReductionKind kind, BodyValue value) {
-  if (!term_.defines(value)) {
+  if (!term().defines(value)) {
     return note_mistake(epilogue_,
                         fmt::format("reduce {}: expected a value of the term; load() it into term()", to_text(kind)));
   }
-  term_.yield(value);
-  kernel_.reductions.push_back({kind, value.dtype});
+  passes_.back().reduced.push_back(value);
+  kernel_.reductions.push_back({kind, value.dtype, current_pass()});
   const DType result = returns_index(kind) ? DType::kI64 : value.dtype;
-  return epilogue_.reduced(static_cast<std::uint32_t>(kernel_.reductions.size() - 1), result);
+  results_.push_back(epilogue_.reduced(static_cast<std::uint32_t>(kernel_.reductions.size() - 1), result));
+  return results_.back();
+}
+
+KeptId LoopKernelBuilder::keep(BodyValue value) {
+  if (!term().defines(value)) {
+    note_mistake(term(), "keep: expected a value of the current term");
+    return KeptId{};
+  }
+  passes_.back().kept.push_back(value);
+  kernel_.temporaries.push_back({value.dtype, current_pass()});
+  return static_cast<KeptId>(kernel_.temporaries.size() - 1);
+}
+
+BodyValue LoopKernelBuilder::reduced(BodyValue result) {
+  const auto it = std::ranges::find(results_, result.id, &BodyValue::id);
+  if (it == results_.end() || it->dtype != result.dtype) {
+    return note_mistake(term(), "reduced: expected a result of reduce()");
+  }
+  return term().reduced(static_cast<std::uint32_t>(it - results_.begin()), result.dtype);
+}
+
+BodyValue LoopKernelBuilder::kept(KeptId id) {
+  const auto number = static_cast<std::uint32_t>(id);
+  if (number >= kernel_.temporaries.size()) {
+    return note_mistake(term(), fmt::format("kept: value {}, expected less than {}; use an id from keep()", number,
+                                            kernel_.temporaries.size()));
+  }
+  return term().temporary(number, kernel_.temporaries[number].dtype);
 }
 
 void LoopKernelBuilder::store(std::string name, TensorType type, std::vector<AffineIndex> indices, BodyValue value) {
@@ -137,18 +168,38 @@ void LoopKernelBuilder::store(KernelTensor tensor, std::vector<AffineIndex> indi
     value = note_mistake(epilogue_,
                          fmt::format("store '{}': expected a value of the epilogue; reduce() gives one", tensor.name));
   }
+  add_result(std::move(tensor), std::move(indices), {});
+  epilogue_.yield(value);
+}
+
+void LoopKernelBuilder::store_in_pass(std::string name, TensorType type, std::vector<AffineIndex> indices,
+                                      BodyValue value) {
+  Layout layout = Layout::row_major(type.shape);
+  store_in_pass({std::move(name), std::move(type), std::move(layout)}, std::move(indices), value);
+}
+
+void LoopKernelBuilder::store_in_pass(KernelTensor tensor, std::vector<AffineIndex> indices, BodyValue value) {
+  if (!term().defines(value)) {
+    value = note_mistake(term(), fmt::format("store '{}': expected a value of the current term", tensor.name));
+  }
+  add_result(std::move(tensor), std::move(indices), current_pass());
+  passes_.back().stored.push_back(value);
+}
+
+void LoopKernelBuilder::add_result(KernelTensor tensor, std::vector<AffineIndex> indices,
+                                   std::optional<std::uint32_t> pass) {
   const auto number = static_cast<std::uint32_t>(kernel_.results.size());
   kernel_.results.push_back(std::move(tensor));
-  kernel_.stores.push_back({number, std::move(indices), {}, {}});
-  epilogue_.yield(value);
+  kernel_.stores.push_back({number, std::move(indices), {}, {}, pass});
 }
 
 Result<LoopKernel> LoopKernelBuilder::finish_unverified() {
   return guard_allocations([&]() -> Result<LoopKernel> {
-    for (const BodyBuilder* body : {&term_, &epilogue_}) {
-      if (body->mistake().empty() || !mistake_.empty()) continue;
-      mistake_ = fmt::format("the {} {}", body == &term_ ? "term" : "epilogue", body->mistake());
-    }
+    const auto take_mistake = [&](std::string_view role, const BodyBuilder& body) {
+      if (mistake_.empty() && !body.mistake().empty()) mistake_ = fmt::format("the {} {}", role, body.mistake());
+    };
+    for (const Pass& pass : passes_) take_mistake("term", pass.term);
+    take_mistake("epilogue", epilogue_);
     if (!mistake_.empty()) return invalid_argument(fmt::format("loop kernel '{}': {}", kernel_.name, mistake_));
     // An index has no coefficients for dims that were added after it.
     for (std::vector<Access>* accesses : {&kernel_.loads, &kernel_.stores}) {
@@ -158,7 +209,14 @@ Result<LoopKernel> LoopKernelBuilder::finish_unverified() {
         }
       }
     }
-    kernel_.term = term_.finish();
+    for (Pass& pass : passes_) {
+      const bool is_map = passes_.size() == 1 && pass.reduced.empty() && pass.kept.empty() && pass.stored.empty();
+      if (is_map) break;
+      for (const auto* values : {&pass.reduced, &pass.kept, &pass.stored}) {
+        for (const BodyValue value : *values) pass.term.yield(value);
+      }
+      kernel_.terms.push_back(pass.term.finish());
+    }
     kernel_.epilogue = epilogue_.finish();
     return std::move(kernel_);
   });

@@ -36,6 +36,7 @@ constexpr ImmediateForm immediate_form(KernelOp op) {
     case KernelOp::kIndex:
     case KernelOp::kExtent:
     case KernelOp::kReduced:
+    case KernelOp::kTemporary:
       return ImmediateForm::kNumber;
     case KernelOp::kSize:
       return ImmediateForm::kSize;

@@ -25,11 +25,11 @@ class LoopKernelParser {
     MILLRACE_TRY_ASSIGN(kernel_.name, text_.read_string());
     const std::size_t kind_begin = text_.position();
     const std::string_view kind_name = text_.take_name();
-    const auto kind = find_by_text(kind_name, LoopKind::kContract);
+    const auto kind = find_by_text(kind_name, kLastLoopKind);
     if (!kind) text_.move_to(kind_begin);
     MILLRACE_TRY(expect(text_, "{"));
     MILLRACE_TRY(read_declarations());
-    if (text_.take_word("term")) MILLRACE_TRY(read_body(kernel_.term));
+    while (text_.take_word("term")) MILLRACE_TRY(read_body(kernel_.terms.emplace_back()));
     if (!text_.take_word("epilogue")) return text_.unexpected("expected the epilogue");
     MILLRACE_TRY(read_body(kernel_.epilogue));
     MILLRACE_TRY(expect(text_, "}"));
@@ -55,6 +55,7 @@ class LoopKernelParser {
     while (text_.take_word("load")) MILLRACE_TRY(read_access("operand", kernel_.loads));
     while (text_.take_word("store")) MILLRACE_TRY(read_access("result", kernel_.stores));
     while (text_.take_word("reduction")) MILLRACE_TRY(read_reduction());
+    while (text_.take_word("temporary")) MILLRACE_TRY(read_temporary());
     while (text_.take_word("extent")) {
       MILLRACE_TRY(expect_number(text_, kernel_.extents.size()));
       MILLRACE_TRY_ASSIGN(SizeExpr extent, read_size_expr(text_, symbols_));
@@ -116,6 +117,7 @@ class LoopKernelParser {
       MILLRACE_TRY_ASSIGN(fill.dtype, read_dtype(text_));
       access.fill = fill;
     }
+    MILLRACE_TRY_ASSIGN(access.pass, read_pass());
     accesses.push_back(std::move(access));
     return {};
   }
@@ -177,8 +179,25 @@ class LoopKernelParser {
       return text_.unexpected("expected a kind of reduction, such as sum");
     }
     MILLRACE_TRY_ASSIGN(const DType dtype, read_dtype(text_));
-    kernel_.reductions.push_back({*kind, dtype});
+    MILLRACE_TRY_ASSIGN(const std::optional<std::uint32_t> pass, read_pass());
+    kernel_.reductions.push_back({*kind, dtype, pass.value_or(0)});
     return {};
+  }
+
+  Status read_temporary() {
+    MILLRACE_TRY(expect_number(text_, kernel_.temporaries.size()));
+    MILLRACE_TRY_ASSIGN(const DType dtype, read_dtype(text_));
+    MILLRACE_TRY_ASSIGN(const std::optional<std::uint32_t> pass, read_pass());
+    kernel_.temporaries.push_back({dtype, pass.value_or(0)});
+    return {};
+  }
+
+  /// "in pass 1", or nothing.
+  Result<std::optional<std::uint32_t>> read_pass() {
+    if (!text_.take_word("in")) return std::nullopt;
+    if (!text_.take_word("pass")) return text_.unexpected("expected 'pass'");
+    MILLRACE_TRY_ASSIGN(const auto pass, read_number<std::uint32_t>(text_));
+    return pass;
   }
 
   /// Whether "0 in the result's buffer" follows.

@@ -25,8 +25,10 @@ class Verifier {
     check_reductions();
     if (kernel_.in_place && broken_.empty()) check_in_place(*kernel_.in_place);
     // Bodies refer to loads and reductions, so check them only if those are valid.
-    if (broken_.empty()) check_body("term", kernel_.term, false);
-    if (broken_.empty()) check_body("epilogue", kernel_.epilogue, true);
+    for (std::uint32_t pass = 0; pass < kernel_.terms.size() && broken_.empty(); ++pass) {
+      check_body(term_text(pass), kernel_.terms[pass], pass);
+    }
+    if (broken_.empty()) check_body("epilogue", kernel_.epilogue, {});
     if (broken_.empty()) return {};
     return invalid_argument(std::move(broken_));
   }
@@ -36,6 +38,10 @@ class Verifier {
   void fail(fmt::format_string<Args...> format, Args&&... args) {
     if (!broken_.empty()) broken_ += "\n";
     broken_ += fmt::format("loop kernel '{}': ", kernel_.name) + fmt::format(format, std::forward<Args>(args)...);
+  }
+
+  std::string term_text(std::uint32_t pass) const {
+    return kernel_.terms.size() == 1 ? "term" : fmt::format("term {}", pass);
   }
 
   void check_domain() {
@@ -56,9 +62,9 @@ class Verifier {
   }
 
   void check_in_place(std::uint32_t operand) {
-    if (!kernel_.reductions.empty() || kernel_.results.size() != 1) {
-      return fail("in place with {} reductions and {} results, expected a map with one result",
-                  kernel_.reductions.size(), kernel_.results.size());
+    if (!kernel_.terms.empty() || kernel_.results.size() != 1) {
+      return fail("in place with {} passes and {} results, expected a map with one result", kernel_.terms.size(),
+                  kernel_.results.size());
     }
     if (operand >= kernel_.operands.size()) {
       return fail("operand {} in the result's buffer, expected less than {}", operand, kernel_.operands.size());
@@ -131,17 +137,28 @@ class Verifier {
       if (store.tensor != i) fail("store {}: writes to result {}, expected {}", i, store.tensor, i);
       if (store.dynamic_dim || store.fill) fail("store {}: has a dynamic dim or a fill, expected neither", i);
       if (!check_access("store", i, store, kernel_.results)) continue;
-      if (walks_reduction(store)) fail("store {}: indexed by a reduction dim, expected parallel dims only", i);
+      if (!store.pass && walks_reduction(store)) {
+        fail("store {}: indexed by a reduction dim, expected parallel dims only", i);
+      }
+      if (store.pass && !check_pass(fmt::format("store {}", i), *store.pass)) continue;
       check_store_covers(i, store);
     }
   }
 
-  /// Checks a necessary condition for storing every element exactly once: each parallel dim must change an index.
+  bool check_pass(const std::string& where, std::uint32_t pass) {
+    if (pass < kernel_.terms.size()) return true;
+    fail("{}: pass {}, expected less than {}", where, pass, kernel_.terms.size());
+    return false;
+  }
+
+  /// Checks a necessary condition for storing every element exactly once: each dim of the points at which the store
+  /// runs must change an index.
   void check_store_covers(std::size_t number, const Access& store) {
-    for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
+    const std::size_t num_dims = store.pass ? kernel_.domain.size() : kernel_.num_parallel();
+    for (std::size_t d = 0; d < num_dims; ++d) {
       const bool is_walked = std::any_of(store.indices.begin(), store.indices.end(),
                                          [d](const AffineIndex& index) { return !index.coefficients[d].is(0); });
-      if (!is_walked && !kernel_.domain[d].extent.is(1) && !kernel_.domain[d].is_reduction) {
+      if (!is_walked && !kernel_.domain[d].extent.is(1) && (store.pass || !kernel_.domain[d].is_reduction)) {
         fail("store {}: not indexed by d{}, so its points overwrite each other", number, d);
       }
     }
@@ -158,8 +175,18 @@ class Verifier {
 
   void check_reductions() {
     const std::size_t num_reduction_dims = kernel_.domain.size() - kernel_.num_parallel();
-    if (kernel_.reductions.empty() && num_reduction_dims > 0) {
+    if (kernel_.terms.empty() && num_reduction_dims > 0) {
       fail("{} reduction dims but no reduction", num_reduction_dims);
+    }
+    check_passes("reduction", kernel_.reductions);
+    check_passes("temporary", kernel_.temporaries);
+    for (std::uint32_t pass = 0; pass < kernel_.terms.size(); ++pass) {
+      if (num_yields(pass) == 0) fail("pass {}: reduces, keeps and stores nothing", pass);
+    }
+    for (std::size_t i = 0; i < kernel_.temporaries.size(); ++i) {
+      const DType dtype = kernel_.temporaries[i].dtype;
+      if (body_dtype(dtype) != dtype)
+        fail("temporary {}: is {}, expected {}", i, to_text(dtype), to_text(body_dtype(dtype)));
     }
     for (std::size_t i = 0; i < kernel_.reductions.size(); ++i) {
       const Reduction& reduction = kernel_.reductions[i];
@@ -172,26 +199,62 @@ class Verifier {
     }
   }
 
-  void check_body(std::string_view role, const Body& body, bool is_epilogue) {
-    for (std::size_t i = 0; i < body.instructions.size(); ++i) check_instruction(role, body, i, is_epilogue);
-    const std::size_t expected = is_epilogue ? kernel_.stores.size() : kernel_.reductions.size();
-    if (body.yields.size() != expected) {
-      fail("{}: {} yields, expected {}, one per {}", role, body.yields.size(), expected,
-           is_epilogue ? "store" : "reduction");
+  /// Checks that the items are in the order of their passes, which must exist.
+  template <class Item>
+  void check_passes(std::string_view role, const std::vector<Item>& items) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const std::string where = fmt::format("{} {}", role, i);
+      if (check_pass(where, items[i].pass) && i > 0 && items[i].pass < items[i - 1].pass) {
+        fail("{}: in pass {}, expected at least {}, like the one before", where, items[i].pass, items[i - 1].pass);
+      }
+    }
+  }
+
+  std::size_t num_yields(std::uint32_t pass) const {
+    const auto is_in_pass = [pass](const auto& item) { return item.pass == pass; };
+    return static_cast<std::size_t>(std::ranges::count_if(kernel_.reductions, is_in_pass) +
+                                    std::ranges::count_if(kernel_.temporaries, is_in_pass) +
+                                    std::ranges::count_if(kernel_.stores, is_in_pass));
+  }
+
+  /// The dtypes that a body must yield: the term of a pass, or the epilogue if `pass` is empty.
+  std::vector<DType> yielded_dtypes(std::optional<std::uint32_t> pass) const {
+    std::vector<DType> dtypes;
+    for (const Reduction& reduction : kernel_.reductions) {
+      if (pass == reduction.pass) dtypes.push_back(reduction.dtype);
+    }
+    for (const Temporary& temporary : kernel_.temporaries) {
+      if (pass == temporary.pass) dtypes.push_back(temporary.dtype);
+    }
+    for (const std::size_t store : kernel_.stores_of(pass)) {
+      dtypes.push_back(body_dtype(kernel_.results[store].type.dtype));
+    }
+    return dtypes;
+  }
+
+  void check_body(const std::string& role, const Body& body, std::optional<std::uint32_t> pass) {
+    for (std::size_t i = 0; i < body.instructions.size(); ++i) check_instruction(role, body, i, pass);
+    const std::vector<DType> expected = yielded_dtypes(pass);
+    if (body.yields.size() != expected.size()) {
+      const bool only_reduces = kernel_.terms.size() == 1 && expected.size() == kernel_.reductions.size();
+      fail("{}: {} yields, expected {}, one per {}", role, body.yields.size(), expected.size(),
+           !pass          ? "store"
+           : only_reduces ? "reduction"
+                          : "reduction, temporary and store of the pass");
       return;
     }
-    for (std::size_t i = 0; i < expected; ++i) {
+    for (std::size_t i = 0; i < expected.size(); ++i) {
       if (!body.instructions.contains(body.yields[i])) {
         fail("{}: yield {} is %{}, which does not exist", role, i, index_of(body.yields[i]));
         continue;
       }
       const DType found = body.instructions[body.yields[i]].dtype;
-      const DType wanted = is_epilogue ? body_dtype(kernel_.results[i].type.dtype) : kernel_.reductions[i].dtype;
-      if (found != wanted) fail("{}: yield {} is {}, expected {}", role, i, to_text(found), to_text(wanted));
+      if (found != expected[i]) fail("{}: yield {} is {}, expected {}", role, i, to_text(found), to_text(expected[i]));
     }
   }
 
-  void check_instruction(std::string_view role, const Body& body, std::size_t number, bool is_epilogue) {
+  void check_instruction(const std::string& role, const Body& body, std::size_t number,
+                         std::optional<std::uint32_t> pass) {
     const BodyInstruction& instruction = body.instructions[static_cast<BodyValueId>(number)];
     const std::string where = fmt::format("{}: %{} = {}", role, number, to_text(instruction.op));
     if (rule_of(instruction.op) == KernelOpRule::kMachine) return fail("{}: allowed only in machine kernels", where);
@@ -211,7 +274,7 @@ class Verifier {
       }
     }
     check_types(where, body, instruction);
-    check_immediate(where, instruction, is_epilogue);
+    check_immediate(where, instruction, pass);
   }
 
   void check_types(const std::string& where, const Body& body, const BodyInstruction& instruction) {
@@ -242,7 +305,9 @@ class Verifier {
          to_text(taken == operands.end() ? instruction.dtype : *taken));
   }
 
-  void check_immediate(const std::string& where, const BodyInstruction& instruction, bool is_epilogue) {
+  void check_immediate(const std::string& where, const BodyInstruction& instruction,
+                       std::optional<std::uint32_t> pass) {
+    const bool is_epilogue = !pass;
     const auto expect_dtype = [&](DType wanted) {
       if (instruction.dtype != wanted) {
         fail("{}: result is {}, expected {}", where, to_text(instruction.dtype), to_text(wanted));
@@ -265,12 +330,24 @@ class Verifier {
       }
     } else if (instruction.op == KernelOp::kCheckIndex) {
       expect_dtype(DType::kI64);
+    } else if (instruction.op == KernelOp::kTemporary) {
+      if (is_epilogue) return fail("{}: allowed only in a term", where);
+      if (instruction.immediate >= kernel_.temporaries.size()) {
+        return fail("{}: temporary {}, expected less than {}", where, instruction.immediate,
+                    kernel_.temporaries.size());
+      }
+      const Temporary& temporary = kernel_.temporaries[instruction.immediate];
+      if (temporary.pass >= *pass)
+        return fail("{}: of pass {}, expected one of an earlier pass", where, temporary.pass);
+      expect_dtype(temporary.dtype);
     } else if (instruction.op == KernelOp::kReduced) {
-      if (!is_epilogue) return fail("{}: allowed only in an epilogue", where);
       if (instruction.immediate >= kernel_.reductions.size()) {
         return fail("{}: reduction {}, expected less than {}", where, instruction.immediate, kernel_.reductions.size());
       }
       const Reduction& reduction = kernel_.reductions[instruction.immediate];
+      if (pass && reduction.pass >= *pass) {
+        return fail("{}: of pass {}, expected one of an earlier pass", where, reduction.pass);
+      }
       expect_dtype(returns_index(reduction.kind) ? DType::kI64 : reduction.dtype);
     }
   }

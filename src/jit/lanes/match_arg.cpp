@@ -41,6 +41,9 @@ bool finds_index(const LoopKernel& kernel) {
 
 Result<ArgDescriptor> match_arg(const LoopKernel& nest) {
   const LoopKernel kernel = collapse_dims(nest);
+  if (classify(kernel) != LoopKind::kReduce) {
+    return unimplemented(fmt::format("a {} nest, expected an argmin or argmax", to_text(classify(kernel))));
+  }
   if (kernel.reductions.size() != 1 || kernel.loads.size() != 1) {
     return unimplemented(fmt::format("an argmin or argmax with {} other reductions and {} loads, expected 0 and 1",
                                      kernel.reductions.size() - 1, kernel.loads.size()));
@@ -50,7 +53,7 @@ Result<ArgDescriptor> match_arg(const LoopKernel& nest) {
   if (load.fill || load.dynamic_dim) {
     return unimplemented(fmt::format("an {} of padded or gathered elements, expected plain rows", kind));
   }
-  const BodyInstruction& term = kernel.term.instructions[kernel.term.yields[0]];
+  const BodyInstruction& term = kernel.terms[0].instructions[kernel.terms[0].yields[0]];
   if (term.op != KernelOp::kLoad) {
     return unimplemented(
         fmt::format("an {} of values computed by {}, expected an operand's elements", kind, to_text(term.op)));

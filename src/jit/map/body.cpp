@@ -17,15 +17,15 @@ bool is_rare_select(const BodyInstruction& instruction) {
 
 }  // namespace
 
-BodyEmitter::BodyEmitter(const MapContext& context, bool is_epilogue, const Position& position, const TileShape& shape,
-                         std::span<const MachineValue> reduced)
+BodyEmitter::BodyEmitter(const MapContext& context, std::optional<std::uint32_t> pass, const Position& position,
+                         const TileShape& shape, const RowValues& row)
     : context_(context),
       b_(context.b),
-      body_(is_epilogue ? context.kernel.epilogue : context.kernel.term),
-      variance_(is_epilogue ? context.epilogue_variance : context.term_variance),
+      body_(pass ? context.kernel.terms[*pass] : context.kernel.epilogue),
+      variance_(pass ? context.term_variance[*pass] : context.epilogue_variance),
       position_(position),
       shape_(shape),
-      reduced_(reduced),
+      row_(row),
       values_(body_.instructions.size() * shape.rows * shape.vectors),
       loaded_(values_.size()),
       splats_(values_.size()) {}
@@ -82,9 +82,11 @@ MachineValue BodyEmitter::emit(BodyValueId id, std::uint32_t row, std::uint32_t 
     case KernelOp::kExtent:
       return b_.size(context_.kernel.extents[instruction.immediate]);
     case KernelOp::kReduced: {
-      const std::uint32_t column = context_.reduces_lanes() ? 0 : vector;
-      return reduced_[(instruction.immediate * shape_.rows + row) * shape_.vectors + column];
+      if (context_.reduces_lanes()) return row_.reduced[instruction.immediate * shape_.rows + row];
+      return row_.reduced[(instruction.immediate * shape_.rows + row) * shape_.vectors + vector];
     }
+    case KernelOp::kTemporary:
+      return emit_temporary(instruction.immediate, row, vector);
     case KernelOp::kCheckIndex:
       return emit_check_index(instruction, row, vector);
     default:
@@ -135,6 +137,12 @@ MachineValue BodyEmitter::emit_rare_select(BodyValueId id, std::uint32_t row, st
   const MachineBuilder::Values selected = b_.if_else(any, rare, otherwise);
   for (std::size_t i = 0; i < ids.size(); ++i) values_[slot_of(ids[i], row, vector)] = selected[i];
   return selected[0];
+}
+
+MachineValue BodyEmitter::emit_temporary(std::uint64_t number, std::uint32_t row, std::uint32_t vector) {
+  if (context_.temporaries.empty()) return row_.temporaries[number];
+  return load_cell(context_, {context_.temporaries[number], position_.temporaries[number], row, vector, {}},
+                   shape_.mask);
 }
 
 MachineValue BodyEmitter::emit_lanewise(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector) {

@@ -23,13 +23,20 @@ struct TileShape {
   std::optional<MachineValue> points = {};
 };
 
+/// What the bodies of a tile read of earlier passes.
+struct RowValues {
+  std::vector<MachineValue> reduced;  // [reduction][row][vector]; one vector if lanes run along a reduction
+  /// The temporaries of the current point, if they are in registers (MapContext::temporaries is empty).
+  std::vector<MachineValue> temporaries = {};
+};
+
 /// Emits a body for the cells of one tile. Cells share values: a value that does not change along the rows is emitted
 /// once for all rows, and one that does not change along the lanes is a scalar.
 class BodyEmitter {
  public:
-  /// The epilogue reads `reduced[(reduction * rows + row) * vectors + vector]`.
-  BodyEmitter(const MapContext& context, bool is_epilogue, const Position& position, const TileShape& shape,
-              std::span<const MachineValue> reduced);
+  /// Emits the term of a pass, or the epilogue if `pass` is empty.
+  BodyEmitter(const MapContext& context, std::optional<std::uint32_t> pass, const Position& position,
+              const TileShape& shape, const RowValues& row);
 
   /// The value for one cell: a scalar or a vector.
   MachineValue value(BodyValueId id, std::uint32_t row, std::uint32_t vector);
@@ -43,6 +50,7 @@ class BodyEmitter {
   MachineValue emit(BodyValueId id, std::uint32_t row, std::uint32_t vector);
   /// The result of `load_cell`, not widened.
   MachineValue loaded(BodyValueId id, std::uint32_t row, std::uint32_t vector);
+  MachineValue emit_temporary(std::uint64_t number, std::uint32_t row, std::uint32_t vector);
   MachineValue emit_lanewise(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector);
   MachineValue emit_rare_select(BodyValueId id, std::uint32_t row, std::uint32_t vector);
   std::vector<BodyValueId> rare_selects_from(BodyValueId id) const;
@@ -59,7 +67,7 @@ class BodyEmitter {
   const std::vector<Variance>& variance_;
   const Position& position_;
   const TileShape& shape_;
-  std::span<const MachineValue> reduced_;
+  const RowValues& row_;
   std::vector<std::optional<MachineValue>> values_;
   std::vector<std::optional<MachineValue>> loaded_;
   std::vector<std::optional<MachineValue>> splats_;

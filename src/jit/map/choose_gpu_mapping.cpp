@@ -27,6 +27,10 @@ constexpr std::int64_t kManyThreads = std::int64_t{1} << 14;
 /// Bytes of a vector register per thread. Narrower elements occupy a whole register.
 constexpr std::size_t kRegisterBytes = 4;
 
+/// The number of temporaries of all points that one thread keeps in registers: a quarter of those with which several
+/// subgroups still share a compute unit.
+constexpr std::int64_t kMaxTemporaryRegisters = 32;
+
 /// The costs of a thread's access, relative to one in which neighbouring threads access neighbouring elements. These
 /// are estimates, used only to rank the dims.
 constexpr double kSameElementCost = 0.1, kNeighbourCost = 1, kStridedCost = 8;
@@ -43,9 +47,9 @@ class GpuMappingChoice {
  public:
   GpuMappingChoice(const LoopKernel& kernel, const TargetSpec& target)
       : kernel_(kernel), num_parallel_(kernel.num_parallel()), target_(target) {
-    collect_walks(kernel.term, true);
+    for (const Body& term : kernel.terms) collect_walks(term, true);
     collect_walks(kernel.epilogue, false);
-    for (const Access& store : kernel.stores) add_walk(store, kernel.results[store.tensor], false);
+    for (const Access& store : kernel.stores) add_walk(store, kernel.results[store.tensor], store.pass.has_value());
     const auto none = static_cast<std::uint32_t>(kernel.domain.size());
     mapping_.tile = {.vector_dim = none, .row_dim = none};
   }
@@ -64,6 +68,7 @@ class GpuMappingChoice {
       if (!kernel_.domain[dim].is_workgroup_dim) add(dim, kThreads);
     }
     mapping_.workgroup_size = std::max(mapping_.num_threads(), target_.subgroup_size());
+    if (shared) mapping_.points_in_registers = points_in_registers(*shared);
     return mapping_;
   }
 
@@ -93,7 +98,7 @@ class GpuMappingChoice {
   double cost_along(std::size_t dim) const {
     double cost = 0;
     for (const Walk& walk : walks_) {
-      if (!kernel_.reductions.empty() && !walk.in_term) continue;
+      if (!kernel_.terms.empty() && !walk.in_term) continue;
       const SizeExpr& step = walk.offset.coefficients[dim];
       cost += step.is(0) ? kSameElementCost : step.is(1) ? kNeighbourCost : kStridedCost;
     }
@@ -119,7 +124,7 @@ class GpuMappingChoice {
   /// Whether some access would be strided for threads along `near`, but contiguous for threads along `far`. Both dims
   /// then get threads.
   bool is_transposed(std::size_t near, std::size_t far) const {
-    return kernel_.reductions.empty() && std::ranges::any_of(walks_, [&](const Walk& walk) {
+    return kernel_.terms.empty() && std::ranges::any_of(walks_, [&](const Walk& walk) {
              const SizeExpr& step = walk.offset.coefficients[near];
              return walk.offset.coefficients[far].is(1) && !step.is(0) && !step.is(1);
            });
@@ -137,6 +142,20 @@ class GpuMappingChoice {
     return longest;
   }
 
+  /// The points of each thread along the shared dim `dim`, if their temporaries fit into registers and all threads have
+  /// equally many. Otherwise 0.
+  std::uint32_t points_in_registers(std::size_t dim) const {
+    const SizeExpr& extent = kernel_.domain[dim].extent;
+    const std::uint32_t threads = mapping_.threads_along(dim);
+    const bool is_only_dim = kernel_.domain.size() == num_parallel_ + 1;
+    if (kernel_.temporaries.empty() || !is_only_dim || threads == 1 || !extent.is_constant()) return 0;
+    const std::int64_t points = extent.constant() / threads;
+    const bool is_even = points * threads == extent.constant();
+    const bool fits =
+        saturating::multiply(points, static_cast<std::int64_t>(kernel_.temporaries.size())) <= kMaxTemporaryRegisters;
+    return is_even && fits ? static_cast<std::uint32_t>(points) : 0;
+  }
+
   std::uint32_t threads_to_share(std::size_t dim) const {
     const bool is_long =
         extent(dim) >= kLongPointsPerThread * kThreads || points(0, num_parallel_) < kManyThreads / kThreads;
@@ -145,7 +164,7 @@ class GpuMappingChoice {
 
   /// Lets each thread access vectors, if every tensor is contiguous or constant along `dim` and no vector is partial.
   void choose_lanes(std::size_t dim) {
-    if (!kernel_.reductions.empty() || kernel_.epilogue.instructions.size() > kLongEpilogue) return;
+    if (!kernel_.terms.empty() || kernel_.epilogue.instructions.size() > kLongEpilogue) return;
     std::size_t widest = 1;
     for (const Walk& walk : walks_) {
       const SizeExpr& step = walk.offset.coefficients[dim];

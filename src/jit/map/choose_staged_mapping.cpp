@@ -32,6 +32,7 @@ class StagedChoice {
   explicit StagedChoice(const LoopKernel& kernel) : kernel_(kernel), num_parallel_(kernel.num_parallel()) {}
 
   std::optional<GpuMapping> run() {
+    if (classify(kernel_) == LoopKind::kRows) return std::nullopt;
     if (kernel_.reductions.size() != 1 || returns_index(kernel_.reductions[0].kind)) return std::nullopt;
     if (!collect_loads()) return std::nullopt;
     std::int64_t best = 0;
@@ -54,7 +55,7 @@ class StagedChoice {
 
   /// Collects the accesses of the term. Returns false if a load is guarded or dynamic, or if the term reads indices.
   bool collect_loads() {
-    for (const BodyInstruction& instruction : kernel_.term.instructions) {
+    for (const BodyInstruction& instruction : kernel_.terms[0].instructions) {
       if (instruction.op == KernelOp::kIndex || instruction.op == KernelOp::kCheckIndex) return false;
       if (instruction.op != KernelOp::kLoad) continue;
       const Access& load = kernel_.loads[instruction.immediate];

@@ -37,11 +37,6 @@ constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
 constexpr std::int64_t kMaxTransposedInstructions = kMaxKernelInstructions / 2;
 /// The maximum number of instructions in all copies of a body for the rows of a block not transposed in registers.
 constexpr std::size_t kMaxBlockInstructions = 128;
-/// The maximum lengths of a map's body for kVectorsOfShortBody and for kVectorsOfBody copies per step. Longer bodies
-/// have enough parallelism without copies, and every copy costs compile time.
-constexpr std::size_t kMaxOverlappingInstructions = 12, kMaxCopiedInstructions = 40;
-/// The number of copies of a map's body in one step. Each copy computes one of several adjacent vectors.
-constexpr std::uint32_t kVectorsOfShortBody = 4, kVectorsOfBody = 2;
 /// The number of vectors in a reduction's tile, which share the loads of each row: kVectorsWithWideRows if the target
 /// has kWideRegisters registers or more, otherwise kVectorsWithRows. A tile of one row has kVectorsOfOneRow.
 constexpr std::uint32_t kWideRegisters = 32, kVectorsWithWideRows = 3, kVectorsWithRows = 2, kVectorsOfOneRow = 4;
@@ -50,6 +45,9 @@ constexpr std::uint32_t kOperandShare = 4;
 /// The number of accumulators that keep an adder busy: an addition takes about four cycles, and one can begin in every
 /// cycle. A reduction of fewer than kMinSteps steps is not unrolled.
 constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16;
+/// The number of rows that a nest with several passes computes at a time, if a row has few vectors.
+constexpr std::int64_t kFewSteps = 2, kSomeSteps = 8;
+constexpr std::uint32_t kRowsOfFewSteps = 4, kRowsOfSomeSteps = 2;
 /// The choice of a row dim counts all dims longer than this as equally long.
 constexpr std::int64_t kLongExtent = std::int64_t{1} << 20;
 /// The maximum tile if lanes run along a reduction dim. It is small, because each row then ends in a tree of shuffles.
@@ -78,11 +76,11 @@ class TilingChoice {
  public:
   TilingChoice(const LoopKernel& kernel, const TargetSpec& target)
       : kernel_(kernel), num_parallel_(kernel.num_parallel()), target_(target) {
-    collect_walks(kernel.term, true);
+    for (const Body& term : kernel.terms) collect_walks(term, true);
     collect_walks(kernel.epilogue, false);
     for (const Access& store : kernel.stores) {
       const Layout& layout = kernel.results[store.tensor].layout;
-      walks_.push_back({element_offset(store, layout, kernel.domain.size()), false, true, false, false,
+      walks_.push_back({element_offset(store, layout, kernel.domain.size()), false, true, store.pass.has_value(), false,
                         kernel.results[store.tensor].type.dtype});
     }
     for (std::size_t d = num_parallel_; d < kernel.domain.size(); ++d) {
@@ -98,14 +96,20 @@ class TilingChoice {
     choose_vector_dim(tiling);
     if (tiling.vector_dim == none) return tiling;
     tiling.row_dim = tiling.vector_dim;
-    if (kernel_.reductions.empty()) {
-      tiling.vector_unroll = vectors_within(tiling, map_unroll());
+    if (kernel_.terms.empty()) {
+      tiling.vector_unroll = vectors_within(tiling, vectors_of_body(kernel_.epilogue));
       choose_block(tiling);
     } else {
-      choose_row_dim(tiling);
-      choose_unrolls(tiling);
-      tiling.points_per_group =
-          std::clamp<std::int64_t>(kReductionPointsPerGroup / reduction_points_, 1, kPointsPerGroup);
+      const bool has_passes = classify(kernel_) == LoopKind::kRows;
+      if (has_passes) {
+        choose_pass_unrolls(tiling);
+      } else {
+        choose_row_dim(tiling);
+        choose_unrolls(tiling);
+      }
+      // A point of several passes takes as long as one of a map.
+      const std::int64_t points = has_passes ? kPointsPerGroup : kReductionPointsPerGroup;
+      tiling.points_per_group = std::clamp<std::int64_t>(points / reduction_points_, 1, kPointsPerGroup);
       tiling.loops_epilogue = num_cells(tiling) > 1 &&
                               num_cells(tiling) * estimate_instructions(kernel_.epilogue) > kMaxEpilogueInstructions;
     }
@@ -138,7 +142,8 @@ class TilingChoice {
   /// Whether the kernel only moves elements. Registers then hold 16-bit floats unconverted.
   bool is_copy() const {
     const Body& body = kernel_.epilogue;
-    return body.instructions.size() == 1 && body.instructions[BodyValueId{0}].op == KernelOp::kLoad &&
+    return kernel_.terms.empty() && body.instructions.size() == 1 &&
+           body.instructions[BodyValueId{0}].op == KernelOp::kLoad &&
            std::ranges::all_of(kernel_.results, [&](const KernelTensor& result) {
              return result.type.dtype == stored_dtype(body.instructions[BodyValueId{0}]);
            });
@@ -147,11 +152,13 @@ class TilingChoice {
   /// The number of lanes of a vector of the widest dtype in which the bodies compute, but no more than the dim needs.
   std::uint32_t lanes_along(std::size_t dim) const {
     std::size_t widest = 1;
-    for (const Body* body : {&kernel_.term, &kernel_.epilogue}) {
-      for (const BodyInstruction& instruction : body->instructions) {
+    const auto widen = [&](const Body& body) {
+      for (const BodyInstruction& instruction : body.instructions) {
         widest = std::max(widest, size_bytes(is_copy() ? stored_dtype(instruction) : instruction.dtype));
       }
-    }
+    };
+    std::ranges::for_each(kernel_.terms, widen);
+    widen(kernel_.epilogue);
     const auto full = static_cast<std::uint32_t>(target_.vector_bytes() / widest);
     const SizeExpr& size = kernel_.domain[dim].extent;
     if (size.upper_bound() >= full) return full;
@@ -160,7 +167,7 @@ class TilingChoice {
 
   /// Whether `choose_block` can transpose the loads of `walk` when lanes run along `dim`.
   bool can_transpose(const Walk& walk, std::size_t dim) const {
-    if (!kernel_.reductions.empty() || walk.is_store || walk.is_guarded || walk.is_dynamic) return false;
+    if (!kernel_.terms.empty() || walk.is_store || walk.is_guarded || walk.is_dynamic) return false;
     for (std::size_t other = 0; other < num_parallel_; ++other) {
       if (other != dim && walk.offset.coefficients[other].is(1)) return extent(other) >= kMaxTransposedLanes;
     }
@@ -182,7 +189,7 @@ class TilingChoice {
   double cost_along(std::size_t dim) const {
     const std::uint32_t lanes = lanes_along(dim);
     const bool is_parallel = dim < num_parallel_;
-    double term = kInstructionCost * static_cast<double>(kernel_.term.instructions.size());
+    double term = kInstructionCost * static_cast<double>(num_term_instructions());
     double epilogue = kInstructionCost * static_cast<double>(kernel_.epilogue.instructions.size());
     for (const Walk& walk : walks_) {
       (walk.in_term ? term : epilogue) += is_parallel || walk.in_term ? access_cost(walk, dim, lanes) : 1;
@@ -194,6 +201,12 @@ class TilingChoice {
     else
       epilogue += kShuffleCost * std::bit_width(lanes);
     return term / used_lanes + epilogue / static_cast<double>(reduction_points_);
+  }
+
+  std::size_t num_term_instructions() const {
+    std::size_t all = 0;
+    for (const Body& term : kernel_.terms) all += term.instructions.size();
+    return all;
   }
 
   void choose_vector_dim(Tiling& tiling) const {
@@ -281,12 +294,6 @@ class TilingChoice {
     return true;
   }
 
-  std::uint32_t map_unroll() const {
-    const std::size_t size = kernel_.epilogue.instructions.size();
-    if (size > kMaxCopiedInstructions) return 1;
-    return size > kMaxOverlappingInstructions ? kVectorsOfBody : kVectorsOfShortBody;
-  }
-
   /// The number of cells of a tile that run an epilogue.
   std::int64_t num_cells(const Tiling& tiling) const {
     return tiling.row_unroll * (tiling.vector_dim < num_parallel_ ? std::int64_t{tiling.vector_unroll} : 1);
@@ -302,11 +309,11 @@ class TilingChoice {
     const bool has_rows = tiling.row_dim != tiling.vector_dim;
     const auto registers = static_cast<std::uint32_t>(target_.num_vector_registers());
     const std::uint32_t with_rows = registers >= kWideRegisters ? kVectorsWithWideRows : kVectorsWithRows;
-    const auto num_reductions = static_cast<std::uint32_t>(kernel_.reductions.size());
+    const auto num_reductions = static_cast<std::uint32_t>(std::max<std::size_t>(kernel_.reductions.size(), 1));
     const std::uint32_t accumulators = std::max((registers - registers / kOperandShare) / num_reductions, 1u);
     const bool has_index = std::any_of(kernel_.reductions.begin(), kernel_.reductions.end(),
                                        [](const Reduction& r) { return returns_index(r.kind); });
-    const bool is_long = kernel_.term.instructions.size() > kMaxOverlappingInstructions;
+    const bool is_long = num_term_instructions() > kMaxOverlappingInstructions;
     std::uint32_t wanted = has_index || is_long ? 1 : has_rows ? with_rows : kVectorsOfOneRow;
     if (tiling.vector_dim >= num_parallel_ && has_rows) wanted = std::min(wanted, kMaxVectorsAlongLanes);
     tiling.vector_unroll = std::min(vectors_within(tiling, wanted), accumulators);
@@ -315,10 +322,28 @@ class TilingChoice {
     if (has_loops && !has_index && !is_long) tiling.term_unroll = terms_for(tiling);
   }
 
+  /// The unrolls of a nest with several passes. If lanes run along the rows, each pass takes no more vectors than its
+  /// own body needs, and short rows are computed several at a time, because the joining of lanes is a long chain.
+  /// Otherwise all passes have the same vectors, at least a cache line.
+  void choose_pass_unrolls(Tiling& tiling) const {
+    const bool is_along_rows = tiling.vector_dim >= num_parallel_;
+    std::uint32_t vectors = is_along_rows ? 1 : kVectorsOfOneRow;
+    for (const Body& term : kernel_.terms) {
+      vectors = is_along_rows ? std::max(vectors, vectors_of_body(term)) : std::min(vectors, vectors_of_body(term));
+    }
+    tiling.vector_unroll = vectors_within(tiling, is_along_rows ? vectors : kVectorsOfOneRow);
+    if (!is_along_rows || num_parallel_ == 0 || kernel_.domain[num_parallel_ - 1].is_workgroup_dim) return;
+    const std::int64_t steps = reduction_points_ / tiling.lanes;
+    const std::uint32_t rows = steps <= kFewSteps ? kRowsOfFewSteps : steps <= kSomeSteps ? kRowsOfSomeSteps : 1;
+    if (rows == 1 || extent(num_parallel_ - 1) < rows) return;
+    tiling.row_dim = static_cast<std::uint32_t>(num_parallel_ - 1);
+    tiling.row_unroll = rows;
+  }
+
   /// The number of points of the innermost reduction dim that one step adds, each to its own accumulators.
   std::uint32_t terms_for(const Tiling& tiling) const {
     const std::int64_t accumulators =
-        tiling.row_unroll * tiling.vector_unroll * static_cast<std::int64_t>(kernel_.reductions.size());
+        tiling.row_unroll * tiling.vector_unroll * std::max<std::int64_t>(std::ssize(kernel_.reductions), 1);
     const std::int64_t terms = kEnoughAccumulators / accumulators;
     if (terms < 2 || extent(kernel_.domain.size() - 1) < kMinSteps * terms) return 1;
     return static_cast<std::uint32_t>(terms);

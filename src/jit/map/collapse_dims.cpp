@@ -57,11 +57,13 @@ void for_each_index(LoopKernel& kernel, F&& f) {
 /// For each domain dim, whether a body, argmin or argmax reads its index.
 std::vector<bool> observed_dims(const LoopKernel& kernel) {
   std::vector<bool> is_observed(kernel.domain.size());
-  for (const Body* body : {&kernel.term, &kernel.epilogue}) {
-    for (const BodyInstruction& instruction : body->instructions) {
+  const auto observe = [&](const Body& body) {
+    for (const BodyInstruction& instruction : body.instructions) {
       if (instruction.op == KernelOp::kIndex) is_observed[instruction.immediate] = true;
     }
-  }
+  };
+  std::ranges::for_each(kernel.terms, observe);
+  observe(kernel.epilogue);
   for (const Reduction& reduction : kernel.reductions) {
     if (returns_index(reduction.kind)) is_observed[kernel.num_parallel()] = true;
   }
@@ -96,7 +98,7 @@ void drop_dims(LoopKernel& kernel, const std::vector<bool>& is_dropped) {
     }
     index.coefficients = std::move(coefficients);
   });
-  kernel.term = renumber_indices(kernel.term, numbers);
+  for (Body& term : kernel.terms) term = renumber_indices(term, numbers);
   kernel.epilogue = renumber_indices(kernel.epilogue, numbers);
   kernel.domain = std::move(domain);
 }

@@ -2,7 +2,10 @@
 // The address arithmetic of a mapping: plans each access and its bounds checks, and tracks positions inside loops.
 #include "jit/map/context.h"
 
+#include <algorithm>
 #include <limits>
+
+#include "millrace/base/saturating.h"
 
 namespace millrace {
 namespace {
@@ -71,8 +74,27 @@ MapContext::MapContext(MachineBuilder& builder, const LoopKernel& collapsed, con
   for (std::size_t i = 0; tiling.loops_tail_stores && i < stores.size(); ++i) {
     tail_blocks.push_back(b.private_memory(register_dtype(stores[i].stored), block_size, "tail"));
   }
-  term_variance = find_variance(kernel.term, false);
-  epilogue_variance = find_variance(kernel.epilogue, true);
+  for (const Body& term : kernel.terms) term_variance.push_back(find_variance(term));
+  epilogue_variance = find_variance(kernel.epilogue);
+}
+
+void MapContext::place_temporaries() {
+  // [row][point of the reduction dims][vector][lane]; if lanes run along a reduction dim, [row][point].
+  AffineIndex offset = constant_index(kernel.domain.size(), 0);
+  SizeExpr step = reduces_lanes() ? 1 : std::int64_t{tiling.vector_unroll} * tiling.lanes;
+  std::int64_t size = step.constant();
+  for (std::size_t d = kernel.domain.size(); d-- > kernel.num_parallel();) {
+    offset.coefficients[d] = step;
+    step = step * kernel.domain[d].extent;
+    size = saturating::multiply(size, std::max<std::int64_t>(kernel.domain[d].extent.upper_bound(), 1));
+  }
+  if (has_vector_dim() && !reduces_lanes()) offset.coefficients[tiling.vector_dim] = 1;
+  if (has_row_dim()) offset.coefficients[tiling.row_dim] = size;
+  size = saturating::multiply(size, std::int64_t{tiling.row_unroll});
+  for (const Temporary& temporary : kernel.temporaries) {
+    const MemoryHandle memory = b.workgroup_memory(temporary.dtype, static_cast<std::uint64_t>(size), "temporary");
+    temporaries.push_back({memory, temporary.dtype, offset, 0, {}, Scalar{temporary.dtype, 0}});
+  }
 }
 
 AccessPlan MapContext::plan_access(const Access& access, const KernelTensor& tensor, MemoryHandle memory) const {
@@ -94,7 +116,7 @@ AccessPlan MapContext::plan_access(const Access& access, const KernelTensor& ten
   return plan;
 }
 
-std::vector<Variance> MapContext::find_variance(const Body& body, bool is_epilogue) const {
+std::vector<Variance> MapContext::find_variance(const Body& body) const {
   std::vector<Variance> variance;
   for (const BodyInstruction& instruction : body.instructions) {
     Variance found;
@@ -114,7 +136,9 @@ std::vector<Variance> MapContext::find_variance(const Body& body, bool is_epilog
     } else if (instruction.op == KernelOp::kIndex) {
       add_index(dim_index(kernel.domain.size(), instruction.immediate));
     } else if (instruction.op == KernelOp::kReduced) {
-      found = {has_row_dim(), is_epilogue && has_vector_dim() && !reduces_lanes()};
+      found = {has_row_dim(), has_vector_dim() && !reduces_lanes()};
+    } else if (instruction.op == KernelOp::kTemporary) {
+      found = {has_row_dim(), has_vector_dim()};
     }
     variance.push_back(found);
   }
@@ -126,6 +150,7 @@ Position MapContext::start() const {
   position.indices.resize(kernel.domain.size());
   for (const AccessPlan& plan : loads) position.loads.push_back(start_of(b, plan));
   for (const AccessPlan& plan : stores) position.stores.push_back(start_of(b, plan));
+  for (const AccessPlan& plan : temporaries) position.temporaries.push_back(start_of(b, plan));
   return position;
 }
 
@@ -134,6 +159,9 @@ Position MapContext::enter(const Position& position, std::size_t dim, const Line
   entered.indices[dim] = index;
   for (std::size_t i = 0; i < loads.size(); ++i) enter_access(b, entered.loads[i], loads[i], dim, index);
   for (std::size_t i = 0; i < stores.size(); ++i) enter_access(b, entered.stores[i], stores[i], dim, index);
+  for (std::size_t i = 0; i < temporaries.size() && kernel.domain[dim].is_reduction; ++i) {
+    enter_access(b, entered.temporaries[i], temporaries[i], dim, index);
+  }
   return entered;
 }
 

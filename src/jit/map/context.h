@@ -36,6 +36,7 @@ struct Position {
   std::vector<LinearValue> indices;  // per domain dim
   std::vector<AccessPosition> loads;
   std::vector<AccessPosition> stores;
+  std::vector<AccessPosition> temporaries;  // from the tile's first element: they advance along reduction dims only
 };
 
 /// Whether a body value changes along the rows or the vectors of a tile. If it does not, one register serves all rows
@@ -54,10 +55,14 @@ struct MapContext {
   Tiling tiling;
   std::vector<AccessPlan> loads;
   std::vector<AccessPlan> stores;
-  std::vector<MemoryHandle> cells;        // per reduction: a tile's cells, if the epilogue is a loop
-  std::vector<MemoryHandle> tail_blocks;  // per store: private memory for a partial transposed block
-  std::vector<Variance> term_variance;
+  std::vector<AccessPlan> temporaries;               // empty if the kernel has none, or if they are in registers
+  std::vector<MemoryHandle> cells;                   // per reduction: a tile's cells, if the epilogue is a loop
+  std::vector<MemoryHandle> tail_blocks;             // per store: private memory for a partial transposed block
+  std::vector<std::vector<Variance>> term_variance;  // per pass
   std::vector<Variance> epilogue_variance;
+
+  /// Plans workgroup memory for all temporaries of one tile. Precondition: the reduction dims have upper bounds.
+  void place_temporaries();
 
   bool has_vector_dim() const { return tiling.vector_dim < kernel.domain.size(); }
   bool has_row_dim() const { return tiling.row_dim < kernel.domain.size() && tiling.row_dim != tiling.vector_dim; }
@@ -82,7 +87,7 @@ struct MapContext {
 
  private:
   AccessPlan plan_access(const Access& access, const KernelTensor& tensor, MemoryHandle memory) const;
-  std::vector<Variance> find_variance(const Body& body, bool is_epilogue) const;
+  std::vector<Variance> find_variance(const Body& body) const;
 };
 
 }  // namespace millrace

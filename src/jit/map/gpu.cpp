@@ -24,7 +24,7 @@ class GpuNestEmitter {
     enter_group();
     enter_tile();
     if (mapping_.staged_points > 0) return emit_staged(context_, mapping_, staged_position());
-    if (shared_) return emit_shared_reduction();
+    if (shared_) return emit_shared_passes();
     if_active([&] { emit_tile(context_, position_, {}); });
   }
 
@@ -111,15 +111,71 @@ class GpuNestEmitter {
     b_.if_else(*is_active_, [&] { return body(), nothing(); }, nothing);
   }
 
-  /// Each thread reduces its share of the points, the threads join their results, and the first thread stores.
-  void emit_shared_reduction() {
-    ReductionEmitter reductions(context_, {});
+  /// In each pass, each thread takes its share of the points, and the threads join their reductions. Finally, the first
+  /// thread runs the epilogue.
+  void emit_shared_passes() {
+    const SharingThreads threads{mapping_.workgroup_size, subgroup_size_, shared_bits_};
+    RowValues row;
+    RegisterPoints points;
+    for (std::uint32_t pass = 0; pass < kernel_.terms.size(); ++pass) {
+      ReductionEmitter reductions(context_, {}, pass, row);
+      const RangeValues mine =
+          mapping_.points_in_registers > 0 ? run_in_registers(reductions, row, points) : run_in_loop(reductions);
+      const Accumulators all = join_threads(b_, threads, reductions.reductions(), reductions.unpack(mine));
+      reductions.finish(all);
+    }
+    if (kernel_.stores_of({}).empty()) return;
+    require(b_.eq(shared_->first, b_.i64(0)));
+    if_active([&] { emit_stores(context_, position_, {}, row); });
+  }
+
+  RangeValues run_in_loop(ReductionEmitter& reductions) {
     const auto reduce = [&] { return reductions.pack(reductions.reduce(position_, shared_)); };
     const auto start = [&] { return reductions.pack(reductions.initial()); };
-    const RangeValues mine = is_active_ ? b_.if_else(*is_active_, reduce, start) : reduce();
-    const Accumulators all = join_threads(context_, mapping_, subgroup_size_, shared_bits_, reductions.unpack(mine));
-    require(b_.eq(shared_->first, b_.i64(0)));
-    if_active([&] { emit_stores(context_, position_, {}, reductions.results(all)); });
+    return is_active_ ? b_.if_else(*is_active_, reduce, start) : reduce();
+  }
+
+  /// The temporaries of each of this thread's points.
+  using RegisterPoints = std::vector<std::vector<MachineValue>>;
+
+  /// Runs a pass without a loop, with the temporaries of all points of the thread in registers.
+  RangeValues run_in_registers(ReductionEmitter& reductions, RowValues& row, RegisterPoints& points) {
+    points.resize(mapping_.points_in_registers);
+    const std::size_t num_earlier = points[0].size();
+    const auto run = [&] {
+      Accumulators accumulators = reductions.initial();
+      RangeValues kept;
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const LinearValue step(static_cast<std::int64_t>(i) * shared_->step);
+        const Position at = context_.enter(position_, shared_->dim, LinearValue(shared_->first).plus(b_, step));
+        row.temporaries = points[i];
+        accumulators = reductions.accumulate(at, std::move(accumulators));
+        kept.insert(kept.end(), row.temporaries.begin() + static_cast<std::ptrdiff_t>(num_earlier),
+                    row.temporaries.end());
+      }
+      RangeValues values = reductions.pack(accumulators);
+      values.insert(values.end(), kept.begin(), kept.end());
+      return values;
+    };
+    const auto skip = [&] {
+      RangeValues values = reductions.pack(reductions.initial());
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        for (const Temporary& temporary : kernel_.temporaries) {
+          if (temporary.pass == reductions.pass()) values.push_back(b_.constant_scalar({temporary.dtype, 0}));
+        }
+      }
+      return values;
+    };
+    RangeValues values = is_active_ ? b_.if_else(*is_active_, run, skip) : run();
+    const auto num_reduced = static_cast<std::ptrdiff_t>(reductions.packed_float_sums().size());
+    auto next = values.begin() + num_reduced;
+    const auto num_kept = (values.end() - next) / static_cast<std::ptrdiff_t>(points.size());
+    for (std::vector<MachineValue>& point : points) {
+      point.insert(point.end(), next, next + num_kept);
+      next += num_kept;
+    }
+    values.resize(static_cast<std::size_t>(num_reduced));
+    return values;
   }
 
   const MapContext& context_;

@@ -16,9 +16,16 @@ struct ThreadBits {
   std::uint32_t end = 0;
 };
 
-/// Joins the reduced values of threads that differ only in `bits`; each of them gets the joined value. All threads of
-/// the workgroup must take part. The order is fixed, so results are reproducible.
-Accumulators join_threads(const MapContext& context, const GpuMapping& mapping, std::uint32_t subgroup_size,
-                          ThreadBits bits, Accumulators accumulators);
+/// The threads that share a reduction: those that differ only in `bits`.
+struct SharingThreads {
+  std::uint32_t workgroup_size = 1;
+  std::uint32_t subgroup_size = 1;
+  ThreadBits bits;
+};
+
+/// Joins the reduced values of the threads; each of them gets the joined value. `accumulators` has one value per
+/// reduction. All threads of the workgroup must take part. The order is fixed, so results are reproducible.
+Accumulators join_threads(MachineBuilder& b, const SharingThreads& threads, std::span<const Reduction> reductions,
+                          Accumulators accumulators);
 
 }  // namespace millrace

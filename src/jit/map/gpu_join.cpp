@@ -49,12 +49,11 @@ class SharedReduction {
   MemoryHandle indices_{};
 };
 
-Accumulators join_subgroups(const MapContext& context, std::uint32_t num_threads, ThreadBits bits,
-                            const Accumulators& accumulators) {
-  MachineBuilder& b = context.b;
+Accumulators join_subgroups(MachineBuilder& b, std::uint32_t num_threads, ThreadBits bits,
+                            std::span<const Reduction> reductions, const Accumulators& accumulators) {
   std::vector<SharedReduction> shared;
   for (std::size_t i = 0; i < accumulators.size(); ++i) {
-    const bool has_index = returns_index(context.kernel.reductions[i].kind);
+    const bool has_index = returns_index(reductions[i].kind);
     shared.emplace_back(b, has_index, accumulators[i].value.dtype, num_threads);
     shared.back().store(accumulators[i]);
   }
@@ -66,7 +65,7 @@ Accumulators join_subgroups(const MapContext& context, std::uint32_t num_threads
   for (std::size_t i = 0; i < accumulators.size(); ++i) {
     TileReduction all = shared[i].load(first);
     for (std::int32_t at = step; at < end; at += step) {
-      all = join(b, context.kernel.reductions[i].kind, all, shared[i].load(b.add(first, b.i32(at))));
+      all = join(b, reductions[i].kind, all, shared[i].load(b.add(first, b.i32(at))));
     }
     joined.push_back(all);
   }
@@ -75,14 +74,14 @@ Accumulators join_subgroups(const MapContext& context, std::uint32_t num_threads
 
 }  // namespace
 
-Accumulators join_threads(const MapContext& context, const GpuMapping& mapping, std::uint32_t subgroup_size,
-                          ThreadBits bits, Accumulators accumulators) {
-  MachineBuilder& b = context.b;
-  const auto subgroup_bits = static_cast<std::uint32_t>(std::countr_zero(subgroup_size));
+Accumulators join_threads(MachineBuilder& b, const SharingThreads& threads, std::span<const Reduction> reductions,
+                          Accumulators accumulators) {
+  ThreadBits bits = threads.bits;
+  const auto subgroup_bits = static_cast<std::uint32_t>(std::countr_zero(threads.subgroup_size));
   for (std::uint32_t bit = bits.first; bit < std::min(bits.end, subgroup_bits); ++bit) {
     for (std::size_t i = 0; i < accumulators.size(); ++i) {
       const TileReduction& mine = accumulators[i];
-      const ReductionKind kind = context.kernel.reductions[i].kind;
+      const ReductionKind kind = reductions[i].kind;
       TileReduction other;
       other.value = b.shuffle_xor(mine.value, 1u << bit);
       other.index = returns_index(kind) ? b.shuffle_xor(mine.index, 1u << bit) : other.value;
@@ -90,8 +89,8 @@ Accumulators join_threads(const MapContext& context, const GpuMapping& mapping, 
     }
   }
   bits.first = std::max(bits.first, subgroup_bits);
-  if (bits.first >= bits.end) return accumulators;
-  return join_subgroups(context, mapping.workgroup_size, bits, accumulators);
+  if (bits.first >= bits.end || accumulators.empty()) return accumulators;
+  return join_subgroups(b, threads.workgroup_size, bits, reductions, accumulators);
 }
 
 }  // namespace millrace

@@ -31,6 +31,9 @@ struct GpuMapping {
   /// share operands. 0 if operands are not staged.
   std::uint32_t staged_points = 0;
   std::uint32_t staged_dim = 0;
+  /// The number of points of a shared row whose temporaries each thread keeps in registers, from pass to pass. If 0,
+  /// the passes are loops, and compute temporaries again.
+  std::uint32_t points_in_registers = 0;
   /// Whether the epilogue of a staged tile is a loop over its results.
   bool stores_one_by_one = false;
   friend bool operator==(const GpuMapping&, const GpuMapping&) = default;

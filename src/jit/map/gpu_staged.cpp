@@ -37,7 +37,7 @@ class StagedEmitter {
         position_(position),
         staged_(context),
         cell_(context),
-        reductions_(staged_, {.rows = mapping.tile.row_unroll, .vectors = 1, .mask = {}}) {
+        reductions_(staged_, {.rows = mapping.tile.row_unroll, .vectors = 1, .mask = {}}, /*pass=*/0, row_) {
     cell_.tiling.lanes = cell_.tiling.row_unroll = 1;
     for (std::size_t i = 0; i < kernel_.loads.size(); ++i) {
       if (is_in_term(i)) plan_block(i);
@@ -47,7 +47,8 @@ class StagedEmitter {
   void run() {
     plan_loops();
     const RangeValues sums = emit_loops(outer_, position_.group, reductions_.pack(reductions_.initial()));
-    emit_tile_stores(reductions_.results(reductions_.unpack(sums)));
+    reductions_.finish(reductions_.unpack(sums));
+    emit_tile_stores();
   }
 
  private:
@@ -75,7 +76,7 @@ class StagedEmitter {
   }
 
   bool is_in_term(std::size_t load) const {
-    return std::ranges::any_of(kernel_.term.instructions, [load](const BodyInstruction& instruction) {
+    return std::ranges::any_of(kernel_.terms[0].instructions, [load](const BodyInstruction& instruction) {
       return instruction.op == KernelOp::kLoad && instruction.immediate == load;
     });
   }
@@ -225,18 +226,18 @@ class StagedEmitter {
     return b_.sub(end, position_.thread.indices[dim].value(b_));
   }
 
-  void emit_tile_stores(const std::vector<MachineValue>& sums) {
+  void emit_tile_stores() {
     rows_left_ = points_left(mapping_.tile.row_dim);
     lanes_left_ = points_left(mapping_.tile.vector_dim);
     const TileShape whole{.rows = mapping_.tile.row_unroll, .vectors = 1, .mask = {}};
-    if (mapping_.stores_one_by_one || whole.rows * mapping_.tile.lanes == 1) return emit_cells(sums);
+    if (mapping_.stores_one_by_one || whole.rows * mapping_.tile.lanes == 1) return emit_cells();
     const std::optional<MachineValue> is_whole =
         is_inside(LinearValue(whole.rows - 1), LinearValue(mapping_.tile.lanes - 1));
-    if (!is_whole) return emit_stores(context_, position_.thread, whole, sums);
+    if (!is_whole) return emit_stores(context_, position_.thread, whole, row_);
     using Values = MachineBuilder::Values;
     b_.if_else(
-        *is_whole, [&] { return emit_stores(context_, position_.thread, whole, sums), Values{}; },
-        [&] { return emit_cells(sums), Values{}; });
+        *is_whole, [&] { return emit_stores(context_, position_.thread, whole, row_), Values{}; },
+        [&] { return emit_cells(), Values{}; });
   }
 
   /// Whether this row and lane of the tile are inside the nest; empty if they always are.
@@ -252,10 +253,10 @@ class StagedEmitter {
 
   /// Emits the epilogue in a loop over the tile's results. The loop carries them in registers: each iteration stores
   /// the first result and rotates the others.
-  void emit_cells(const std::vector<MachineValue>& sums) {
+  void emit_cells() {
     const std::uint32_t lanes = mapping_.tile.lanes;
     MachineBuilder::Values cells;
-    for (const MachineValue& sum : sums) {
+    for (const MachineValue& sum : row_.reduced) {
       for (std::uint32_t lane = 0; lane < lanes; ++lane) cells.push_back(b_.extract(sum, lane));
     }
     if (cells.size() == 1) return emit_cell(LinearValue(0), LinearValue(0), cells[0]);
@@ -273,7 +274,7 @@ class StagedEmitter {
     const auto store = [&] {
       Position position = context_.move(position_.thread, mapping_.tile.row_dim, row);
       position = context_.move(position, mapping_.tile.vector_dim, lane);
-      emit_stores(cell_, position, {}, {&sum, 1});
+      emit_stores(cell_, position, {}, {.reduced = {sum}});
     };
     const std::optional<MachineValue> inside = is_inside(row, lane);
     if (!inside) return store();
@@ -288,6 +289,7 @@ class StagedEmitter {
   const StagedPosition& position_;
   MapContext staged_;  // its loads read the blocks
   MapContext cell_;    // its tile is one point
+  RowValues row_;
   ReductionEmitter reductions_;
   std::vector<StagedLoad> blocks_;
   std::vector<Loop> outer_;

@@ -14,6 +14,7 @@
 #include "jit/map/gpu.h"
 #include "jit/map/nest.h"
 #include "jit/map/range.h"
+#include "jit/map/temporaries.h"
 #include "jit/map/tile.h"
 
 namespace millrace {
@@ -134,7 +135,7 @@ class NestEmitter {
 using Shortening = bool (*)(const LoopKernel&, Tiling&);
 
 bool loop_over_cells(const LoopKernel& kernel, Tiling& tiling) {
-  if (kernel.reductions.empty() || tiling.loops_epilogue) return false;
+  if (kernel.terms.empty() || tiling.loops_epilogue) return false;
   return tiling.loops_epilogue = true;
 }
 
@@ -186,11 +187,21 @@ std::string tile_text(const Tiling& tiling, const LoopKernel& collapsed) {
   return text;
 }
 
+/// "; 3 passes, 1 of 2 temporaries in memory"; empty for a nest of one pass.
+std::string passes_text(const LoopKernel& collapsed, const Tiling& tiling) {
+  if (classify(collapsed) != LoopKind::kRows) return "";
+  const std::vector<bool> keeps = kept_in_memory(collapsed, tiling);
+  return fmt::format("; {} passes, {} of {} temporaries in memory", collapsed.terms.size(),
+                     std::ranges::count(keeps, true), keeps.size());
+}
+
 Result<MachineKernel> map_tiled(const LoopKernel& kernel, const Tiling& tiling) {
-  const LoopKernel collapsed = collapse_dims(kernel);
+  LoopKernel collapsed = collapse_dims(kernel);
   MILLRACE_TRY(check_tiling(collapsed, tiling));
+  if (!collapsed.temporaries.empty()) collapsed = keep_temporaries(collapsed, kept_in_memory(collapsed, tiling));
   MachineBuilder builder(kernel.name);
-  const MapContext context(builder, collapsed, tiling);
+  MapContext context(builder, collapsed, tiling);
+  context.place_temporaries();
   NestEmitter(context).run();
   return builder.finish();
 }
@@ -211,9 +222,9 @@ Result<DescribedKernel> map_short_kernel(const LoopKernel& kernel, const TargetS
       instructions = left;
     }
   }
-  return DescribedKernel{
-      std::move(mapped),
-      fmt::format("{}, {} points per group", tile_text(tiling, collapse_dims(kernel)), tiling.points_per_group)};
+  const LoopKernel collapsed = collapse_dims(kernel);
+  return DescribedKernel{std::move(mapped), fmt::format("{}, {} points per group{}", tile_text(tiling, collapsed),
+                                                        tiling.points_per_group, passes_text(collapsed, tiling))};
 }
 
 std::string describe(const GpuMapping& mapping, const LoopKernel& collapsed) {
@@ -227,6 +238,10 @@ std::string describe(const GpuMapping& mapping, const LoopKernel& collapsed) {
   if (mapping.staged_points > 0) {
     text += fmt::format("; operands staged in workgroup memory, {} points of {} at a time", mapping.staged_points,
                         collapsed.domain[mapping.staged_dim].name);
+  }
+  if (classify(collapsed) == LoopKind::kRows) {
+    text += fmt::format("; {} passes", collapsed.terms.size());
+    if (mapping.points_in_registers > 0) text += fmt::format(", {} points in registers", mapping.points_in_registers);
   }
   return text;
 }
@@ -256,8 +271,11 @@ Result<DescribedKernel> map_and_describe(const LoopKernel& kernel, const TargetS
       MILLRACE_TRY(check_has_tilings(kernel, target));
       return map_short_kernel(kernel, target);
     }
-    const LoopKernel collapsed = collapse_dims(kernel);
+    LoopKernel collapsed = collapse_dims(kernel);
     const GpuMapping mapping = choose_gpu_mapping(collapsed, target);
+    if (mapping.points_in_registers == 0) {
+      collapsed = keep_temporaries(collapsed, std::vector<bool>(collapsed.temporaries.size(), false));
+    }
     return DescribedKernel{map_gpu_kernel(collapsed, target, mapping), describe(mapping, collapsed)};
   });
 }

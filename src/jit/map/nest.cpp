@@ -7,6 +7,9 @@
 namespace millrace {
 namespace {
 
+/// The maximum length of a body with kVectorsOfBody copies.
+constexpr std::size_t kMaxCopiedInstructions = 40;
+constexpr std::uint32_t kVectorsOfShortBody = 4, kVectorsOfBody = 2;
 constexpr std::int64_t kManyPoints = std::int64_t{1} << 31;
 
 /// The order of the loops, outermost first. A map has its vectors innermost, so that it accesses memory in order. A
@@ -38,6 +41,12 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 std::int64_t tile_of(const Tiling& tiling, std::size_t dim) {
   if (dim == tiling.vector_dim) return std::int64_t{tiling.lanes} * tiling.vector_unroll;
   return dim == tiling.row_dim ? tiling.row_unroll : 1;
+}
+
+std::uint32_t vectors_of_body(const Body& body) {
+  const std::size_t size = body.instructions.size();
+  if (size > kMaxCopiedInstructions) return 1;
+  return size > kMaxOverlappingInstructions ? kVectorsOfBody : kVectorsOfShortBody;
 }
 
 std::int64_t guess_extent(const SizeExpr& extent) {

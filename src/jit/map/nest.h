@@ -22,6 +22,12 @@ NestSplit split_nest(const LoopKernel& collapsed, const Tiling& tiling);
 /// The points of a whole tile along `dim`.
 std::int64_t tile_of(const Tiling& tiling, std::size_t dim);
 
+/// A body of at most this many instructions has kVectorsOfShortBody copies in a step.
+inline constexpr std::size_t kMaxOverlappingInstructions = 12;
+/// The number of copies of a body in one step. Each copy computes one of several adjacent vectors. Long bodies have
+/// enough parallelism without copies, and every copy costs compile time.
+std::uint32_t vectors_of_body(const Body& body);
+
 /// The extent, or a guess within its bounds if it is known only at run time.
 std::int64_t guess_extent(const SizeExpr& extent);
 

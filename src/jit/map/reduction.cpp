@@ -5,15 +5,29 @@
 #include <algorithm>
 #include <limits>
 
+#include "jit/map/nest.h"
 #include "jit/map/tile.h"
 
 namespace millrace {
+
+ReductionEmitter::ReductionEmitter(const MapContext& context, const TileShape& shape, std::uint32_t pass,
+                                   RowValues& row)
+    : context_(context), b_(context.b), kernel_(context.kernel), pass_(pass), row_(row), shape_(shape) {
+  for (const Reduction& reduction : kernel_.reductions) {
+    if (reduction.pass == pass) reductions_.push_back(reduction);
+  }
+  // If lanes run along a reduction dim, only the pass uses vectors; the cells of the epilogue are scalars.
+  if (!context.reduces_lanes()) return;
+  shape_.vectors = context.tiling.vector_unroll;
+  if (classify(kernel_) == LoopKind::kRows)
+    shape_.vectors = std::min(shape_.vectors, vectors_of_body(kernel_.terms[pass]));
+}
 
 Accumulators ReductionEmitter::initial() {
   Accumulators accumulators;
   const std::uint32_t lanes = context_.tiling.lanes;
   const auto in_lanes = [&](MachineValue scalar) { return lanes == 1 ? scalar : b_.splat(scalar, lanes); };
-  for (const Reduction& reduction : kernel_.reductions) {
+  for (const Reduction& reduction : reductions_) {
     const MachineValue identity = in_lanes(b_.constant_scalar(identity_of(reduction)));
     const bool has_index = returns_index(reduction.kind);
     accumulators.insert(accumulators.end(), cells(), {identity, has_index ? in_lanes(b_.i64(0)) : identity});
@@ -41,14 +55,13 @@ Accumulators ReductionEmitter::unpack(const RangeValues& values) const {
   return accumulators;
 }
 
-std::vector<MachineValue> ReductionEmitter::results(const Accumulators& accumulators) const {
-  std::vector<MachineValue> values;
-  const std::size_t each = accumulators.size() / kernel_.reductions.size();
+void ReductionEmitter::finish(const Accumulators& accumulators) {
+  if (reductions_.empty()) return;
+  const std::size_t each = accumulators.size() / reductions_.size();
   for (std::size_t i = 0; i < accumulators.size(); ++i) {
-    const bool has_index = returns_index(kernel_.reductions[i / each].kind);
-    values.push_back(has_index ? accumulators[i].index : accumulators[i].value);
+    const bool has_index = returns_index(reductions_[i / each].kind);
+    row_.reduced.push_back(has_index ? accumulators[i].index : accumulators[i].value);
   }
-  return values;
 }
 
 std::vector<bool> ReductionEmitter::packed_float_sums() const {
@@ -90,7 +103,9 @@ std::vector<ReductionEmitter::Loop> ReductionEmitter::plan_loops(const std::opti
     const bool has_remainder = extent.known_multiple() % loop.tile != 0;
     max_steps.push_back(extent.upper_bound() / loop.tile + (has_remainder ? std::max(shape_.vectors, terms_) : 0));
   }
-  const std::vector<SumLevels> levels = plan_sum_levels(max_steps, max_terms(kernel_));
+  const bool has_float_sum = std::ranges::any_of(reductions_, is_float_sum);
+  const std::int64_t terms = has_float_sum ? max_terms(kernel_) : std::numeric_limits<std::int64_t>::max();
+  const std::vector<SumLevels> levels = plan_sum_levels(max_steps, terms);
   for (std::size_t i = 0; i < loops.size(); ++i) loops[i].levels = levels[i];
   return loops;
 }
@@ -154,29 +169,55 @@ Accumulators ReductionEmitter::join_terms(const Accumulators& accumulators) {
 }
 
 Accumulators ReductionEmitter::accumulate(const Position& position, Accumulators accumulators, const TileShape& shape) {
-  BodyEmitter body(context_, /*is_epilogue=*/false, position, shape, {});
+  BodyEmitter body(context_, pass_, position, shape, row_);
   for (std::uint32_t row = 0; row < shape.rows; ++row) {
     for (std::uint32_t vector = 0; vector < shape.vectors; ++vector) {
-      for (std::size_t i = 0; i < kernel_.reductions.size(); ++i) {
+      for (std::size_t i = 0; i < reductions_.size(); ++i) {
         // Accumulators are laid out for whole tiles; a tail uses vector 0 only.
         TileReduction& state = accumulators[(i * shape_.rows + row) * shape_.vectors + vector];
         const TileReduction next = accumulate_cell(body, i, state, {row, vector}, position);
         // A lane without a point keeps its state; a whole vector has no mask.
         const bool is_partial = context_.reduces_lanes() && shape.mask.has_value();
-        const bool has_index = returns_index(kernel_.reductions[i].kind);
+        const bool has_index = returns_index(reductions_[i].kind);
         state.value = is_partial ? b_.select(*shape.mask, next.value, state.value) : next.value;
         if (has_index) state.index = is_partial ? b_.select(*shape.mask, next.index, state.index) : next.index;
       }
     }
   }
+  write_points(body, position, shape);
   return accumulators;
+}
+
+/// Keeps the temporaries and stores the results of the pass at each point of the tile.
+void ReductionEmitter::write_points(BodyEmitter& body, const Position& position, const TileShape& shape) {
+  const std::vector<BodyValueId>& yields = kernel_.terms[pass_].yields;
+  const auto write = [&](const AccessPlan& plan, const AccessPosition& at, BodyValueId yield) {
+    for (std::uint32_t row = 0; row < shape.rows; ++row) {
+      for (std::uint32_t vector = 0; vector < shape.vectors; ++vector) {
+        store_cell(context_, {plan, at, row, vector, {}}, shape.mask,
+                   body.stored_value(yield, plan.stored, row, vector));
+      }
+    }
+  };
+  std::size_t next = reductions_.size();
+  for (std::size_t i = 0; i < kernel_.temporaries.size(); ++i) {
+    if (kernel_.temporaries[i].pass != pass_) continue;
+    const BodyValueId yield = yields[next++];
+    if (context_.temporaries.empty()) {
+      row_.temporaries.push_back(body.value(yield, 0, 0));
+    } else {
+      write(context_.temporaries[i], position.temporaries[i], yield);
+    }
+  }
+  for (const std::size_t i : kernel_.stores_of(pass_)) write(context_.stores[i], position.stores[i], yields[next++]);
 }
 
 TileReduction ReductionEmitter::accumulate_cell(BodyEmitter& body, std::size_t reduction, const TileReduction& state,
                                                 Cell cell, const Position& position) {
-  const Reduction& kind = kernel_.reductions[reduction];
-  const BodyValueId yield = kernel_.term.yields[reduction];
-  const BodyInstruction& last = kernel_.term.instructions[yield];
+  const Reduction& kind = reductions_[reduction];
+  const Body& term = kernel_.terms[pass_];
+  const BodyValueId yield = term.yields[reduction];
+  const BodyInstruction& last = term.instructions[yield];
   const bool has_lanes = state.value.lanes > 1;
   const auto in_lanes = [&](BodyValueId id) {
     return has_lanes ? body.vector_value(id, cell.row, cell.vector) : body.value(id, cell.row, cell.vector);
@@ -186,9 +227,9 @@ TileReduction ReductionEmitter::accumulate_cell(BodyEmitter& body, std::size_t r
     const MachineValue right = in_lanes(last.operands[1]);
     return {b_.mul_add(left, right, state.value), state.index};
   }
-  const MachineValue term = in_lanes(yield);
-  if (!returns_index(kind.kind)) return combine(b_, kind.kind, state, term, term);
-  return combine(b_, kind.kind, state, term, term_index(cell, position, has_lanes));
+  const MachineValue value = in_lanes(yield);
+  if (!returns_index(kind.kind)) return combine(b_, kind.kind, state, value, value);
+  return combine(b_, kind.kind, state, value, term_index(cell, position, has_lanes));
 }
 
 /// The index of the cell's terms along the only reduction dim.
@@ -213,11 +254,11 @@ Accumulators ReductionEmitter::accumulate_tail(const Position& position, std::op
 
 Accumulators ReductionEmitter::join_lanes(const Accumulators& accumulators) {
   Accumulators joined;
-  for (std::size_t i = 0; i < kernel_.reductions.size(); ++i) {
+  for (std::size_t i = 0; i < reductions_.size(); ++i) {
     for (std::uint32_t row = 0; row < shape_.rows; ++row) {
       const std::span<const TileReduction> vectors(&accumulators[(i * shape_.rows + row) * shape_.vectors],
                                                    shape_.vectors);
-      const ReductionKind kind = kernel_.reductions[i].kind;
+      const ReductionKind kind = reductions_[i].kind;
       joined.push_back(returns_index(kind) ? join_found(kind, vectors) : join(kind, vectors));
     }
   }

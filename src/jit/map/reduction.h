@@ -21,14 +21,11 @@ struct SharedDim {
   std::int64_t step = 1;
 };
 
-/// Emits a tile's reductions, in registers.
+/// Emits one pass of a tile: its reductions, in registers, and what it keeps and stores at each point.
 class ReductionEmitter {
  public:
-  ReductionEmitter(const MapContext& context, const TileShape& shape)
-      : context_(context), b_(context.b), kernel_(context.kernel), shape_(shape) {
-    // If lanes run along a reduction dim, only the reduction uses vectors; the cells of the epilogue are scalars.
-    if (context.reduces_lanes()) shape_.vectors = context.tiling.vector_unroll;
-  }
+  /// Keeps a reference to `row`: what earlier passes gave, and where this pass puts temporaries that are in registers.
+  ReductionEmitter(const MapContext& context, const TileShape& shape, std::uint32_t pass, RowValues& row);
 
   /// The accumulators before the first term.
   Accumulators initial();
@@ -38,8 +35,10 @@ class ReductionEmitter {
   Accumulators accumulate(const Position& position, Accumulators accumulators) {
     return accumulate(position, std::move(accumulators), shape_);
   }
-  /// The values that the epilogue reads.
-  std::vector<MachineValue> results(const Accumulators& accumulators) const;
+  /// Appends the reductions to RowValues::reduced, for later passes and the epilogue.
+  void finish(const Accumulators& accumulators);
+  const std::vector<Reduction>& reductions() const { return reductions_; }
+  std::uint32_t pass() const { return pass_; }
 
   /// Converts between accumulators and the values that loops carry: two per argmin or argmax, otherwise one.
   RangeValues pack(const Accumulators& accumulators) const;
@@ -62,10 +61,10 @@ class ReductionEmitter {
   };
 
   const Reduction& reduction_of(std::size_t accumulator) const {
-    return kernel_.reductions[accumulator % num_accumulators() / cells()];
+    return reductions_[accumulator % num_accumulators() / cells()];
   }
   std::size_t cells() const { return std::size_t{shape_.rows} * shape_.vectors; }
-  std::size_t num_accumulators() const { return kernel_.reductions.size() * cells(); }
+  std::size_t num_accumulators() const { return reductions_.size() * cells(); }
   std::vector<Loop> plan_loops(const std::optional<SharedDim>&) const;
   RangeSteps steps_of(std::span<const Loop> loops, const Position&, const std::optional<SharedDim>&);
   Accumulators accumulate_terms(const Position&, std::size_t dim, const LinearValue& first, Accumulators);
@@ -73,6 +72,7 @@ class ReductionEmitter {
   RangeValues emit_loops(std::span<const Loop> loops, const Position&, const std::optional<SharedDim>&,
                          const RangeValues& carried);
   Accumulators accumulate(const Position&, Accumulators, const TileShape&);
+  void write_points(BodyEmitter&, const Position&, const TileShape&);
   TileReduction accumulate_cell(BodyEmitter&, std::size_t reduction, const TileReduction& state, Cell, const Position&);
   MachineValue term_index(Cell, const Position&, bool has_lanes);
   Accumulators accumulate_tail(const Position&, std::optional<MachineValue> remaining, Accumulators);
@@ -83,6 +83,9 @@ class ReductionEmitter {
   const MapContext& context_;
   MachineBuilder& b_;
   const LoopKernel& kernel_;
+  std::uint32_t pass_;
+  RowValues& row_;
+  std::vector<Reduction> reductions_;  // of the pass
   TileShape shape_;
   std::uint32_t terms_ = 1;  // copies of the accumulators: one per term of a step; above 1 only within reduce()
 };

@@ -47,20 +47,20 @@ void emit_tail_stores(const MapContext& context, const Position& position, const
 
 }  // namespace
 
-void emit_stores(const MapContext& context, const Position& position, TileShape shape,
-                 std::span<const MachineValue> reduced) {
+void emit_stores(const MapContext& context, const Position& position, TileShape shape, const RowValues& row_values) {
   if (context.reduces_lanes()) shape.vectors = 1;
-  BodyEmitter body(context, /*is_epilogue=*/true, position, shape, reduced);
+  BodyEmitter body(context, /*pass=*/{}, position, shape, row_values);
   const bool is_block = shape.rows > 1 && shape.rows == context.tiling.lanes;
   if (context.tiling.loops_tail_stores && shape.points && is_block) {
     return emit_tail_stores(context, position, shape, body);
   }
+  const std::vector<std::size_t> stores = context.kernel.stores_of({});
   for (std::uint32_t row = 0; row < shape.rows; ++row) {
     for (std::uint32_t vector = 0; vector < shape.vectors; ++vector) {
-      for (std::size_t i = 0; i < context.kernel.stores.size(); ++i) {
-        const AccessPlan& plan = context.stores[i];
+      for (std::size_t i = 0; i < stores.size(); ++i) {
+        const AccessPlan& plan = context.stores[stores[i]];
         const MachineValue value = body.stored_value(context.kernel.epilogue.yields[i], plan.stored, row, vector);
-        store_cell(context, {plan, position.stores[i], row, vector, {}}, shape.mask, value);
+        store_cell(context, {plan, position.stores[stores[i]], row, vector, {}}, shape.mask, value);
       }
     }
   }
@@ -74,7 +74,8 @@ class CellLoop {
   CellLoop(const MapContext& context, const TileShape& shape)
       : context_(context), b_(context.b), shape_(shape), vectors_(context.reduces_lanes() ? 1 : shape.vectors) {}
 
-  void run(const Position& position, std::span<const MachineValue> reduced) {
+  void run(const Position& position, const RowValues& row_values) {
+    const std::vector<MachineValue>& reduced = row_values.reduced;
     const std::uint32_t num_cells = shape_.rows * vectors_;
     for (std::size_t i = 0; i < reduced.size(); ++i) {
       const auto cell = static_cast<std::int64_t>(i % num_cells) * context_.cell_lanes();
@@ -104,11 +105,11 @@ class CellLoop {
   }
 
   void emit_cell(const Position& position, const LinearValue& offset) {
-    std::vector<MachineValue> reduced;
+    RowValues cell;
     for (const MemoryHandle& cells : context_.cells) {
-      reduced.push_back(b_.load(cells, offset.value(b_), context_.cell_lanes()));
+      cell.reduced.push_back(b_.load(cells, offset.value(b_), context_.cell_lanes()));
     }
-    emit_stores(context_, position, {.rows = 1, .vectors = 1, .mask = shape_.mask}, reduced);
+    emit_stores(context_, position, {.rows = 1, .vectors = 1, .mask = shape_.mask}, cell);
   }
 
   const MapContext& context_;
@@ -120,14 +121,14 @@ class CellLoop {
 }  // namespace
 
 void emit_tile(const MapContext& context, const Position& position, const TileShape& shape) {
-  std::vector<MachineValue> reduced;
-  if (!context.kernel.reductions.empty()) {
-    ReductionEmitter reductions(context, shape);
-    reduced = reductions.results(reductions.reduce(position));
+  RowValues row;
+  for (std::uint32_t pass = 0; pass < context.kernel.terms.size(); ++pass) {
+    ReductionEmitter reductions(context, shape, pass, row);
+    reductions.finish(reductions.reduce(position));
   }
   const bool has_cells = shape.rows * shape.vectors > 1;
-  if (context.tiling.loops_epilogue && has_cells) return CellLoop(context, shape).run(position, reduced);
-  emit_stores(context, position, shape, reduced);
+  if (context.tiling.loops_epilogue && has_cells) return CellLoop(context, shape).run(position, row);
+  emit_stores(context, position, shape, row);
 }
 
 }  // namespace millrace

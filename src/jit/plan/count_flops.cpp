@@ -28,7 +28,9 @@ SizeExpr count_flops(const LoopKernel& kernel) {
   }
   const auto accumulations =
       std::ranges::count_if(kernel.reductions, [](const Reduction& reduction) { return is_float(reduction.dtype); });
-  return points * (flops_of(kernel.term) + accumulations) + parallel_points * flops_of(kernel.epilogue);
+  std::int64_t term_flops = accumulations;
+  for (const Body& term : kernel.terms) term_flops += flops_of(term);
+  return points * term_flops + parallel_points * flops_of(kernel.epilogue);
 }
 
 }  // namespace millrace

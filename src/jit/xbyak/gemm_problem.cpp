@@ -68,8 +68,8 @@ class GemmMatcher {
     if (kernel_.reductions[0].dtype != DType::kF32) {
       return unimplemented(fmt::format("sums in {}, expected f32", to_text(kernel_.reductions[0].dtype)));
     }
-    const auto& code = kernel_.term.instructions;
-    const BodyInstruction& product = code[kernel_.term.yields[0]];
+    const auto& code = kernel_.terms[0].instructions;
+    const BodyInstruction& product = code[kernel_.terms[0].yields[0]];
     const auto load = [&](int operand) { return kernel_.loads[code[product.operands[operand]].immediate]; };
     MILLRACE_TRY_ASSIGN(a_, walk_of(load(0), false));
     MILLRACE_TRY_ASSIGN(b_, walk_of(load(1), false));

@@ -171,7 +171,7 @@ TEST_CASE("a load that is not a map to the input is refused") {
   const BodyValue x = nest.load(nest.term(), nest.operand("x", {DType::kF32, {8, 100}}), {m, n});
   nest.store("y", {DType::kF32, {8}}, {m}, nest.reduce(ReductionKind::kSum, x));
   scan.load = nest.finish().value();
-  CHECK_EQ(refusal(scan), "lower 'scan': its load has 1 reductions and 1 results, expected a map to one result");
+  CHECK_EQ(refusal(scan), "lower 'scan': its load has 1 passes and 1 results, expected a map to one result");
 }
 
 }  // namespace

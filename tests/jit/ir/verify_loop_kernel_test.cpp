@@ -50,7 +50,7 @@ TEST_CASE("verify names the broken rule of a map in place") {
   CHECK(message_of([](LoopKernel& k) { k.operands[0].layout.offset = 1; }) ==
         "loop kernel 'next': operand 0 in the result's buffer is f32[2x3], expected f32[2x3] with the result's layout");
   CHECK(message_after([](LoopKernel& k) { k.in_place = 0; }) ==
-        "loop kernel 'matmul': in place with 1 reductions and 1 results, expected a map with one result");
+        "loop kernel 'matmul': in place with 1 passes and 1 results, expected a map with one result");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ TEST_CASE("xbyak takes contractions, argmin, argmax, sorts and scans only") {
   LoopKernel map = make_gemm({.m = 8, .n = 8, .k = 8}, {Spread::kFull},
                              [](BodyBuilder&, BodyValue, const Element& e) { return std::vector{e(0)}; });
   map.reductions.clear();
-  map.term = {};
+  map.terms.clear();
   map.domain.pop_back();
   for (Access& access : map.loads) {
     for (AffineIndex& index : access.indices) index.coefficients.pop_back();

@@ -14,7 +14,7 @@ Result<KernelSequence> lower_loop_direct(const KernelRequest& request, const Tar
                                          const LowerOptions& options) {
   const LoopKernel& kernel = std::get<LoopKernel>(request);
   KernelSequence sequence;
-  if (kernel.reductions.empty() && !kernel.in_place && estimate_instructions(kernel.epilogue) > kMaxMapInstructions) {
+  if (kernel.terms.empty() && !kernel.in_place && estimate_instructions(kernel.epilogue) > kMaxMapInstructions) {
     SplitMap split = split_map(kernel, kMaxMapInstructions);
     sequence.scratch = std::move(split.scratch);
     for (SplitMap::Piece& piece : split.pieces) {

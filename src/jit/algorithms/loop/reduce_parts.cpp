@@ -120,6 +120,7 @@ ReductionParts split_dim(std::size_t dim, const SizeExpr& extent, std::int64_t p
 
 /// Returns nothing if the rule leaves the nest whole.
 std::optional<PartsPlan> plan_parts(const LoopKernel& collapsed, const TargetSpec& spec, bool is_forced) {
+  if (classify(collapsed) == LoopKind::kRows) return std::nullopt;  // later passes need the whole row's reductions
   if (collapsed.reductions.empty() || collapsed.num_parallel() == collapsed.domain.size()) return std::nullopt;
   const Work work = work_of(collapsed);
   const SizeExpr& extent = collapsed.domain[work.longest].extent;

@@ -115,7 +115,7 @@ class ReductionSplitter {
   Status check_term() const {
     const bool finds_index = std::ranges::any_of(
         kernel_.reductions, [](const Reduction& reduction) { return returns_index(reduction.kind); });
-    for (const BodyInstruction& instruction : kernel_.term.instructions) {
+    for (const BodyInstruction& instruction : kernel_.terms[0].instructions) {
       if (instruction.op != KernelOp::kLoad) continue;
       const Access& access = kernel_.loads[instruction.immediate];
       const std::string& name = kernel_.operands[access.tensor].name;
@@ -162,7 +162,7 @@ class ReductionSplitter {
       }
     }
     const std::vector<BodyValue> terms =
-        nest.append(nest.kernel.term(), kernel_.term, [](const BodyInstruction&) { return std::nullopt; });
+        nest.append(nest.kernel.term(), kernel_.terms[0], [](const BodyInstruction&) { return std::nullopt; });
     std::vector<BodyValue> results;
     for (std::size_t i = 0; i < terms.size(); ++i)
       results.push_back(nest.kernel.reduce(kernel_.reductions[i].kind, terms[i]));
@@ -233,7 +233,7 @@ class ReductionSplitter {
       }
       return nest.kernel.load(term, nest.operand_of(access), nest.moved(access.indices), options);
     };
-    return nest.append(term, kernel_.term, gathered)[reduction];
+    return nest.append(term, kernel_.terms[0], gathered)[reduction];
   }
 
   const LoopKernel& kernel_;
