@@ -61,20 +61,21 @@ struct CopiedUpdate {
 
 /// Why a value's producer and its reader are in different regions; node_groups.cpp decides.
 enum class JoinObstacle : std::uint8_t {
-  kControl,              // `node` is a loop or a condition: the host decides what it runs
-  kReadsMemory,          // the kernel of `node`, the reader, can load this operand only from memory
-  kAfterView,            // `node`, a view between the two, makes the reader need elements at other points
-  kAfterReshape,         // `node`, a reshape between the two, shares its operand's storage, so it is in memory
-  kTwoRoots,             // `node` and `other` are dots, reductions or the like, and need more than one kernel
-  kNoEpilogue,           // `node`, in the producer's region, has a kernel without an epilogue
-  kViewAlone,            // the reader loads whole rows; `node`, a view, makes rows of distant elements
-  kShapeDiffers,         // `node`, in the producer's region, has a different shape from the reader
-  kWouldFormCycle,       // `node`, in a third region, reads one region, and the other region needs `node`
-  kReadByRoot,           // `node`, one region's dot or reduction, reads the other region at other points
-  kRootInOperand,        // `node`, in the producer's region, is not elementwise, so the reader cannot fuse it
-  kIsStored,             // `node`, in the producer's region, is an output or update: in memory anyway
-  kOtherReader,          // `node` reads the producer's region too, so the value is in memory anyway
-  kTooManyNodes,         // the two have `found` nodes together; a region has at most `limit`
+  kControl,         // `node` is a loop or a condition: the host decides what it runs
+  kReadsMemory,     // the kernel of `node`, the reader, can load this operand only from memory
+  kAfterView,       // `node`, a view between the two, makes the reader need elements at other points
+  kAfterReshape,    // `node`, a reshape between the two, shares its operand's storage, so it is in memory
+  kTwoRoots,        // `node` and `other` are dots, reductions or the like, and need more than one kernel
+  kNoEpilogue,      // `node`, in the producer's region, has a kernel without an epilogue
+  kViewAlone,       // the reader loads whole rows; `node`, a view, makes rows of distant elements
+  kShapeDiffers,    // `node`, in the producer's region, has a different shape from the reader
+  kWouldFormCycle,  // `node`, in a third region, reads one region, and the other region needs `node`
+  kReadByRoot,      // `node`, one region's dot or reduction, reads the other region at other points
+  kRootInOperand,   // `node`, in the producer's region, is not elementwise, so the reader cannot fuse it
+  kIsStored,        // `node`, in the producer's region, is an output or update: in memory anyway
+  kOtherReader,     // `node` reads the producer's region too, so the value is in memory anyway
+  kRowTooLong,      // passes over rows of the reduction `node` would walk `found` bytes; at most `limit` stay in cache
+  kTooManyNodes,    // the two have `found` nodes together; a region has at most `limit`
   kTooManyInstructions,  // the two have `found` instructions together, at most `limit` fit
 };
 
@@ -120,9 +121,10 @@ struct DispatchGraph {
 
 /// Cuts the graph into regions. A chain of elementwise nodes becomes one region. Elementwise nodes and views move into
 /// the reduction or contraction that reads them; elementwise nodes after it move into its epilogue, and those before a
-/// sort or scan into its load. Up to four reductions that read one value over the same axes become one region. Only
-/// views are recomputed. A region has at most 128 nodes, and no more instructions than LLVM compiles in 100 ms
-/// (kMaxMapInstructions).
+/// sort or scan into its load. Up to four reductions that read one value over the same axes become one region.
+/// Reductions over the same axes, and elementwise nodes that read their results again at each point of a row, become
+/// one region whose kernel has several passes: a softmax or a norm is one region. Only views are recomputed. A region
+/// has at most 128 nodes, and no more instructions than LLVM compiles in 100 ms (kMaxMapInstructions).
 ///
 /// Values share memory where possible. Operands of concats and pads are stored directly in the result, unless they need
 /// memory of their own (CopiedOperand). A scatter changes its operand in place if nothing needs the operand later;

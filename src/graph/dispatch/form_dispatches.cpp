@@ -112,13 +112,8 @@ DispatchGraph Former::finish() {
   std::set<Value> needed;  // values read from memory outside their group
   for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
     if (is_storage_view(node(i))) result.aliases[{NodeId{i}, 0}] = node(i).operands[0];
-    const bool is_pure_view = groups_.group_of(i) == kNone && is_index_view(node(i));
     for (const Value& operand : node(i).operands) {
-      const std::uint32_t producer = groups_.group_of(index_of(operand.node));
-      if (is_storage_view(node(i)) || is_pure_view ? groups_.is_read(i)
-                                                   : groups_.group_of(i) != kNone && producer != groups_.group_of(i)) {
-        needed.insert(operand);
-      }
+      if (groups_.is_stored_for(operand, i)) needed.insert(operand);
     }
   }
   for (const Value& value : required_values(graph_)) needed.insert(value);

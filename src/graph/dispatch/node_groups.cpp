@@ -5,6 +5,7 @@
 //   - an elementwise node joins the term of a reduction, or the load of a sort or scan, that is its only reader;
 //   - an iota joins the term of a reduction in the same way;
 //   - reductions over the same points that read the same value join each other (join_siblings.cpp);
+//   - groups that walk the same rows join each other (join_rows.cpp);
 //   - index views (transpose, broadcast, slice) join every reader, as index maps;
 //   - reshapes join nothing: they share storage.
 // The obstacle that keeps two neighbours apart is noted with the edge between them (Separation).
@@ -72,6 +73,7 @@ NodeGroups::NodeGroups(const Graph& graph) : graph_(graph) {
     consider_operands(i);
     join_sibling(i);
   }
+  join_rows();
 }
 
 std::uint32_t NodeGroups::find(std::uint32_t i) {

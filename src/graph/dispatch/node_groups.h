@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/dispatch/row_reads.h"
 #include "millrace/graph/dispatch.h"
 
 namespace millrace {
@@ -29,8 +30,9 @@ class NodeGroups {
   const std::vector<std::uint32_t>& members(std::uint32_t group) const { return groups_[group]; }
   /// Why the group's nodes are together.
   const std::vector<std::string>& reasons(std::uint32_t group) const { return reasons_[group]; }
-  /// Whether `node` is read by another node, or is an output or a variable's new value.
-  bool is_read(std::uint32_t node) const { return !users_[node].empty() || is_output_[node]; }
+  /// Whether the operand of `reader` must be in memory, because the reader, or a node that reads the operand through
+  /// the reader if that is a view, is in another group.
+  bool is_stored_for(Value operand, std::uint32_t reader);
   /// Returns the edges between groups. Call this only once.
   std::vector<Separation> take_separations();
 
@@ -54,6 +56,16 @@ class NodeGroups {
   bool reads(std::uint32_t group, std::uint32_t other);
   bool can_join_sibling(std::uint32_t group, std::uint32_t other);
   void join_sibling(std::uint32_t i);
+
+  void join_rows();
+  void note_long_rows(std::uint32_t group, std::int64_t bytes);
+  bool join_next_row_group(std::uint32_t group);
+  std::vector<std::uint32_t> readers_of(std::uint32_t i);
+  bool can_join_rows(std::uint32_t group, std::uint32_t other);
+  bool needs_around(std::uint32_t from, std::uint32_t to);
+  bool can_read_rows(const std::vector<std::uint32_t>& members, const Rows& rows, std::uint32_t root);
+  bool has_storage_view(std::uint32_t i) const;
+  bool replaces_variable(const std::vector<std::uint32_t>& members);
 
   void consider_operands(std::uint32_t i);
   void join_operand(std::uint32_t i, Value operand);

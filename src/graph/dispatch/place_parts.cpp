@@ -46,9 +46,11 @@ class PartPlacer {
       for (const Value& operand : node.operands) ++num_uses_[dispatch.storage_of(operand)];
     }
     for (const Region& region : dispatch.regions) {
-      const std::optional<Nest> nest = nest_of(region);
+      std::optional<Nest> nest = nest_of(region);
       for (const Value& output : region.outputs) {
-        if (nest) nests_.emplace(output, *nest);
+        if (!nest) continue;
+        nest->walks_rows = nest->rows && *nest->rows == graph_.type(output).shape;
+        nests_.emplace(output, *nest);
       }
     }
   }
@@ -69,7 +71,9 @@ class PartPlacer {
   /// A loop nest, which can store its value in any layout.
   struct Nest {
     bool is_product = false, is_map = true;
-    std::int64_t instructions = 0;  // of its elementwise nodes
+    std::int64_t instructions = 0;   // of its elementwise nodes
+    std::optional<Shape> rows = {};  // of the operand of its reductions
+    bool walks_rows = false;         // whether it stores this value in a pass over rows
   };
 
   const Node& node_of(Value value) const { return graph_.nodes[value.node]; }
@@ -85,6 +89,7 @@ class PartPlacer {
       if (!has_trait(op.op, kFusibleEpilogue)) return {};
       nest.is_map = !has_trait(op.op, kReduction) && !has_trait(op.op, kContraction);
       nest.is_product = has_trait(op.op, kContraction);
+      if (has_trait(op.op, kReduction)) nest.rows = graph_.type(node.operands[0]).shape;
     }
     return nest;
   }
@@ -228,6 +233,7 @@ class PartPlacer {
     // For 16-bit floats the count includes widening and rounding.
     constexpr std::int64_t kCheap = 8, kCheapF16 = 70, kCheapBF16 = 30;
     if (has_border && row.upper_bound() < kLineBytes / static_cast<std::int64_t>(size_bytes(dtype))) return true;
+    if (nest.walks_rows) return false;  // it computes row by row anyway
     if (nest.is_product) return row.lower_bound() < kVector;
     const std::int64_t max_cheap = dtype == DType::kF16 ? kCheapF16 : dtype == DType::kBF16 ? kCheapBF16 : kCheap;
     const bool is_cheap = nest.is_map && nest.instructions <= max_cheap;

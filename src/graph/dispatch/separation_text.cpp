@@ -19,8 +19,8 @@ std::string view_text(const Graph& graph, const Separation& edge) {
   const std::string value = value_text(graph, edge.value);
   if (is_broadcast(graph.nodes[edge.node])) {
     return fmt::format(
-        "{0} needs each element at several points, because of {1}; if {2} is a reduction's result, nothing helps; "
-        "otherwise broadcast before {2}",
+        "{0} needs each element at several points, because of {1}; if {2} is a reduction's result, reading it only in "
+        "its own row would help; otherwise broadcast before {2}",
         reader, view, value);
   }
   return fmt::format("{} reads it through {} at other points; move the view before {} or after {}", reader, view, value,
@@ -77,6 +77,11 @@ std::string obstacle_text(const Graph& graph, const Separation& edge) {
           node());
     case JoinObstacle::kOtherReader:
       return fmt::format("{} reads it too, so it is in memory anyway; nothing helps while it does", node());
+    case JoinObstacle::kRowTooLong:
+      return fmt::format(
+          "each pass over rows of {} would walk {} bytes, expected at most {} so that they stay in cache; shorter rows "
+          "would help",
+          node(), edge.found, edge.limit);
     case JoinObstacle::kTooManyNodes:
       return fmt::format(
           "they have {} nodes together, expected at most {}; fewer nodes would help, but one more pass over memory is "
