@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax and norms, as composites of reductions and elementwise ops.
+#include <algorithm>
+#include <numeric>
+
 #include "graph/composites/axes.h"
 #include "graph/composites/composite.h"
 #include "ops/infer.h"
@@ -10,44 +13,60 @@ namespace {
 /// Broadcasts `reduced`, whose reduced axes have extent 1, to the shape of x.
 Tensor spread(Tensor reduced, Tensor x) { return x.is_valid() ? broadcast_to(reduced, x.shape()) : Tensor(); }
 
-/// The median of the first, the middle and the last element along the axis, whose extent becomes 1.
-Tensor median_of_three(Tensor x, std::size_t axis) {
-  const SizeExpr extent = x.shape()[axis];
-  const SizeExpr one = min(extent, 1);  // 0 for an empty row
-  const auto element = [&](const SizeExpr& at) {
-    std::vector<SizeExpr> start(x.shape().rank(), 0), stop = x.shape().dims();
-    start[axis] = at;
-    stop[axis] = at + one;
+/// -n, ..., -1
+std::vector<std::int64_t> last_axes(std::size_t n) {
+  std::vector<std::int64_t> axes(n);
+  std::iota(axes.begin(), axes.end(), -static_cast<std::int64_t>(n));
+  return axes;
+}
+
+/// The median of the first, the middle and the last element along the last axes, whose extents become 1.
+Tensor median_of_three(Tensor x, std::size_t num_axes) {
+  const Shape shape = x.shape();
+  const std::size_t first_axis = shape.rank() - num_axes;
+  const auto element = [&](const auto& place) {
+    std::vector<SizeExpr> start(shape.rank(), 0), stop = shape.dims();
+    for (std::size_t axis = first_axis; axis < shape.rank(); ++axis) {
+      const SizeExpr one = min(shape[axis], 1);  // 0 for an empty row
+      start[axis] = place(shape[axis], one);
+      stop[axis] = start[axis] + one;
+    }
     return slice(x, std::move(start), std::move(stop));
   };
-  Tensor first = element(0), middle = element(floor_div(extent, 2)), last = element(extent - one);
+  Tensor first = element([](const SizeExpr&, const SizeExpr&) { return SizeExpr(0); });
+  Tensor middle = element([](const SizeExpr& extent, const SizeExpr&) { return floor_div(extent, 2); });
+  Tensor last = element([](const SizeExpr& extent, const SizeExpr& one) { return extent - one; });
   Tensor lower = min(first, middle), upper = max(first, middle);
   Tensor median = max(lower, min(upper, last));
-  return one.is(1) ? median : reduce_max(median, {static_cast<std::int64_t>(axis)}, true);
+  if (!median.is_valid()) return {};
+  const std::vector<SizeExpr> dims = median.shape().dims();
+  const bool has_element = std::all_of(dims.begin() + static_cast<std::ptrdiff_t>(first_axis), dims.end(),
+                                       [](const SizeExpr& extent) { return extent.is(1); });
+  return has_element ? median : reduce_max(median, last_axes(num_axes), true);
 }
 
 struct Centred {
   Tensor x;         // x minus its mean
-  Tensor variance;  // has extent 1 along the axis
+  Tensor variance;  // has extent 1 along the last axes
 };
 
-/// Subtracts one element of each row from the row, then the mean of the differences. Subtracting only the row's mean
-/// would keep the mean's rounding error: a constant row would not become 0, and dividing by its deviation would enlarge
-/// the error up to 1; a row far from 0 would be off by half an ulp of the mean. Differences from a near element are
-/// exact or almost exact, and all 0 in a constant row. The element is the median of three, because differences from an
-/// outlier would lose digits; finding it costs no pass over x. A row with an infinity or a NaN becomes NaN, and so does
-/// a row whose differences overflow.
-Centred centre(Tensor x, std::size_t axis) {
-  const auto along = static_cast<std::int64_t>(axis);
-  Tensor near = median_of_three(x, axis);
+/// Takes all elements along the last axes as one row. Subtracts one element of each row from the row, then the mean of
+/// the differences. Subtracting only the row's mean would keep the mean's rounding error: a constant row would not
+/// become 0, and dividing by its deviation would enlarge the error up to 1; a row far from 0 would be off by half an
+/// ulp of the mean. Differences from a near element are exact or almost exact, and all 0 in a constant row. The element
+/// is the median of three, because differences from an outlier would lose digits; finding it costs no pass over x. A
+/// row with an infinity or a NaN becomes NaN, and so does a row whose differences overflow.
+Centred centre(Tensor x, std::size_t num_axes) {
+  const std::vector<std::int64_t> axes = last_axes(num_axes);
+  Tensor near = median_of_three(x, num_axes);
   if (!near.is_valid()) return {};
   // Compute x - near three times, by three formulas with the same value: equal nodes would be merged and stored, but a
   // node with one reader is computed inside its reader.
-  Tensor shift = reduce_mean(spread(near, x) - x, {along}, true);  // minus the mean of x - near
+  Tensor shift = reduce_mean(spread(near, x) - x, axes, true);  // minus the mean of x - near
   if (!shift.is_valid()) return {};
   Tensor difference = x - spread(near, x);
   Tensor centred = difference + spread(shift, x);
-  Tensor variance = reduce_mean(centred * centred, {along}, true);
+  Tensor variance = reduce_mean(centred * centred, axes, true);
   Tensor same_difference = x + spread(-near, x);
   return {same_difference + spread(shift, x), variance};
 }
@@ -113,15 +132,21 @@ Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, doub
     }
     if (!composite.passes(expect_per_channel("scale", scale.type(), x.type()))) return {};
     if (!composite.passes(expect_per_channel("bias", bias.type(), x.type()))) return {};
-    SizeExpr rest = floor_div(shape[1], groups);
-    for (std::size_t d = 2; d < shape.rank(); ++d) rest = rest * shape[d];
+    const SizeExpr channels = floor_div(shape[1], groups);
+    SizeExpr pixels = 1;
+    for (std::size_t d = 2; d < shape.rank(); ++d) pixels = pixels * shape[d];
     const DType dtype = x.dtype();
-    Tensor grouped = reshape(widen(x, dtype), {shape[0], groups, rest});
+    // Reshape before and after everything else, so that no reshape stands between two ops of one kernel.
+    Tensor grouped = widen(reshape(x, {shape[0], groups, channels, pixels}), dtype);
     if (!grouped.is_valid()) return {};
+    const auto by_channel = [&](Tensor t) {
+      Tensor by_group = reshape(t, {groups, channels});
+      return by_group.is_valid() ? broadcast(widen(by_group, dtype), grouped.shape(), {1, 2}) : Tensor();
+    };
     const Centred centred = centre(grouped, 2);
-    Tensor normal = reshape(centred.x * spread(rsqrt(centred.variance + epsilon), grouped), shape);
-    Tensor scaled = normal * broadcast(widen(scale, dtype), shape, {1});
-    return narrow(scaled + broadcast(widen(bias, dtype), shape, {1}), dtype);
+    Tensor normal = centred.x * spread(rsqrt(centred.variance + epsilon), grouped);
+    Tensor scaled = normal * by_channel(scale);
+    return reshape(narrow(scaled + by_channel(bias), dtype), shape);
   });
 }
 
@@ -190,9 +215,8 @@ Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims) {
     Tensor zero = largest.builder()->fill(largest.dtype(), largest.shape(), 0);
     largest = select(is_inf(largest), zero, largest);
     Tensor sum = reduce_sum(exp(x - largest), axes, true);
-    Tensor result = log(sum) + largest;
-    if (!keep_dims) result = squeeze(result, axes);
-    return narrow(result, dtype);
+    Tensor result = narrow(log(sum) + largest, dtype);
+    return keep_dims ? result : squeeze(result, axes);
   });
 }
 
@@ -214,7 +238,7 @@ Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) {
     if (!composite.passes(expect_broadcast("bias", bias.type(), x.type()))) return {};
     const DType dtype = x.dtype();
     x = widen(x, dtype);
-    const Centred centred = centre(x, x.shape().rank() - 1);
+    const Centred centred = centre(x, 1);
     Tensor normal = centred.x * spread(rsqrt(centred.variance + epsilon), x);
     if (!normal.is_valid()) return {};
     // Two statements: the node order must not depend on the order in which the compiler evaluates operands.
