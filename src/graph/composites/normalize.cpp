@@ -60,8 +60,8 @@ Centred centre(Tensor x, std::size_t num_axes) {
   const std::vector<std::int64_t> axes = last_axes(num_axes);
   Tensor near = median_of_three(x, num_axes);
   if (!near.is_valid()) return {};
-  // Compute x - near three times, by three formulas with the same value: equal nodes would be merged and stored, but a
-  // node with one reader is computed inside its reader.
+  // Compute x - near three times, by three formulas with the same value: if rows are too long for one kernel, equal
+  // nodes would be merged and stored, but a node with one reader is computed inside its reader.
   Tensor shift = reduce_mean(spread(near, x) - x, axes, true);  // minus the mean of x - near
   if (!shift.is_valid()) return {};
   Tensor difference = x - spread(near, x);

@@ -44,7 +44,10 @@ ComposedRequest Composer::compose_roots(std::vector<RootNest> roots) {
   kernel_.domain = roots[0].nest.domain;
   for (const LoopDim& dim : kernel_.domain) extents_.push_back(dim.extent);
   root_point_ = roots[0].nest.stores[0].indices;
-  if (!roots[0].nest.loads.empty()) term_point_ = roots[0].nest.loads[0].indices;
+  if (const std::optional<Rows> rows = rows_of(graph_, graph_.nodes[roots[0].node])) {
+    row_shape_ = rows->shape;
+    term_point_ = roots[0].nest.loads[0].indices;  // the only load of a reduction: its operand
+  }
   number_roots(roots);
   std::uint32_t num_passes = roots.back().pass + 1;
   for (const Value& output : region_.outputs) {
@@ -53,7 +56,11 @@ ComposedRequest Composer::compose_roots(std::vector<RootNest> roots) {
   for (std::uint32_t pass = 0; pass < num_passes; ++pass) compose_pass(pass, roots);
   finish_passes();
   BodyBuilder epilogue;
-  for (const RootNest& root : roots) pull(epilogue, {root.node, 0}, root_point_);
+  // Roots come first, in their order, if the epilogue stores anything.
+  const auto is_stored_after = [&](const Value& output) { return !is_stored_in_pass(output); };
+  for (const RootNest& root : roots) {
+    if (std::ranges::any_of(region_.outputs, is_stored_after)) pull(epilogue, {root.node, 0}, root_point_);
+  }
   return finish(epilogue, root_point_);
 }
 
@@ -84,9 +91,7 @@ void Composer::number_roots(std::vector<RootNest>& roots) {
 }
 
 /// Whether the output of a region with roots has a value for each point of the reductions.
-bool Composer::is_stored_in_pass(Value output) const {
-  return !roots_.empty() && graph_.type(output).shape != graph_.nodes[roots_.begin()->first].results[0].shape;
-}
+bool Composer::is_stored_in_pass(Value output) const { return row_shape_ && graph_.type(output).shape == *row_shape_; }
 
 void Composer::compose_pass(std::uint32_t pass, const std::vector<RootNest>& roots) {
   Pass current;
@@ -130,7 +135,7 @@ void Composer::finish_passes() {
 }
 
 /// Sets the domain to the points of the shape, and returns the index of each dim.
-Composer::Indices Composer::set_domain(const Shape& shape) {
+Indices Composer::set_domain(const Shape& shape) {
   Indices point;
   for (std::size_t d = 0; d < shape.rank(); ++d) {
     kernel_.domain.push_back({fmt::format("d{}", d), shape[d], false});

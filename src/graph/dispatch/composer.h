@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/dispatch/compose.h"
-#include "millrace/jit/loop_kernel.h"
+#include "graph/dispatch/row_reads.h"
 
 namespace millrace {
 
@@ -23,8 +23,6 @@ struct RootNest {
 /// loaded.
 class Composer {
  public:
-  using Indices = std::vector<AffineIndex>;
-
   /// Keeps references to both.
   Composer(const DispatchGraph& dispatch, const Region& region)
       : dispatch_(dispatch),
@@ -86,7 +84,8 @@ class Composer {
   std::map<NodeId, NumberedRoot> roots_;
   std::vector<SizeExpr> extents_;           // of the domain of a region with roots
   Indices root_point_;                      // where roots store their results
-  Indices term_point_;                      // where roots read their operands
+  std::optional<Shape> row_shape_;          // of the operands of roots that reduce rows
+  Indices term_point_;                      // where these roots read their operands
   std::map<NodeId, std::uint32_t> passes_;  // per node of a region with roots: the first pass that can compute it
   std::vector<Pass> earlier_;               // passes before the body under construction
   LoopKernel kernel_;

@@ -3,6 +3,8 @@
 // again at every point of a row, and those before them. Softmax and the norms become one kernel with several passes,
 // which reads its operand once and writes its result once.
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,6 +15,13 @@
 #include "millrace/graph/text.h"
 
 namespace millrace {
+namespace {
+
+/// The maximum number of passes. A softmax and a norm have three. Each pass may compute again what earlier passes
+/// computed, so that many passes would make long kernels.
+constexpr std::uint32_t kMaxPasses = 6;
+
+}  // namespace
 
 /// Joins other groups to the group of each reduction, until no more fit.
 void NodeGroups::join_rows() {
@@ -103,7 +112,25 @@ bool NodeGroups::can_join_rows(std::uint32_t group, std::uint32_t other) {
   std::vector<std::uint32_t> members = groups_[group];
   members.insert(members.end(), groups_[other].begin(), groups_[other].end());
   std::ranges::sort(members);
-  return !replaces_variable(members) && can_read_rows(members, rows, root);
+  return !replaces_variable(members) && num_passes(members) <= kMaxPasses && can_read_rows(members, rows, root);
+}
+
+/// The number of passes of a kernel with these nodes, which are in graph order.
+std::uint32_t NodeGroups::num_passes(const std::vector<std::uint32_t>& members) const {
+  std::map<std::uint32_t, std::uint32_t> ready;  // by node: the first pass that can read its result
+  const std::function<std::uint32_t(const Value&)> pass_of = [&](const Value& read) -> std::uint32_t {
+    if (const auto found = ready.find(index_of(read.node)); found != ready.end()) return found->second;
+    const Node& view = graph_.nodes[read.node];
+    return is_index_view(view) ? pass_of(view.operands[0]) : 0;
+  };
+  std::uint32_t count = 0;
+  for (const std::uint32_t member : members) {
+    std::uint32_t pass = 0;
+    for (const Value& operand : node(member).operands) pass = std::max(pass, pass_of(operand));
+    ready[member] = pass + (rows_of(graph_, node(member)) ? 1 : 0);
+    count = std::max(count, pass + 1);
+  }
+  return count;
 }
 
 /// Whether the nodes compute the new value of a variable from the old one. A map can store it in place; a kernel with

@@ -63,6 +63,7 @@ class NodeGroups {
   std::vector<std::uint32_t> readers_of(std::uint32_t i);
   bool can_join_rows(std::uint32_t group, std::uint32_t other);
   bool needs_around(std::uint32_t from, std::uint32_t to);
+  std::uint32_t num_passes(const std::vector<std::uint32_t>& members) const;
   bool can_read_rows(const std::vector<std::uint32_t>& members, const Rows& rows, std::uint32_t root);
   bool has_storage_view(std::uint32_t i) const;
   bool replaces_variable(const std::vector<std::uint32_t>& members);

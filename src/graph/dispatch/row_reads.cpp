@@ -19,23 +19,27 @@ constexpr std::int64_t kVagueBound = std::int64_t{1} << 30;
 }  // namespace
 
 std::int64_t Rows::bytes() const {
+  bool is_single_row = true;
+  for (std::size_t axis = 0; axis < shape.rank(); ++axis) is_single_row &= axes.contains(axis) || shape[axis].is(1);
   const auto bounded = [&](std::size_t axis) {
     const std::int64_t extent = shape[axis].upper_bound();
-    return shape[axis].is_constant() || extent < kVagueBound ? extent : 1;
+    return shape[axis].is_constant() || is_single_row || extent < kVagueBound ? extent : 1;
   };
   std::int64_t row = 1, walked = 1;
   for (const std::size_t axis : axes) row = saturating::multiply(row, bounded(axis));
   for (std::size_t axis = *axes.begin(); axis < shape.rank(); ++axis) {
     walked = saturating::multiply(walked, bounded(axis));
   }
-  return saturating::multiply(row <= kShortRow ? row : walked, std::int64_t{sizeof(float)});
+  const std::size_t element = std::max(size_bytes(dtype), sizeof(float));
+  return saturating::multiply(row <= kShortRow ? row : walked, static_cast<std::int64_t>(element));
 }
 
 std::optional<Rows> rows_of(const Graph& graph, const Node& node) {
   const auto* op = std::get_if<OpNode>(&node.what);
   const auto* attributes = op == nullptr ? nullptr : std::get_if<ReduceAttrs>(&op->attributes);
   if (attributes == nullptr) return std::nullopt;
-  Rows rows{graph.type(node.operands[0]).shape, {}, {}, {}};
+  const TensorType& type = graph.type(node.operands[0]);
+  Rows rows{type.shape, type.dtype, {}, {}, {}};
   if (rows.shape == node.results[0].shape) return std::nullopt;
   const std::size_t rank = rows.shape.rank();
   for (const std::int64_t axis : attributes->axes) {
@@ -67,7 +71,8 @@ bool RowReads::can_read(const Value& value, const Indices& indices) {
   if (rows_of(graph_, node)) return is_of_row;
   // At other points of a row, an elementwise node would be computed a second time. Once per row is cheap.
   const auto is_fixed = [&](const AffineIndex& index) {
-    return std::ranges::all_of(rows_.axes, [&](std::size_t axis) { return index.coefficients[axis].is(0); });
+    return std::ranges::all_of(
+        rows_.axes, [&](std::size_t axis) { return index.coefficients[axis].is(0) || rows_.shape[axis].is(1); });
   };
   const bool is_per_row = std::ranges::all_of(indices, is_fixed);
   if (!is_view && !is_per_row && !are_equal(indices, rows_.point, rows_.shape.dims())) return false;

@@ -17,12 +17,14 @@ using Indices = std::vector<AffineIndex>;
 /// The rows over which a reduction runs. Indices count the dims of the operand's shape.
 struct Rows {
   Shape shape;  // of the operand
+  DType dtype = DType::kF32;
   std::set<std::size_t> axes;
   Indices point;          // of the operand
   Indices reduced_point;  // of the result
 
-  /// The bytes of f32 that a kernel walks in each pass: a row, or, if the elements of a row are apart, all rows between
-  /// them. Short rows of distant elements count as a row. Dims without a useful upper bound count as 1.
+  /// The bytes that a kernel walks in each pass: a row, or, if the elements of a row are apart, all rows between them.
+  /// Short rows of distant elements count as a row. 16-bit floats count as f32. Dims without a useful upper bound count
+  /// as 1, unless there is a single row, which no other thread or workgroup would share.
   std::int64_t bytes() const;
 };
 

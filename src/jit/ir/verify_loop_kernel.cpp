@@ -176,7 +176,7 @@ class Verifier {
   void check_reductions() {
     const std::size_t num_reduction_dims = kernel_.domain.size() - kernel_.num_parallel();
     if (kernel_.terms.empty() && num_reduction_dims > 0) {
-      fail("{} reduction dims but no reduction", num_reduction_dims);
+      fail("{} reduction dims but no pass", num_reduction_dims);
     }
     check_passes("reduction", kernel_.reductions);
     check_passes("temporary", kernel_.temporaries);

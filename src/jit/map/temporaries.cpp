@@ -93,35 +93,33 @@ class Rewriter {
   }
 
  private:
-  /// The term of a pass, without temporaries that are computed again. Notes how to compute those of this pass.
+  /// The term of a pass, in which temporaries that are not kept are computed again, each once.
   Body rewrite(std::uint32_t pass) {
     BodyBuilder b;
-    std::map<std::uint64_t, BodyValue> computed;
-    const auto replace = [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {
+    computed_.clear();
+    const std::vector<BodyValue> yields = inline_term(b, kernel_.terms[pass]);
+    auto next = static_cast<std::size_t>(num_reductions_of(kernel_, pass));
+    for (std::size_t i = 0; i < next; ++i) b.yield(yields[i]);
+    for (std::size_t i = 0; i < keeps_.size(); ++i) {
+      if (kernel_.temporaries[i].pass != pass) continue;
+      if (keeps_[i]) b.yield(yields[next]);
+      ++next;
+    }
+    for (; next < yields.size(); ++next) b.yield(yields[next]);
+    return b.finish();
+  }
+
+  std::vector<BodyValue> inline_term(BodyBuilder& b, const Body& term) {
+    return b.inline_body(term, [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {
       if (instruction.op != KernelOp::kTemporary) return std::nullopt;
       const std::uint64_t number = instruction.immediate;
       if (keeps_[number]) return b.temporary(new_number(number), instruction.dtype);
-      if (const auto found = computed.find(number); found != computed.end()) return found->second;
-      const auto copy = [](const BodyInstruction&) { return std::nullopt; };
-      return computed.emplace(number, b.inline_body(definitions_.at(number), copy)[0]).first->second;
-    };
-    const std::vector<BodyValue> yields = b.inline_body(kernel_.terms[pass], replace);
-    auto next = static_cast<std::size_t>(num_reductions_of(kernel_, pass));
-    for (std::size_t i = 0; i < next; ++i) b.yield(yields[i]);
-    std::vector<std::pair<std::uint64_t, BodyValue>> recomputed;
-    for (std::size_t i = 0; i < keeps_.size(); ++i) {
-      if (kernel_.temporaries[i].pass != pass) continue;
-      const BodyValue value = yields[next++];
-      if (keeps_[i]) {
-        b.yield(value);
-      } else {
-        recomputed.emplace_back(i, value);
-      }
-    }
-    for (; next < yields.size(); ++next) b.yield(yields[next]);
-    Body term = b.finish();
-    for (const auto& [number, value] : recomputed) definitions_.emplace(number, slice_of(term, value.id));
-    return term;
+      if (const auto found = computed_.find(number); found != computed_.end()) return found->second;
+      const Body definition = slice_of(kernel_.terms[kernel_.temporaries[number].pass], yield_of(kernel_, number));
+      const BodyValue value = inline_term(b, definition)[0];
+      computed_.emplace(number, value);
+      return value;
+    });
   }
 
   std::uint32_t new_number(std::uint64_t number) const {
@@ -131,7 +129,7 @@ class Rewriter {
 
   const LoopKernel& kernel_;
   const std::vector<bool>& keeps_;
-  std::map<std::uint64_t, Body> definitions_;  // by temporary; these read only kept temporaries
+  std::map<std::uint64_t, BodyValue> computed_;  // temporaries that the term under construction computes again
 };
 
 }  // namespace

@@ -66,9 +66,10 @@ TEST_CASE("layer_norm is an element near the mean, the mean, the variance and th
       "input input input slice slice slice min max min max broadcast sub reduce_mean broadcast sub broadcast add mul "
       "reduce_mean neg broadcast add broadcast add constant broadcast add rsqrt broadcast mul broadcast mul broadcast "
       "add");
-  CHECK(made.regions ==
-        "slice slice slice min max min max broadcast sub reduce_mean broadcast sub broadcast add mul reduce_mean neg "
-        "broadcast add broadcast add broadcast add rsqrt broadcast mul broadcast mul broadcast add -> 1\n");
+  CHECK(
+      made.regions ==
+      "slice slice slice min max min max broadcast sub reduce_mean sub broadcast add mul reduce_mean neg broadcast add "
+      "add broadcast add rsqrt broadcast mul broadcast mul broadcast add -> 1\n");
   CHECK(made.num_dispatches == 1);
 }
 

@@ -153,11 +153,10 @@ TEST_CASE("16-bit softmax and norms, which compute in f32, are one kernel with t
     check_is_one_kernel({"softmax", {}, 3, build_softmax}, dtype, {6, 40});
     check_is_one_kernel({"log_softmax", {}, 3, build_log_softmax}, dtype, {6, 40});
     // Scale and bias, which are not constants here, are cast once, not once per row.
-    CHECK(
-        shape_of(formed(graph_of(build_layer_norm, dtype, {6, 40}))) ==
-        "cast -> 1\ncast -> 1\n"
-        "cast slice slice slice min max min max broadcast sub reduce_mean broadcast sub broadcast add mul reduce_mean "
-        "neg broadcast add broadcast add broadcast add rsqrt broadcast mul broadcast mul broadcast add cast -> 1\n");
+    CHECK(shape_of(formed(graph_of(build_layer_norm, dtype, {6, 40}))) ==
+          "cast -> 1\ncast -> 1\n"
+          "cast slice slice slice min max min max broadcast sub reduce_mean sub broadcast add mul reduce_mean neg "
+          "broadcast add add broadcast add rsqrt broadcast mul broadcast mul broadcast add cast -> 1\n");
     CHECK(shape_of(formed(graph_of(build_rms_norm, dtype, {6, 40}))) ==
           "cast -> 1\ncast mul reduce_mean broadcast add rsqrt broadcast mul broadcast mul cast -> 1\n");
   }
@@ -328,6 +327,24 @@ TEST_CASE("kernels with several passes equal the oracle in every float dtype, a 
       check_in_slices(graph_of(each.build, dtype, each.shape), dtype == DType::kF32, number);
     }
   }
+}
+
+/// Each row depends on the two before it: computing earlier values again in each pass must not double the work.
+void build_long_chain(GraphBuilder& graph, Tensor x) {
+  Tensor before = x, last = x;
+  for (int i = 0; i < 20; ++i) {
+    const Tensor next = max(last - reduce_max(last, {1}, true), before);
+    before = std::exchange(last, next);
+  }
+  graph.output("y", last);
+}
+
+TEST_CASE("a long chain of dependent rows becomes kernels of at most six passes") {
+  CHECK(formed(graph_of(build_long_chain, DType::kF32, {Dim("rows"), Dim("n")})).regions.size() == 4);
+  const Graph graph = graph_of(build_long_chain, DType::kF32, {5, 37});
+  CHECK(formed(graph).regions.size() == 4);
+  std::uint64_t number = 2'000'000;
+  check_in_slices(graph, true, number);
 }
 
 TEST_CASE("rows that stay apart equal the oracle, a slice at a time" * test::Sliced()) {

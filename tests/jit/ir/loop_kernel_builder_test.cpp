@@ -149,7 +149,7 @@ TEST_CASE("finish() verifies") {
         }) ==
         "loop kernel 'wrong': dim 2 is parallel, expected reduction dims after all parallel ones\n"
         "loop kernel 'wrong': load 0: index 0 runs from 1 to 4, expected inside [0, 4); give it a fill\n"
-        "loop kernel 'wrong': 2 reduction dims but no reduction");
+        "loop kernel 'wrong': 2 reduction dims but no pass");
   CHECK(message_of([&](LoopKernelBuilder& k, const AffineIndex& i, OperandId x) {
           k.store("y", {DType::kI64, {4}}, {i}, k.load(k.epilogue(), x, {i}));
         }) == "loop kernel 'wrong': epilogue: yield 0 is f32, expected i64");

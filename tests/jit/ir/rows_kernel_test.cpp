@@ -209,7 +209,7 @@ TEST_CASE("verify finds items of a pass that does not exist, or in another order
           k.stores[0].pass.reset();
         }) ==
         "store 0: indexed by a reduction dim, expected parallel dims only\n"
-        "1 reduction dims but no reduction");
+        "1 reduction dims but no pass");
 }
 
 TEST_CASE("verify finds temporaries of 16 bits, stores that overwrite each other, and passes in place") {
