@@ -97,7 +97,7 @@ bool NodeGroups::is_stored_for(Value operand, std::uint32_t reader) {
   return std::ranges::any_of(readers_of(reader), [&](std::uint32_t each) { return group_of(each) != producer; });
 }
 
-/// Whether the groups, of which the first has a reduction, can be one kernel with several passes.
+/// Whether two groups can be one kernel with several passes. The first has a reduction.
 bool NodeGroups::can_join_rows(std::uint32_t group, std::uint32_t other) {
   if (other == kNone || other == group) return false;
   const std::uint32_t root = root_[group];
@@ -177,6 +177,9 @@ bool NodeGroups::can_read_rows(const std::vector<std::uint32_t>& members, const 
     if (!is_stored) continue;
     const Shape& shape = node(member).results[0].shape;
     if (shape != rows.shape && shape != reduced) return false;
+    // A stored view has the bits of its operand. Computed a second time, a NaN could have another sign.
+    if (is_index_view(node(member)) && inside.contains(index_of(stored_value(node(member).operands[0]).node)))
+      return false;
     if (!reads.can_read({NodeId{member}, 0}, shape == reduced ? rows.reduced_point : rows.point)) return false;
   }
   return true;

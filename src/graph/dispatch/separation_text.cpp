@@ -27,6 +27,29 @@ std::string view_text(const Graph& graph, const Separation& edge) {
                      value_text(graph, {edge.other, 0}));
 }
 
+/// The obstacle text of an edge whose regions are too large to be one.
+std::string limit_text(const Graph& graph, const Separation& edge) {
+  switch (edge.obstacle) {
+    case JoinObstacle::kRowTooLong:
+      return fmt::format(
+          "each pass over rows of {} would walk {} bytes, expected at most {} so that they stay in cache; shorter rows "
+          "would help",
+          node_text(graph, edge.node), edge.found, edge.limit);
+    case JoinObstacle::kTooManyNodes:
+      return fmt::format(
+          "they have {} nodes together, expected at most {}; fewer nodes would help, but one more pass over memory is "
+          "cheap by comparison",
+          edge.found, edge.limit);
+    case JoinObstacle::kTooManyInstructions:
+      return fmt::format(
+          "they take about {} instructions together, expected at most {}; simpler functions would help, but one more "
+          "pass over memory is cheap by comparison",
+          edge.found, edge.limit);
+    default:
+      return {};
+  }
+}
+
 /// The obstacle of an edge, and a remedy.
 std::string obstacle_text(const Graph& graph, const Separation& edge) {
   const auto node = [&] { return node_text(graph, edge.node); };
@@ -78,20 +101,9 @@ std::string obstacle_text(const Graph& graph, const Separation& edge) {
     case JoinObstacle::kOtherReader:
       return fmt::format("{} reads it too, so it is in memory anyway; nothing helps while it does", node());
     case JoinObstacle::kRowTooLong:
-      return fmt::format(
-          "each pass over rows of {} would walk {} bytes, expected at most {} so that they stay in cache; shorter rows "
-          "would help",
-          node(), edge.found, edge.limit);
     case JoinObstacle::kTooManyNodes:
-      return fmt::format(
-          "they have {} nodes together, expected at most {}; fewer nodes would help, but one more pass over memory is "
-          "cheap by comparison",
-          edge.found, edge.limit);
     case JoinObstacle::kTooManyInstructions:
-      return fmt::format(
-          "they take about {} instructions together, expected at most {}; simpler functions would help, but one more "
-          "pass over memory is cheap by comparison",
-          edge.found, edge.limit);
+      return limit_text(graph, edge);
   }
   return {};
 }

@@ -42,17 +42,25 @@ bool can_rename(const KernelSequence& sequence, const std::string& name) {
     return std::ranges::none_of(refusals,
                                 [&](const Refusal& refusal) { return refusal.reason.find(name) != std::string::npos; });
   };
-  return is_free(sequence.refusals) && std::ranges::all_of(sequence.kernels, [&](const SequenceKernel& entry) {
+  const auto begins = [&](const SequenceScratch& scratch) { return scratch.name.starts_with(name); };
+  return is_free(sequence.refusals) && std::ranges::all_of(sequence.scratch, begins) &&
+         std::ranges::all_of(sequence.kernels, [&](const SequenceKernel& entry) {
            return is_free(entry.refusals) && entry.kernel.name.starts_with(name);
          });
 }
 
 void rename(KernelSequence& sequence, const std::string& from, const std::string& to) {
+  for (SequenceScratch& scratch : sequence.scratch) scratch.name.replace(0, from.size(), to);
   for (SequenceKernel& entry : sequence.kernels) {
     PlannedKernel& kernel = entry.kernel;
     kernel.name.replace(0, from.size(), to);
     kernel.info.name = kernel.name;
-    if (auto* machine = std::get_if<MachineKernel>(&kernel.mapped)) machine->name = kernel.name;
+    auto* const machine = std::get_if<MachineKernel>(&kernel.mapped);
+    if (machine == nullptr) continue;
+    machine->name = kernel.name;
+    for (auto& buffer : machine->buffers) {
+      if (buffer.name.starts_with(from)) buffer.name.replace(0, from.size(), to);  // scratch
+    }
   }
 }
 

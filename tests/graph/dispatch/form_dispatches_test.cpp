@@ -91,7 +91,10 @@ TEST_CASE("a reduction computes an iota, and values made from it, instead of rea
     Tensor x = graph.input("x", DType::kF32, {n});
     graph.output("sum", reduce_sum(iota(graph, DType::kF32, {n}, 0), {0}) + reduce_max(x, {0}));
     graph.output("squares", reduce_sum(sqrt(iota(graph, DType::kF32, {n, 3}, 0)), {0}));
-    CHECK(shape_of(formed(graph)) == "reduce_max iota reduce_sum add -> 1\niota sqrt reduce_sum -> 1\n");
+    // Threads can share a single row without a bound only in a kernel of its own.
+    const std::string sums =
+        n.is_constant() ? "reduce_max iota reduce_sum add -> 1\n" : "reduce_max -> 1\niota reduce_sum add -> 1\n";
+    CHECK(shape_of(formed(graph)) == sums + "iota sqrt reduce_sum -> 1\n");
   }
 }
 
