@@ -264,7 +264,7 @@ class RowsGrower {
 
 RandomRows random_rows(std::uint64_t seed) { return RowsGrower(seed).run(); }
 
-TEST_CASE("random rows form regions in an order, with valid kernels, of which many have several passes") {
+TEST_CASE("random rows form regions in an order, with valid kernels; many have several passes") {
   std::size_t num_rows = 0, num_long = 0;
   for (std::uint64_t seed = 1; seed <= kNumRandomRows; ++seed) {
     Graph graph = random_rows(seed).graph;

@@ -85,7 +85,7 @@ RowsNest random_rows(std::uint32_t seed);
 std::vector<GuardedBuffer> make_buffers(const RowsNest&, GuardedBuffer::Guard guard, std::uint32_t seed);
 /// The bytes that each result must have afterwards. Bytes that no point stores are kUntouched.
 std::vector<std::vector<std::byte>> expected_results(const RowsNest&, std::span<const GuardedBuffer> buffers);
-/// The first byte that differs, in a result or around it; empty if there is none.
+/// Names the first byte that differs, in a result or around it. Empty if all are equal.
 std::string wrong_byte(const RowsNest&, std::span<const GuardedBuffer> buffers,
                        std::span<const std::vector<std::byte>> expected);
 
