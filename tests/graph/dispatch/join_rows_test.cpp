@@ -264,8 +264,8 @@ TEST_CASE("rows of more than 256 KiB stay apart, because a second pass would not
 TEST_CASE("softmax of rows that stay apart equals plain loops, on every level") {
   constexpr std::int64_t kRows = 4, kColumns = 100'000;
   // The bound of the relative error. It adds up, in units of 2^-24: the sum, with three levels of at most 128 terms and
-  // 16 additions after the loop; one ulp, two units, for each of two exponentials; one rounding by the division; and 5 for
-  // products of these errors. The differences from the maximum are exact.
+  // 16 additions after the loop; one ulp, two units, for each of two exponentials; one rounding by the division; and 5
+  // for products of these errors. The differences from the maximum are exact.
   constexpr double kBound = (128 * 3 + 16 + 2 * 2 + 1 + 5) * 0x1p-24;
   reference::Tensor x(DType::kF32, {kRows, kColumns});
   std::vector<double> expected;
