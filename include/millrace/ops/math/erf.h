@@ -36,9 +36,9 @@ typename B::Value erf(B& b, typename B::Value x) {
   const auto pick = [&](std::span<const double> f32, std::span<const double> f64) { return is_f64 ? f64 : f32; };
   const V magnitude = b.abs(x);
   const V low = b.mul_add(x, detail::horner(b, b.mul(x, x), pick(detail::kErfLowF32, detail::kErfLowF64)), x);
-  const V t = detail::clamp(b, magnitude, 0, is_f64 ? 6 : 4);
+  const V t = detail::at_most(b, magnitude, is_f64 ? 6 : 4);
   const V exponent = b.mul_add(t, detail::horner(b, t, pick(detail::kErfHighF32, detail::kErfHighF64)), t);
-  const V high = b.sub(b.constant_like(x, 1), exp(b, b.neg(exponent)));
+  const V high = b.sub(b.constant_like(x, 1), detail::exp_of_moderate(b, b.neg(exponent)));
   const V is_low = b.lt(magnitude, b.constant_like(x, is_f64 ? 1.0 : 0.921875));
   return b.select(is_low, low, detail::copy_sign(b, high, x));
 }

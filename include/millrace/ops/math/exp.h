@@ -20,15 +20,21 @@ inline constexpr double kExpF64[] = {0.5,
                                      2.510552645899063e-08,
                                      2.0921851890144758e-09};
 
+/// The polynomial P(r).
+template <class B, class V>
+V exp_polynomial(B& b, V r) {
+  const bool is_f64 = r.dtype == DType::kF64;
+  return horner(b, r, is_f64 ? std::span<const double>(kExpF64) : std::span<const double>(kExpF32));
+}
+
 /// e^r - 1 - r.
 template <class B, class V>
 V exp_tail(B& b, V r) {
-  const bool is_f64 = r.dtype == DType::kF64;
-  const V p = horner(b, r, is_f64 ? std::span<const double>(kExpF64) : std::span<const double>(kExpF32));
-  return b.mul(b.mul(r, r), p);
+  return b.mul(b.mul(r, r), exp_polynomial(b, r));
 }
 
-/// x = k * ln2 + high + low and e^(high + low) = 1 + high + tail, with k an integer, high exact, |high| <= 0.38.
+/// x = k * ln2 + high + low and e^(high + low) = 1 + high + tail, with high exact, |high| <= 0.38. The low bits of `k`
+/// are an integer, as power_of_two() and scale() take it.
 template <class V>
 struct ReducedExp {
   V k;
@@ -40,10 +46,26 @@ struct ReducedExp {
 template <class B, class V>
 ReducedExp<V> reduce_exp(B& b, V x) {
   const FloatFormat format = format_of(x.dtype);
-  const NearestInteger<V> n = nearest_integer(b, x, kLog2E);
-  const V high = b.sub(x, b.mul(n.value, b.constant_like(x, format.ln2_high)));
-  const V low = b.mul(n.value, b.constant_like(x, format.ln2_low));
-  return {n.integer, high, b.sub(exp_tail(b, b.sub(high, low)), low)};
+  const V rounder = b.constant_like(x, format.rounder);
+  const V shifted = b.mul_add(x, b.constant_like(x, kLog2E), rounder);
+  const V k = b.sub(shifted, rounder);
+  const V high = b.mul_add(k, b.constant_like(x, -format.ln2_high), x);
+  const V low = b.mul(k, b.constant_like(x, -format.ln2_low));
+  const V r = b.add(high, low);
+  return {b.bitcast(format.bits, shifted), high, b.mul_add(b.mul(r, r), exp_polynomial(b, r), low)};
+}
+
+/// 1 + high + tail.
+template <class B, class V>
+V unscaled(B& b, const ReducedExp<V>& reduced) {
+  return b.add(b.constant_like(reduced.high, 1), b.add(reduced.high, reduced.tail));
+}
+
+/// e^x for |x| <= 87 or NaN; neither overflows nor is subnormal.
+template <class B, class V>
+V exp_of_moderate(B& b, V x) {
+  const auto reduced = reduce_exp(b, x);
+  return b.mul(unscaled(b, reduced), power_of_two(b, reduced.k, x));
 }
 
 }  // namespace detail
@@ -57,8 +79,7 @@ typename B::Value exp(B& b, typename B::Value x) {
   const bool is_f64 = x.dtype == DType::kF64;
   const auto limited = is_f64 ? detail::clamp(b, x, -746, 710) : detail::clamp(b, x, -104, 89);
   const auto reduced = detail::reduce_exp(b, limited);
-  const auto y = b.add(b.constant_like(x, 1), b.add(reduced.high, reduced.tail));
-  return detail::scale(b, y, reduced.k);
+  return detail::scale(b, detail::unscaled(b, reduced), reduced.k);
 }
 
 }  // namespace millrace::math

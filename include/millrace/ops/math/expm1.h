@@ -25,7 +25,7 @@ typename B::Value expm1(B& b, typename B::Value x) {
   const V sum = b.add(first, second);
   const V error = b.sub(second, b.sub(sum, first));
   const V near = b.add(sum, b.add(error, b.mul(power, reduced.tail)));
-  const V far = detail::scale(b, b.add(one, b.add(reduced.high, reduced.tail)), reduced.k);
+  const V far = detail::scale(b, detail::unscaled(b, reduced), reduced.k);
   const V y = b.select(b.lt(limited, b.constant_like(x, is_f64 ? 40 : 20)), near, far);
   return detail::copy_sign(b, b.abs(y), x);
 }

@@ -43,7 +43,8 @@ V horner(B& b, V x, std::span<const double> coefficients) {
   return sum;
 }
 
-/// 2^k as a float like `like`. Precondition: -bias < k <= bias.
+/// 2^k as a float like `like`. Precondition: -bias < k <= bias. Only the low bits of k count, so that it may be the
+/// bits of x + rounder.
 template <class B, class V>
 V power_of_two(B& b, V k, V like) {
   const FloatFormat format = format_of(like.dtype);
@@ -52,11 +53,16 @@ V power_of_two(B& b, V k, V like) {
 }
 
 /// x * 2^k for |k| up to twice the exponent range. Scales in two steps, so that subnormal results round once and
-/// overflow gives infinity.
+/// overflow gives infinity. As in power_of_two(), only the low bits of k count.
 template <class B, class V>
 V scale(B& b, V x, V k) {
-  const V half = b.shr(k, b.constant_int(k.dtype, 1));
-  return b.mul(b.mul(x, power_of_two(b, half, x)), power_of_two(b, b.sub(k, half), x));
+  const FloatFormat format = format_of(x.dtype);
+  const V fraction = b.constant_int(format.bits, format.fraction_bits);
+  const V one = b.constant_int(format.bits, format.exponent_bias << format.fraction_bits);
+  const V half = b.shl(b.shr(k, b.constant_int(k.dtype, 1)), fraction);
+  const V rest = b.sub(b.shl(k, fraction), half);
+  const auto power = [&](V exponent) { return b.bitcast(x.dtype, b.add(exponent, one)); };
+  return b.mul(b.mul(x, power(half)), power(rest));
 }
 
 /// `magnitude` with the sign of `sign`.
@@ -67,12 +73,18 @@ V copy_sign(B& b, V magnitude, V sign) {
   return b.bitcast(sign.dtype, b.bit_or(b.bitcast(bits, magnitude), b.bit_and(b.bitcast(bits, sign), sign_bit)));
 }
 
+/// The smaller of x and `high`; NaN stays NaN.
+template <class B, class V>
+V at_most(B& b, V x, double high) {
+  const V high_value = b.constant_like(x, high);
+  return b.select(b.lt(high_value, x), high_value, x);
+}
+
 /// Limits x to [low, high]; NaN stays NaN.
 template <class B, class V>
 V clamp(B& b, V x, double low, double high) {
-  const V low_value = b.constant_like(x, low), high_value = b.constant_like(x, high);
-  const V raised = b.select(b.lt(x, low_value), low_value, x);
-  return b.select(b.lt(high_value, raised), high_value, raised);
+  const V low_value = b.constant_like(x, low);
+  return at_most(b, b.select(b.lt(x, low_value), low_value, x), high);
 }
 
 /// The integer nearest to `scaled` = x * factor, as a float and as an integer. Precondition: |scaled| <
