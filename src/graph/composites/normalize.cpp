@@ -94,7 +94,8 @@ Tensor softmax(Tensor x, std::int64_t axis) {
     const DType dtype = x.dtype();
     x = widen(x, dtype);
     Tensor shifted = exp(x - spread(reduce_max(x, {axis}, true), x));
-    return narrow(shifted / spread(reduce_sum(shifted, {axis}, true), x), dtype);
+    // One division per row.
+    return narrow(shifted * spread(1.0 / reduce_sum(shifted, {axis}, true), x), dtype);
   });
 }
 
