@@ -2,7 +2,8 @@
 // Models of one node, for tests of what it computes and of what it refuses.
 #pragma once
 
-#include <cstring>
+#include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ template <class T>
 reference::Tensor tensor_of(const reference::Extents& extents, const std::vector<T>& elements) {
   reference::Tensor tensor(dtype_of<T>, extents);
   MILLRACE_CHECK(tensor.bytes.size() == elements.size() * sizeof(T));
-  std::memcpy(tensor.bytes.data(), elements.data(), tensor.bytes.size());
+  std::ranges::copy(std::as_bytes(std::span(elements)), tensor.bytes.begin());
   return tensor;
 }
 
