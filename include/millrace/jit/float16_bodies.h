@@ -5,9 +5,10 @@
 
 namespace millrace {
 
-// Conversions between f16 or bf16 in memory (u16 bits) and register dtypes, as integer sequences for any builder.
-// LLVM's own conversions would be library calls, and the instruction vcvtneps2bf16 flushes subnormals. These
-// conversions round once, to nearest, ties to even, and keep subnormals, infinities, and NaNs with their sign.
+// Conversions between f16 or bf16 in memory (u16 bits) and register dtypes, as integer sequences for any builder. Where
+// a processor has no instruction for f16, LLVM's own conversions would be library calls; the instruction vcvtneps2bf16
+// flushes subnormals. These conversions round once, to nearest, ties to even, keep subnormals and infinities, and keep
+// NaNs with their sign. An f16 that is a NaN becomes quiet, as by x86's instructions.
 
 namespace float16 {
 
@@ -24,7 +25,8 @@ typename B::Value widen_f16(B& b, typename B::Value half) {
   auto shifted = b.shl(magnitude, u32(b, 13));
   // Rebias the exponent by 112, and by another 112 if it is all ones.
   auto normal = b.add(shifted, u32(b, 112u << 23));
-  auto special = b.add(shifted, u32(b, 224u << 23));
+  auto quiet = b.select(b.le(magnitude, u32(b, 0x7c00)), u32(b, 0), u32(b, 1u << 22));
+  auto special = b.bit_or(b.add(shifted, u32(b, 224u << 23)), quiet);
   auto count = b.convert(DType::kF32, b.bitcast(DType::kI32, magnitude));
   auto subnormal = b.bitcast(DType::kU32, b.mul(count, b.constant(DType::kF32, 0x1p-24)));
   auto bits =
@@ -112,10 +114,20 @@ typename B::Value for_narrowing(B& b, typename B::Value x) {
 
 }  // namespace float16
 
+/// A builder with operations of its own for f16, which a generator turns into the best code of its target.
+template <class B>
+concept ConvertsF16 = requires(B& b, typename B::Value x) {
+  b.widen_f16(x);
+  b.narrow_f16(x);
+};
+
 /// Converts a loaded element to its body form: f16 and bf16 (u16 bits) to f32; others are unchanged.
 template <ScalarBuilder B>
 typename B::Value widen_stored(B& b, typename B::Value loaded, DType stored) {
-  if (stored == DType::kF16) return float16::widen_f16(b, loaded);
+  if (stored == DType::kF16) {
+    if constexpr (ConvertsF16<B>) return b.widen_f16(loaded);
+    return float16::widen_f16(b, loaded);
+  }
   if (stored == DType::kBF16) return float16::widen_bf16(b, loaded);
   return loaded;
 }
@@ -123,7 +135,11 @@ typename B::Value widen_stored(B& b, typename B::Value loaded, DType stored) {
 /// Converts a register to the u16 bits of f16 or bf16; for other dtypes it is unchanged.
 template <ScalarBuilder B>
 typename B::Value narrow_to_stored(B& b, typename B::Value value, DType stored) {
-  if (stored == DType::kF16) return float16::narrow_f16(b, float16::for_narrowing(b, value));
+  if (stored == DType::kF16) {
+    auto f32 = float16::for_narrowing(b, value);
+    if constexpr (ConvertsF16<B>) return b.narrow_f16(f32);
+    return float16::narrow_f16(b, f32);
+  }
   if (stored == DType::kBF16) return float16::narrow_bf16(b, float16::for_narrowing(b, value));
   return value;
 }

@@ -60,6 +60,9 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   MachineValue extract(MachineValue vector, std::uint32_t lane);
   /// Interleaves the lower or upper halves of the lanes of `a` and `b`.
   MachineValue interleave(MachineValue a, MachineValue b, bool is_upper);
+  /// Between f32 and the u16 bits of f16. See KernelOp::kWidenF16 and kNarrowF16.
+  MachineValue widen_f16(MachineValue bits);
+  MachineValue narrow_f16(MachineValue f32);
   MachineValue reduce(KernelOp reduce_op, MachineValue vector);
 
   /// Loads and stores. Values have the memory's register_dtype. A mask, `other` or value that is a scalar is splat.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "jit/interpret/program.h"
+#include "millrace/base/float16.h"
 
 namespace millrace::interpreter {
 namespace {
@@ -53,6 +54,22 @@ const Step* run_interleave(const Step* step, Frame& frame) {
       out[2 * i + 1] = b[i];
     }
   }
+  return step + 1;
+}
+
+const Step* run_widen_f16(const Step* step, Frame& frame) {
+  const auto* from = frame.at<const std::uint16_t>(step->in[0]);
+  auto* out = frame.at<float>(step->out);
+  const std::size_t count = std::size_t{step->lanes} * frame.num_threads;
+  for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(Half::from_bits(from[i]));
+  return step + 1;
+}
+
+const Step* run_narrow_f16(const Step* step, Frame& frame) {
+  const auto* from = frame.at<const float>(step->in[0]);
+  auto* out = frame.at<std::uint16_t>(step->out);
+  const std::size_t count = std::size_t{step->lanes} * frame.num_threads;
+  for (std::size_t i = 0; i < count; ++i) out[i] = Half(from[i]).bits;
   return step + 1;
 }
 
@@ -214,6 +231,10 @@ Handler move_handler(KernelOp op, DType result) {
       return for_size(result, []<class T>() -> Handler { return run_extract<T>; });
     case KernelOp::kInterleave:
       return for_size(result, []<class T>() -> Handler { return run_interleave<T>; });
+    case KernelOp::kWidenF16:
+      return run_widen_f16;
+    case KernelOp::kNarrowF16:
+      return run_narrow_f16;
     case KernelOp::kShuffle:
       return for_size(result, []<class T>() -> Handler { return run_shuffle<T>; });
     case KernelOp::kShuffleXor:

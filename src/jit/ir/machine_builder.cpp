@@ -143,6 +143,14 @@ MachineValue MachineBuilder::interleave(MachineValue a, MachineValue b, bool is_
   return append({a.dtype, a.lanes}, KernelOp::kInterleave, {a.id, b.id}, is_upper ? 1 : 0);
 }
 
+MachineValue MachineBuilder::widen_f16(MachineValue bits) {
+  return append({DType::kF32, bits.lanes}, KernelOp::kWidenF16, {bits.id});
+}
+
+MachineValue MachineBuilder::narrow_f16(MachineValue f32) {
+  return append({DType::kU16, f32.lanes}, KernelOp::kNarrowF16, {f32.id});
+}
+
 MachineValue MachineBuilder::reduce(KernelOp reduce_op, MachineValue vector) {
   if (vector.lanes == 1) return vector;
   return append({vector.dtype, 1}, reduce_op, {vector.id});

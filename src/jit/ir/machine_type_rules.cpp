@@ -136,6 +136,10 @@ class TypeCheck {
         if (operand(0).lanes % 2 != 0) fail("operand 0 has {} lanes, expected an even number", operand(0).lanes);
         if (instruction_.immediate > 1) fail("half {}, expected 0 or 1", instruction_.immediate);
         return;
+      case KernelOp::kWidenF16:
+        return check_f16({DType::kU16, result().lanes}, {DType::kF32, result().lanes});
+      case KernelOp::kNarrowF16:
+        return check_f16({DType::kF32, result().lanes}, {DType::kU16, result().lanes});
       case KernelOp::kReduceAdd:
       case KernelOp::kReduceMul:
       case KernelOp::kReduceMin:
@@ -172,6 +176,11 @@ class TypeCheck {
   void check_shuffle() {
     expect_operand(0, {operand(0).dtype, 1}, ", a scalar");
     expect_result({operand(0).dtype, 1}, kLike[0]);
+  }
+
+  void check_f16(const VectorType& from, const VectorType& to) {
+    expect_operand(0, from, "");
+    expect_result(to, "");
   }
 
   void check_reduce() {

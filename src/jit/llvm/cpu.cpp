@@ -103,13 +103,14 @@ llvm::Value* emit_ballot(llvm::IRBuilder<>& ir, const LlvmTarget&, llvm::Value* 
   return ir.CreateZExt(flag, ir.getInt64Ty());
 }
 
-LlvmTarget make_target(const char* cpu, const char* tune, const char* vector_width, bool has_fma) {
+LlvmTarget make_target(const char* cpu, const char* tune, const char* vector_width, bool is_v3) {
   return {.triple = "x86_64-unknown-linux-gnu",
           .cpu = cpu,
           .tune = tune,
           .features = "",
           .vector_width = vector_width,
-          .has_fma = has_fma,
+          .has_fma = is_v3,
+          .has_f16c = is_v3,
           .subgroup_size = 1,
           .device_scope = "",
           .workgroup_scope = "",

@@ -10,6 +10,7 @@
 #include "jit/ir/subgroup_flow.h"
 #include "jit/ir/value_bounds.h"
 #include "jit/llvm/amdgpu/lines.h"
+#include "jit/llvm/float16.h"
 #include "jit/llvm/lanewise.h"
 #include "jit/llvm/memory.h"
 
@@ -83,6 +84,9 @@ class KernelWalk {
       case KernelOp::kInterleave:
         return interleave(x[0], x[1], result_type(instruction).lanes, instruction.immediate == 1);
       case KernelOp::kReduceAdd:
+      case KernelOp::kWidenF16:
+      case KernelOp::kNarrowF16:
+        return emit_f16(ir_, target_, instruction.op, x[0]);
       case KernelOp::kReduceMul:
       case KernelOp::kReduceMin:
       case KernelOp::kReduceMax:

@@ -10,6 +10,8 @@
 #include <llvm/Transforms/Scalar/ScalarizeMaskedMemIntrin.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include "jit/llvm/float16.h"
+
 namespace millrace {
 
 namespace {
@@ -53,6 +55,7 @@ void LlvmOptimizer::run(llvm::Module& module) {
   // Built anew for each kernel, because the inliner in the standard pipeline can run only once.
   llvm::ModulePassManager passes = is_gpu_ ? gpu_passes(builder_) : host_passes();
   passes.run(module, modules_);
+  expand_f16(module);
   // Analyses are cached by the address of a function. Without this, a function of the next kernel at the same address
   // would get the analyses of this kernel.
   loops_.clear();

@@ -43,6 +43,7 @@ struct LlvmTarget {
   const char* vector_width;
   bool has_fma;
   std::uint32_t subgroup_size;
+  bool has_f16c;  // instructions that convert f16, see KernelOp::kWidenF16
   /// LLVM's sync scopes for atomics on buffers and on workgroup memory. "" means all threads.
   const char* device_scope;
   const char* workgroup_scope;

@@ -29,8 +29,8 @@ constexpr std::int64_t kFloatMinMaxPieces = 6, kNarrowOrWideMulPieces = 4, kNarr
 constexpr std::int64_t kFloatToIntegerPieces = 7;
 /// Instructions of a loop, in addition to one per result.
 constexpr std::int64_t kLoopPieces = 4;
-/// The instruction counts of the bodies in millrace/jit/float16_bodies.h.
-constexpr std::int64_t kNarrowF16 = 28, kWidenF16 = 16, kNarrowBF16 = 10, kWidenBF16 = 2;
+/// The instruction counts of the bodies in millrace/jit/float16_bodies.h, and of a conversion by F16C.
+constexpr std::int64_t kNarrowF16 = 28, kWidenF16 = 19, kNarrowBF16 = 10, kWidenBF16 = 2, kF16CPieces = 2;
 
 bool is_integer_division(KernelOp op, DType dtype) {
   return (op == KernelOp::kDiv || op == KernelOp::kRem) && is_integer(dtype);
@@ -81,6 +81,7 @@ class KernelEstimate {
     return kernel_.types[i.operands[number]];
   }
 
+  bool has_f16c() const { return target_.is_cpu() && target_.isa != IsaLevel::kBaseline; }
   bool has_gather(const VectorType& type) const { return target_.has_fma() && size_bytes(type.dtype) >= 4; }
   bool has_scatter(const VectorType& type) const {
     return target_.isa == IsaLevel::kAvx512 && size_bytes(type.dtype) >= 4;
@@ -113,6 +114,10 @@ class KernelEstimate {
       case KernelOp::kInterleave:  // wider vectors need more instructions, to join halves
         return operand(i, 0).lanes * size_bytes(operand(i, 0).dtype) <= kInterleaveBytes ? 1
                                                                                          : 2 * registers(operand(i, 0));
+      case KernelOp::kWidenF16:
+        return registers(kernel_.types[i.results[0]]) * (has_f16c() ? kF16CPieces : kWidenF16);
+      case KernelOp::kNarrowF16:
+        return registers(operand(i, 0)) * (has_f16c() ? kF16CPieces : kNarrowF16);
       case KernelOp::kFor:
         return kLoopPieces + static_cast<std::int64_t>(i.results.size());
       default:

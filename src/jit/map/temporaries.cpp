@@ -17,7 +17,7 @@ constexpr std::int64_t kMaxTemporaryBytes = 256 << 10;
 /// A temporary of fewer instructions is computed again. A store and a load take about as long.
 constexpr std::int64_t kMinKeptInstructions = 6;
 /// The instructions that widen a float (millrace/jit/float16_bodies.h).
-constexpr std::int64_t kWidenF16 = 16, kWidenBF16 = 2;
+constexpr std::int64_t kWidenF16 = 19, kWidenBF16 = 2;
 
 /// The instructions of `body` that compute `value`, which is the only yield of the result.
 Body slice_of(const Body& body, BodyValueId value) {

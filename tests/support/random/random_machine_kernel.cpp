@@ -169,6 +169,7 @@ class Generator {
     const bool is_float_mul_add = signature.op == KernelOp::kMulAdd && is_float(signature.result);
     if (is_float_mul_add && !options_.has_float_mul_add) return;
     const std::uint32_t lanes = chance(30) ? 1 : lanes_;
+    if (chance(5)) return convert_f16(lanes);
     Values x;
     for (const DType dtype : signature.operands) x.push_back(value({dtype, lanes}));
     if (signature.op == KernelOp::kBitcast && is_float(x[0].dtype)) {
@@ -177,6 +178,12 @@ class Generator {
     if (x.size() == 1) return add(b_.emit(signature.op, signature.result, {x[0]}));
     if (x.size() == 2) return add(b_.emit(signature.op, signature.result, {x[0], x[1]}));
     add(b_.emit(signature.op, signature.result, {x[0], x[1], x[2]}));
+  }
+
+  void convert_f16(std::uint32_t lanes) {
+    if (chance(50)) return add(b_.widen_f16(value({DType::kU16, lanes})));
+    const MachineValue x = value({DType::kF32, lanes});
+    add(b_.narrow_f16(b_.select(b_.eq(x, x), x, b_.constant(DType::kF32, 1))));  // a NaN's bits are not said
   }
 
   void reduce_or_extract() {

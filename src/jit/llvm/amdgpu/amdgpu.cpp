@@ -161,6 +161,7 @@ LlvmTarget make_target(const GfxTarget& gfx) {
           .features = is_rdna ? "+wavefrontsize32,+cumode" : "+wavefrontsize64",
           .vector_width = "",
           .has_fma = true,
+          .has_f16c = false,
           .subgroup_size = gfx.subgroup_size,
           .device_scope = "agent",
           .workgroup_scope = "workgroup",
