@@ -118,6 +118,37 @@ TEST_CASE("the maximum number of groups runs, in several calls") {
   }
 }
 
+TEST_CASE("a kernel's stores bypass the caches if it writes enough bytes, all to aligned buffers") {
+  std::vector<std::uint64_t> seen;
+  const std::vector<ExecutableImage> images = {
+      host_kernel_image({.name = "look", .num_buffers = 3, .buffer_is_written = {false, true, true}},
+                        [&](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
+                          seen.push_back(args.streams);
+                          return {};
+                        })};
+  struct Case {
+    std::int64_t bytes_read, first_written, bytes_written;
+    std::uint64_t streams;
+  };
+  constexpr Case kCases[] = {{4096, 0, 448, 0}, {0, 0, 448, 0}, {0, 0, 512, 1}, {0, 64, 512, 1}, {0, 32, 576, 0}};
+  const auto device = create_cpu_device(cpu(IsaLevel::kBaseline), {.stream_from_bytes = 1024}).value();
+  const auto executable = device->load(images).value();
+  for (const Case& c : kCases) {
+    CAPTURE(c.bytes_written);
+    CAPTURE(c.first_written);
+    ListBuilder b;
+    const BindingIndex read = b.input("x", 4096), first = b.output("y", 512), second = b.output("z", 1024);
+    b.dispatch(
+        b.kernel(images[0].info), 1,
+        {b.range(read, 0, c.bytes_read), b.range(first, 0, 512), b.range(second, c.first_written, c.bytes_written)});
+    TestedDevice tested(device);
+    const auto x = tested.allocate(4096).value(), y = tested.allocate(512).value(), z = tested.allocate(1024).value();
+    seen.clear();
+    CHECK(run_once(tested, b, executable, {x->binding(), y->binding(), z->binding()}).message() == "");
+    CHECK(seen == std::vector{c.streams});
+  }
+}
+
 TEST_CASE("kernels run with the default float environment, and the caller's comes back") {
   constexpr unsigned kFlushRoundUpTrapInvalid = 0x1f80 | 0x8040 | 0x4000;
   unsigned seen = 0;

@@ -167,6 +167,9 @@ struct CpuDeviceOptions {
   std::uint32_t max_groups_per_call = 0xffff'ffff;  // at least 1
   /// For tests of executors: distributes every dispatch with two or more groups, however small it is.
   bool shares_small_work = false;
+  /// A dispatch that writes at least this many bytes stores them past the caches, which saves reading them first. 0:
+  /// half of the L3 cache, but at most four times the L2 cache.
+  std::uint64_t stream_from_bytes = 0;
 };
 
 /// Creates a device that runs code of `best` and of every target that `best` covers: lower levels, fewer features. It

@@ -29,10 +29,13 @@ struct KernelArgs {
   /// 32: kWorkerStateBytes bytes that persist between the calls that one worker makes for one dispatch; zero before the
   /// first of these calls. Workgroup memory persists between them too. Null: every call counts as the first.
   void* worker_state = nullptr;
+  /// 40: not 0 if stores should bypass the caches. All buffers that the kernel writes are then 64-byte aligned, and the
+  /// caller fences after the last call.
+  std::uint64_t streams = 0;
 
   static constexpr std::size_t kWorkerStateBytes = 64;
 };
-static_assert(sizeof(KernelArgs) == 40);
+static_assert(sizeof(KernelArgs) == 48);
 
 /// Runs workgroups [first_group, end_group). Groups are independent: results do not depend on how they are divided
 /// among calls.

@@ -70,6 +70,8 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   MachineValue load_masked(MemoryHandle, MachineValue offset, MachineValue mask, MachineValue other);
   MachineValue gather(MemoryHandle, MachineValue offsets, MachineValue mask, MachineValue other);
   void store(MemoryHandle, MachineValue offset, MachineValue value);
+  /// Like store(), to a buffer, at an offset that is a multiple of the value's lanes. See KernelOp::kStoreStreaming.
+  void store_streaming(MemoryHandle, MachineValue offset, MachineValue value);
   void store_masked(MemoryHandle, MachineValue offset, MachineValue mask, MachineValue value);
   void scatter(MemoryHandle, MachineValue offsets, MachineValue mask, MachineValue value);
   /// `atomic_op` is one of kAtomic*. Returns the old value.

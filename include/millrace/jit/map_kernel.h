@@ -27,6 +27,8 @@ struct Tiling {
   /// The number of points of the innermost reduction dim per step. Each has its own accumulators, because with too few
   /// accumulators each addition would wait for the previous one. 1 if lanes run along a reduction dim.
   std::uint32_t term_unroll = 1;
+  /// Whether stores of whole vectors may bypass the caches, if their offsets are known to be aligned.
+  bool streams = false;
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
 

@@ -24,6 +24,15 @@ std::uint64_t host_memory_bytes() {
   return pages > 0 && page_bytes > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) : 0;
 }
 
+/// See CpuDeviceOptions::stream_from_bytes. A virtual machine can report no caches, or the L3 cache of the whole host.
+std::uint64_t usual_stream_bytes() {
+  constexpr std::uint64_t kUsualL2 = 1 << 20;
+  const auto size_of = [](int name) { return static_cast<std::uint64_t>(std::max(sysconf(name), 0L)); };
+  const std::uint64_t l2 = size_of(_SC_LEVEL2_CACHE_SIZE), l3 = size_of(_SC_LEVEL3_CACHE_SIZE);
+  const std::uint64_t bytes = 4 * (l2 == 0 ? kUsualL2 : l2);
+  return l3 == 0 ? bytes : std::min(l3 / 2, bytes);
+}
+
 /// Defaults for options that the caller leaves out.
 ThreadPoolOptions usual_threads() {
   return {.num_threads = std::min(num_physical_cores(), ThreadPoolOptions::kMaxThreads)};
@@ -54,7 +63,9 @@ DeviceInfo info_with(const TargetSpec& best, const Executor* executor, bool is_u
 class CpuDevice final : public InlineDevice<Device> {
  public:
   CpuDevice(DeviceInfo info, const CpuDeviceOptions& options, const CodeSymbols& symbols)
-      : InlineDevice(std::move(info)), options_(options), symbols_(symbols) {}
+      : InlineDevice(std::move(info)), options_(options), symbols_(symbols) {
+    if (options_.stream_from_bytes == 0) options_.stream_from_bytes = usual_stream_bytes();
+  }
 
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
     return guard_allocations([&]() -> Result<std::shared_ptr<Executable>> {

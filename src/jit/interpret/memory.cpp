@@ -78,6 +78,19 @@ const Step* run_store(const Step* step, Frame& frame) {
   });
 }
 
+/// The interpreter has no caches to bypass, but checks what the machine code relies on.
+template <class T, class Offset, bool kThreads>
+const Step* run_store_streaming(const Step* step, Frame& frame) {
+  const Offset* offsets = frame.at<Offset>(step->in[0]);
+  for (std::uint32_t thread = 0; thread < frame.num_threads; ++thread) {
+    const bool is_active = !kThreads || frame.masks[step->mask].is_active[thread];
+    if (!is_active || offsets[thread] % static_cast<Offset>(step->lanes) == 0) continue;
+    return frame.stop(
+        step, internal_error(fmt::format("offset {}, expected a multiple of {}", offsets[thread], step->lanes)));
+  }
+  return run_store<T, Offset, kThreads>(step, frame);
+}
+
 /// Loads lane i of a thread from `offset_of(thread, i)` if the lane's mask is set; otherwise copies it from in[2].
 template <class T, bool kThreads, class OffsetOf>
 const Step* load_lanes(const Step* step, Frame& frame, OffsetOf&& offset_of) {
@@ -157,6 +170,8 @@ Handler pick_handler(KernelOp op) {
       return run_gather<T, Offset, kThreads>;
     case KernelOp::kStoreVector:
       return run_store<T, Offset, kThreads>;
+    case KernelOp::kStoreStreaming:
+      return run_store_streaming<T, Offset, kThreads>;
     case KernelOp::kStoreMasked:
       return run_store_masked<T, Offset, kThreads>;
     case KernelOp::kScatter:

@@ -176,6 +176,10 @@ void MachineBuilder::store(MemoryHandle memory, MachineValue offset, MachineValu
   append_effect(KernelOp::kStoreVector, {offset.id, value.id}, memory.ref.encode());
 }
 
+void MachineBuilder::store_streaming(MemoryHandle memory, MachineValue offset, MachineValue value) {
+  append_effect(KernelOp::kStoreStreaming, {offset.id, value.id}, memory.ref.encode());
+}
+
 void MachineBuilder::store_masked(MemoryHandle memory, MachineValue offset, MachineValue mask, MachineValue value) {
   append_effect(KernelOp::kStoreMasked, {offset.id, mask.id, to_lanes(value, mask.lanes).id}, memory.ref.encode());
 }

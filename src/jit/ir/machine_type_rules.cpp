@@ -267,9 +267,14 @@ class TypeCheck {
 
   void check_memory() {
     const KernelOp op = instruction_.op;
-    const bool is_store = op == KernelOp::kStoreVector || op == KernelOp::kStoreMasked || op == KernelOp::kScatter;
+    const bool is_whole_store = op == KernelOp::kStoreVector || op == KernelOp::kStoreStreaming;
+    const bool is_store = is_whole_store || op == KernelOp::kStoreMasked || op == KernelOp::kScatter;
     DType dtype{};
     if (!check_access(!is_store, is_store, dtype)) return;
+    if (const MemoryRef memory = MemoryRef::decode(instruction_.immediate);
+        op == KernelOp::kStoreStreaming && memory.is_slot) {
+      fail("slot {} ('{}'), expected a buffer", memory.to_text(), kernel_.slots[memory.index].name);
+    }
     const std::size_t last = instruction_.operands.size() - 1;
     const std::uint32_t lanes = is_store ? operand(last).lanes : result().lanes;
     if (is_store) {
@@ -279,7 +284,7 @@ class TypeCheck {
     }
     const bool has_offsets = op == KernelOp::kGather || op == KernelOp::kScatter;
     expect_offset(has_offsets ? lanes : 1, has_offsets ? ", one offset per lane" : ", the offset");
-    if (op == KernelOp::kLoadVector || op == KernelOp::kStoreVector) return;
+    if (op == KernelOp::kLoadVector || is_whole_store) return;
     expect_operand(1, {DType::kBool, lanes}, ", the mask");
     if (!is_store) expect_operand(2, {dtype, lanes}, " like the result");
   }

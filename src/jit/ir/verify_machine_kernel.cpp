@@ -184,6 +184,7 @@ class Verifier {
   static std::size_t num_results(KernelOp op) {
     switch (op) {
       case KernelOp::kStoreVector:
+      case KernelOp::kStoreStreaming:
       case KernelOp::kStoreMasked:
       case KernelOp::kScatter:
       case KernelOp::kReportError:

@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 
 #include "jit/llvm/target.h"
+#include "millrace/hal/host_kernel.h"
 
 namespace millrace {
 namespace {
@@ -66,6 +67,7 @@ void emit_entry(llvm::Module& module, llvm::IRBuilder<>& ir, const LlvmTarget& t
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) {
     frame.sizes.push_back(load_argument(ir, ir.getInt64Ty(), sizes, i));
   }
+  frame.streams = ir.CreateIsNotNull(load_argument(ir, ir.getInt64Ty(), args, offsetof(KernelArgs, streams) / 8));
   for (const PlannedSlot& slot : emitted.plan.slots) {
     llvm::Value* block = slot.kind == MemoryKind::kPrivate ? private_memory : workgroup_memory;
     frame.slots.push_back(

@@ -83,10 +83,10 @@ class KernelWalk {
         return x[0]->getType()->isVectorTy() ? ir_.CreateExtractElement(x[0], instruction.immediate) : x[0];
       case KernelOp::kInterleave:
         return interleave(x[0], x[1], result_type(instruction).lanes, instruction.immediate == 1);
-      case KernelOp::kReduceAdd:
       case KernelOp::kWidenF16:
       case KernelOp::kNarrowF16:
         return emit_f16(ir_, target_, instruction.op, x[0]);
+      case KernelOp::kReduceAdd:
       case KernelOp::kReduceMul:
       case KernelOp::kReduceMin:
       case KernelOp::kReduceMax:
@@ -116,9 +116,12 @@ class KernelWalk {
       case KernelOp::kLoadMasked:
         return emit_load_masked(ir_, memory, x[0], x[1], x[2]);
       case KernelOp::kGather:
-        return emit_gather(ir_, memory, x[0], x[1], x[2]);
+        return emit_gather(ir_, target_, memory, x[0], x[1], x[2]);
       case KernelOp::kStoreVector:
         emit_store(ir_, memory, x[0], x[1]);
+        return nullptr;
+      case KernelOp::kStoreStreaming:
+        streaming_.emit(ir_, *frame_, memory, x[0], x[1]);
         return nullptr;
       case KernelOp::kStoreMasked:
         emit_store_masked(ir_, memory, x[0], x[1], x[2]);
@@ -284,6 +287,7 @@ class KernelWalk {
   const LlvmTarget& target_;
   llvm::IRBuilder<> ir_;
   LlvmMemories memories_;
+  StreamingStores streaming_;
   std::vector<Value*> values_;  // by MachineValueId
   SubgroupFlow flow_;
   IdVector<MachineValueId, ValueBounds> bounds_;

@@ -2,11 +2,16 @@
 // Emits LLVM IR for loads, stores, atomics and error reports, with the alias metadata of buffers and slots.
 #include "jit/llvm/memory.h"
 
+#include <algorithm>
+
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include "jit/llvm/lanewise.h"
+#include "millrace/hal/buffer.h"
 
 namespace millrace {
 namespace {
@@ -48,6 +53,20 @@ llvm::Align element_align(const LlvmMemory& memory) { return llvm::Align(size_by
 Value* address(llvm::IRBuilder<>& ir, const LlvmMemory& memory, Value* offset) {
   llvm::Type* element = llvm::Type::getIntNTy(ir.getContext(), static_cast<unsigned>(size_bytes(memory.dtype) * 8));
   return ir.CreateGEP(element, memory.base, offset);
+}
+
+/// The first of `offsets` if they are first, first + 2, first + 4, ...; otherwise null.
+Value* first_of_every_second(Value* offsets) {
+  Value* splat = nullptr;
+  llvm::Constant* steps = nullptr;
+  using namespace llvm::PatternMatch;
+  if (!match(offsets, m_c_Add(m_Value(splat), m_Constant(steps)))) return nullptr;
+  const auto lanes = llvm::cast<llvm::FixedVectorType>(offsets->getType())->getNumElements();
+  for (unsigned i = 0; i < lanes; ++i) {
+    const auto* step = llvm::dyn_cast_or_null<llvm::ConstantInt>(steps->getAggregateElement(i));
+    if (step == nullptr || step->getZExtValue() != 2 * i) return nullptr;
+  }
+  return const_cast<Value*>(llvm::getSplatValue(splat));
 }
 
 template <class Access>
@@ -108,6 +127,41 @@ void emit_store(llvm::IRBuilder<>& ir, const LlvmMemory& memory, Value* offset, 
   annotate(memory, ir.CreateAlignedStore(to_stored(ir, value), address(ir, memory, offset), element_align(memory)));
 }
 
+void StreamingStores::emit(llvm::IRBuilder<>& ir, const LlvmFrame& frame, const LlvmMemory& memory, Value* offset,
+                           Value* value) {
+  if (frame.streams == nullptr) return emit_store(ir, memory, offset, value);
+  if (after_ == nullptr || ir.GetInsertBlock() != after_ || !after_->empty()) branch(ir, frame);
+  ir.SetInsertPoint(branch_);
+  value = to_stored(ir, value);
+  const std::uint64_t bytes = value->getType()->getPrimitiveSizeInBits() / 8;
+  for (llvm::BasicBlock* path : branch_->successors()) {
+    ir.SetInsertPoint(path->getTerminator());
+    const bool streams = path == branch_->getSuccessor(0);
+    const llvm::Align align =
+        streams ? llvm::Align(std::min<std::uint64_t>(bytes, Buffer::kAlignment)) : element_align(memory);
+    auto* store = annotate(memory, ir.CreateAlignedStore(value, address(ir, memory, offset), align));
+    if (!streams) continue;
+    llvm::Metadata* one = llvm::ConstantAsMetadata::get(ir.getInt32(1));
+    store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(ir.getContext(), one));
+  }
+  ir.SetInsertPoint(after_);
+}
+
+void StreamingStores::branch(llvm::IRBuilder<>& ir, const LlvmFrame& frame) {
+  const auto new_block = [&](const char* name) {
+    return llvm::BasicBlock::Create(ir.getContext(), name, frame.function);
+  };
+  llvm::BasicBlock* streaming = new_block("streaming");
+  llvm::BasicBlock* plain = new_block("plain");
+  after_ = new_block("stored");
+  branch_ = ir.CreateCondBr(frame.streams, streaming, plain);
+  for (llvm::BasicBlock* path : {streaming, plain}) {
+    ir.SetInsertPoint(path);
+    ir.CreateBr(after_);
+  }
+  ir.SetInsertPoint(after_);
+}
+
 Value* emit_load_masked(llvm::IRBuilder<>& ir, const LlvmMemory& memory, Value* offset, Value* mask, Value* other) {
   Value* stored_other = as_vector(ir, to_stored(ir, other));
   Value* load = annotate(memory, ir.CreateMaskedLoad(stored_other->getType(), address(ir, memory, offset),
@@ -121,8 +175,45 @@ void emit_store_masked(llvm::IRBuilder<>& ir, const LlvmMemory& memory, Value* o
            ir.CreateMaskedStore(stored, address(ir, memory, offset), element_align(memory), as_vector(ir, mask)));
 }
 
-Value* emit_gather(llvm::IRBuilder<>& ir, const LlvmMemory& memory, Value* offsets, Value* mask, Value* other) {
+namespace {
+
+/// Loads every second element from `first` on, by two loads: the even lanes of the first, and the odd lanes of the
+/// second, which begins one element early, so that nothing behind the last element is touched.
+Value* load_every_second(llvm::IRBuilder<>& ir, const LlvmMemory& memory, Value* first, Value* mask, Value* other) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(other->getType());
+  const int lanes = static_cast<int>(type->getNumElements());
+  std::vector<int> even(lanes, lanes), odd(lanes, lanes), picked(lanes);  // lane `lanes` is false
+  for (int i = 0; i < lanes / 2; ++i) {
+    even[2 * i] = i;
+    odd[2 * i + 1] = lanes / 2 + i;
+    picked[i] = 2 * i;
+    picked[lanes / 2 + i] = lanes + 2 * i + 1;
+  }
+  const bool is_whole = llvm::PatternMatch::match(mask, llvm::PatternMatch::m_AllOnes());
+  const auto load = [&](Value* offset, llvm::ArrayRef<int> lanes_of_mask) -> Value* {
+    Value* pointer = address(ir, memory, offset);
+    if (is_whole) return annotate(memory, ir.CreateAlignedLoad(type, pointer, element_align(memory)));
+    Value* spread = ir.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), lanes_of_mask);
+    return annotate(memory, ir.CreateMaskedLoad(type, pointer, element_align(memory), spread, other));
+  };
+  Value* low = load(first, even);
+  Value* high = load(ir.CreateAdd(first, llvm::ConstantInt::get(first->getType(), lanes - 1)), odd);
+  Value* all = ir.CreateShuffleVector(low, high, picked);
+  return is_whole ? all : ir.CreateSelect(mask, all, other);
+}
+
+}  // namespace
+
+Value* emit_gather(llvm::IRBuilder<>& ir, const LlvmTarget& target, const LlvmMemory& memory, Value* offsets,
+                   Value* mask, Value* other) {
   Value* stored_other = as_vector(ir, to_stored(ir, other));
+  const bool is_constant_mask = llvm::isa<llvm::Constant>(mask);
+  const bool has_masked_load = target.has_fma && size_bytes(memory.dtype) >= 4;
+  if (target.subgroup_size == 1 && offsets->getType()->isVectorTy() && (is_constant_mask || has_masked_load)) {
+    if (Value* first = first_of_every_second(offsets)) {
+      return from_stored(ir, load_every_second(ir, memory, first, mask, stored_other), other->getType());
+    }
+  }
   Value* pointers = address(ir, memory, as_vector(ir, offsets));
   Value* gathered = annotate(memory, ir.CreateMaskedGather(stored_other->getType(), pointers, element_align(memory),
                                                            as_vector(ir, mask), stored_other));

@@ -36,9 +36,23 @@ class LlvmMemories {
 llvm::Value* emit_load(llvm::IRBuilder<>&, const LlvmMemory&, const VectorType& result, llvm::Value* offset);
 llvm::Value* emit_load_masked(llvm::IRBuilder<>&, const LlvmMemory&, llvm::Value* offset, llvm::Value* mask,
                               llvm::Value* other);
-llvm::Value* emit_gather(llvm::IRBuilder<>&, const LlvmMemory&, llvm::Value* offsets, llvm::Value* mask,
-                         llvm::Value* other);
+llvm::Value* emit_gather(llvm::IRBuilder<>&, const LlvmTarget&, const LlvmMemory&, llvm::Value* offsets,
+                         llvm::Value* mask, llvm::Value* other);
 void emit_store(llvm::IRBuilder<>&, const LlvmMemory&, llvm::Value* offset, llvm::Value* value);
+
+/// Emits stores that bypass the caches if the frame's `streams` is set. Stores without an instruction between them
+/// share one branch.
+class StreamingStores {
+ public:
+  void emit(llvm::IRBuilder<>&, const LlvmFrame&, const LlvmMemory&, llvm::Value* offset, llvm::Value* value);
+
+ private:
+  void branch(llvm::IRBuilder<>&, const LlvmFrame&);
+
+  llvm::BranchInst* branch_ = nullptr;  // the last branch: to the streaming stores, or to the plain ones
+  llvm::BasicBlock* after_ = nullptr;   // where its paths meet
+};
+
 void emit_store_masked(llvm::IRBuilder<>&, const LlvmMemory&, llvm::Value* offset, llvm::Value* mask,
                        llvm::Value* value);
 void emit_scatter(llvm::IRBuilder<>&, const LlvmMemory&, llvm::Value* offsets, llvm::Value* mask, llvm::Value* value);

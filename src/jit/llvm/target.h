@@ -25,6 +25,7 @@ struct LlvmFrame {
   std::vector<llvm::Value*> buffers;  // first byte of each buffer argument
   std::vector<llvm::Value*> slots;    // first byte of each slot; null if untouched
   std::vector<llvm::Value*> sizes;    // i64
+  llvm::Value* streams = nullptr;     // i1: whether stores bypass the caches; null on GPUs
   llvm::Value* group = nullptr;       // i64: the workgroup's id
   llvm::Value* thread = nullptr;      // i32: this thread's id in the workgroup
 };
@@ -42,8 +43,8 @@ struct LlvmTarget {
   /// The bits of the widest vector that code generation may choose.
   const char* vector_width;
   bool has_fma;
-  std::uint32_t subgroup_size;
   bool has_f16c;  // instructions that convert f16, see KernelOp::kWidenF16
+  std::uint32_t subgroup_size;
   /// LLVM's sync scopes for atomics on buffers and on workgroup memory. "" means all threads.
   const char* device_scope;
   const char* workgroup_scope;

@@ -87,9 +87,24 @@ struct CellAccess {
 /// The element as stored: u16 for 16-bit floats. The result is a scalar if neither the address nor a guard changes
 /// along the lanes.
 MachineValue load_cell(const MapContext& context, const CellAccess& access, const std::optional<MachineValue>& mask);
-/// `value` has the form in which memory stores it. It is a vector, or a scalar if the tile's lanes run along a
-/// reduction.
-void store_cell(const MapContext& context, const CellAccess& access, const std::optional<MachineValue>& mask,
-                MachineValue value);
+/// Stores the cells of a tile. Streaming stores are emitted together at the end, by finish(), so that they share one
+/// branch.
+class CellStores {
+ public:
+  explicit CellStores(const MapContext& context) : context_(context) {}
+  /// `value` has the form in which memory stores it. It is a vector, or a scalar if the tile's lanes run along a
+  /// reduction.
+  void store(const CellAccess& access, const std::optional<MachineValue>& mask, MachineValue value);
+  void finish();
+
+ private:
+  struct Streaming {
+    MemoryHandle memory;
+    MachineValue offset, value;
+  };
+
+  const MapContext& context_;
+  std::vector<Streaming> streaming_;
+};
 
 }  // namespace millrace

@@ -29,6 +29,12 @@ class CellEmitter {
     return b_.gather(access_.plan.memory, offsets, lanes, b_.splat(other(), lanes_));
   }
 
+  /// The offset of a streaming store. Nothing if the cell needs another store.
+  std::optional<MachineValue> streaming_offset() {
+    if (!access_.plan.streams || mask_ || !is_contiguous()) return std::nullopt;
+    return scalar_offset();
+  }
+
   void store(MachineValue value) {
     const MachineValue offset = scalar_offset();
     if (!is_vector()) return b_.store(access_.plan.memory, offset, value);
@@ -142,9 +148,16 @@ MachineValue load_cell(const MapContext& context, const CellAccess& access, cons
   return CellEmitter(context, access, mask).load();
 }
 
-void store_cell(const MapContext& context, const CellAccess& access, const std::optional<MachineValue>& mask,
-                MachineValue value) {
-  CellEmitter(context, access, mask).store(value);
+void CellStores::store(const CellAccess& access, const std::optional<MachineValue>& mask, MachineValue value) {
+  CellEmitter cell(context_, access, mask);
+  const std::optional<MachineValue> offset = cell.streaming_offset();
+  if (!offset) return cell.store(value);
+  if (value.lanes == 1) value = context_.b.splat(value, context_.tiling.lanes);
+  streaming_.push_back({access.plan.memory, *offset, value});
+}
+
+void CellStores::finish() {
+  for (const Streaming& store : streaming_) context_.b.store_streaming(store.memory, store.offset, store.value);
 }
 
 }  // namespace millrace

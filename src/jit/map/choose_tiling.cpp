@@ -48,6 +48,9 @@ constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16;
 /// The number of rows that a nest with several passes computes at a time, if a row has few vectors.
 constexpr std::int64_t kFewSteps = 2, kSomeSteps = 8;
 constexpr std::uint32_t kRowsOfFewSteps = 4, kRowsOfSomeSteps = 2;
+/// A kernel that can never write this much has no streaming stores: four times the smallest usual L2 cache, see
+/// CpuDeviceOptions::stream_from_bytes.
+constexpr std::int64_t kMinStreamedBytes = std::int64_t{1} << 20;
 /// The choice of a row dim counts all dims longer than this as equally long.
 constexpr std::int64_t kLongExtent = std::int64_t{1} << 20;
 /// The maximum tile if lanes run along a reduction dim. It is small, because each row then ends in a tree of shuffles.
@@ -59,6 +62,7 @@ constexpr double kMulAddsPerCycle = 2, kMulAddCycles = 4, kLoopCycles = 0.5;
 /// Costs in units of a vector load that hits the L1 cache. These are estimates, used only to rank the dims.
 constexpr double kInstructionCost = 0.25, kSplatCost = 0.25;
 constexpr double kTransposeCost = 0.5;                          // per bit of the lane index
+constexpr double kEverySecondCost = 3;                          // two loads and a shuffle
 constexpr double kGatherLaneCost = 0.75, kCollidingCost = 1.5;  // per lane
 constexpr double kShuffleCost = 3;                              // per level of the tree that joins lanes
 
@@ -119,6 +123,7 @@ class TilingChoice {
       points = saturating::multiply(points, std::min(extent(d), kPointsPerGroup));
     }
     if (points <= kSingleGroupFactor * tiling.points_per_group) tiling.points_per_group *= kSingleGroupFactor;
+    tiling.streams = max_written_bytes() >= kMinStreamedBytes;
     return tiling;
   }
 
@@ -135,6 +140,15 @@ class TilingChoice {
 
   DType stored_dtype(const BodyInstruction& load) const {
     return kernel_.operands[kernel_.loads[load.immediate].tensor].type.dtype;
+  }
+
+  std::int64_t max_written_bytes() const {
+    std::int64_t sum = 0;
+    for (const KernelTensor& result : kernel_.results) {
+      const auto element_bytes = static_cast<std::int64_t>(size_bytes(result.type.dtype));
+      sum = saturating::add(sum, saturating::multiply(element_bytes, result.type.shape.num_elements().upper_bound()));
+    }
+    return sum;
   }
 
   std::int64_t extent(std::size_t dim) const { return guess_extent(kernel_.domain[dim].extent); }
@@ -181,6 +195,7 @@ class TilingChoice {
     if (step.is(1)) return 1;
     if (step.is(0)) return kSplatCost;
     if (can_transpose(walk, dim)) return kTransposeCost * std::bit_width(lanes);
+    if (step.is(2) && !walk.is_store) return kEverySecondCost;
     const bool collides = walk.is_store && step.known_multiple() * size_bytes(walk.stored) % kCollidingBytes == 0;
     return (collides ? kCollidingCost : kGatherLaneCost) * lanes;
   }

@@ -58,6 +58,7 @@ MapContext::MapContext(MachineBuilder& builder, const LoopKernel& collapsed, con
         b.buffer(tensor.name, tensor.type.dtype, kernel.in_place ? BufferAccess::kReadWrite : BufferAccess::kWrite);
     if (kernel.in_place) operands[*kernel.in_place] = memory;
     stores.push_back(plan_access(store, tensor, memory));
+    stores.back().streams = tiling.streams && can_stream(stores.back());
   }
   for (const Access& load : kernel.loads) {
     loads.push_back(plan_access(load, kernel.operands[load.tensor], operands[load.tensor]));
@@ -114,6 +115,21 @@ AccessPlan MapContext::plan_access(const Access& access, const KernelTensor& ten
   }
   plan.other = as_loaded(access.fill.value_or(Scalar{body_dtype(plan.stored), 0}), plan.stored);
   return plan;
+}
+
+/// Whether each vector of a store begins at a multiple of its lanes, for an instruction that needs that. Loops along
+/// the lanes start at 0 and step by whole vectors. A tile of several rows must write whole cache lines of each, because
+/// a processor combines the streaming stores of few lines at a time.
+bool MapContext::can_stream(const AccessPlan& store) const {
+  constexpr std::uint64_t kMinBytes = 16, kLineBytes = 64;
+  const std::uint64_t vector_bytes = tiling.lanes * size_bytes(store.stored);
+  if (vector_bytes < kMinBytes || !vector_coefficient(store.offset).is(1)) return false;
+  if (tiling.row_unroll > 1 && vector_bytes * tiling.vector_unroll % kLineBytes != 0) return false;
+  const auto is_multiple = [&](const SizeExpr& value) { return value.known_multiple() % tiling.lanes == 0; };
+  for (std::size_t d = 0; d < store.offset.coefficients.size(); ++d) {
+    if (d != tiling.vector_dim && !is_multiple(store.offset.coefficients[d])) return false;
+  }
+  return is_multiple(store.offset.offset) && is_multiple(store.dynamic_stride);
 }
 
 std::vector<Variance> MapContext::find_variance(const Body& body) const {

@@ -24,7 +24,8 @@ struct AccessPlan {
   AffineIndex offset;  // elements from the buffer's start
   SizeExpr dynamic_stride;
   std::vector<GuardPlan> guards;
-  Scalar other;  // what lanes outside the guards load (u16 for 16-bit floats)
+  Scalar other;          // what lanes outside the guards load (u16 for 16-bit floats)
+  bool streams = false;  // of a store: whole vectors may bypass the caches
 };
 
 /// The position of an access inside the loops entered so far. Each of these loops has added its offset.
@@ -87,6 +88,7 @@ struct MapContext {
 
  private:
   AccessPlan plan_access(const Access& access, const KernelTensor& tensor, MemoryHandle memory) const;
+  bool can_stream(const AccessPlan& store) const;
   std::vector<Variance> find_variance(const Body& body) const;
 };
 

@@ -261,6 +261,7 @@ std::string to_text(const Tiling& tiling) {
   if (tiling.loops_epilogue) text += ", epilogue in a loop";
   if (tiling.transposes_loads) text += ", loads transposed";
   if (tiling.loops_tail_stores) text += ", tail stores in a loop";
+  if (tiling.streams) text += ", stores may stream";
   return text + " }";
 }
 

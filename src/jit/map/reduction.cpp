@@ -191,11 +191,11 @@ Accumulators ReductionEmitter::accumulate(const Position& position, Accumulators
 /// Keeps the temporaries and stores the results of the pass at each point of the tile.
 void ReductionEmitter::write_points(BodyEmitter& body, const Position& position, const TileShape& shape) {
   const std::vector<BodyValueId>& yields = kernel_.terms[pass_].yields;
+  CellStores cells(context_);
   const auto write = [&](const AccessPlan& plan, const AccessPosition& at, BodyValueId yield) {
     for (std::uint32_t row = 0; row < shape.rows; ++row) {
       for (std::uint32_t vector = 0; vector < shape.vectors; ++vector) {
-        store_cell(context_, {plan, at, row, vector, {}}, shape.mask,
-                   body.stored_value(yield, plan.stored, row, vector));
+        cells.store({plan, at, row, vector, {}}, shape.mask, body.stored_value(yield, plan.stored, row, vector));
       }
     }
   };
@@ -210,6 +210,7 @@ void ReductionEmitter::write_points(BodyEmitter& body, const Position& position,
     }
   }
   for (const std::size_t i : kernel_.stores_of(pass_)) write(context_.stores[i], position.stores[i], yields[next++]);
+  cells.finish();
 }
 
 TileReduction ReductionEmitter::accumulate_cell(BodyEmitter& body, std::size_t reduction, const TileReduction& state,

@@ -55,15 +55,17 @@ void emit_stores(const MapContext& context, const Position& position, TileShape 
     return emit_tail_stores(context, position, shape, body);
   }
   const std::vector<std::size_t> stores = context.kernel.stores_of({});
+  CellStores cells(context);
   for (std::uint32_t row = 0; row < shape.rows; ++row) {
     for (std::uint32_t vector = 0; vector < shape.vectors; ++vector) {
       for (std::size_t i = 0; i < stores.size(); ++i) {
         const AccessPlan& plan = context.stores[stores[i]];
         const MachineValue value = body.stored_value(context.kernel.epilogue.yields[i], plan.stored, row, vector);
-        store_cell(context, {plan, position.stores[stores[i]], row, vector, {}}, shape.mask, value);
+        cells.store({plan, position.stores[stores[i]], row, vector, {}}, shape.mask, value);
       }
     }
   }
+  cells.finish();
 }
 
 namespace {

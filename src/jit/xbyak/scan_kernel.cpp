@@ -13,10 +13,6 @@
 namespace millrace {
 namespace {
 
-/// The size from which results bypass the caches: about half of a large L3 cache. Smaller results may be read again
-/// while they are still cached.
-constexpr std::int64_t kStreamFromBytes = 16 << 20;
-
 ScanRowsStep step_of(const ScanDescriptor& scan) {
   if (scan.step == ScanStep::kTotals) return ScanRowsStep::kTotals;
   return scan.step == ScanStep::kParts ? ScanRowsStep::kParts : ScanRowsStep::kRows;
@@ -60,7 +56,6 @@ Result<PlannedKernel> plan_row_operation(const ScanDescriptor& scan, const Targe
   p.num_other_dims = rows.num_dims;
   p.block_elements = block_elements_of(scan, spec.isa);
   p.sums_per_level = kMaxSumTerms;
-  if (p.step != ScanRowsStep::kTotals) p.stream_from_bytes = kStreamFromBytes;
   ScanLanes lanes = scan_lanes_of(scan);
   lanes.is_block = p.block_elements != 0;
   planned.key_text =

@@ -110,6 +110,23 @@ TEST_CASE("a thread that leaves a slot, or loops without progress, ends the run"
   }
 }
 
+TEST_CASE("a streaming store at an offset that is no multiple of its lanes ends the run") {
+  MachineBuilder b("apart");
+  const MemoryHandle y = b.buffer("y", DType::kI64, BufferAccess::kWrite);
+  b.store_streaming(y, b.size(Dim("offset")), b.splat(b.i64(1), 4));
+  const MachineKernel machine = b.finish();
+  const MemoryPlan plan = plan_memory(machine, TargetSpec{}).value();
+  std::vector<std::int64_t> results(12);
+  void* buffers[] = {results.data()};
+  std::uint32_t status = 0;
+  for (const std::int64_t offset : {6, 4}) {
+    const KernelArgs args{&status, nullptr, buffers, &offset};
+    CHECK(interpret_kernel(machine, plan, args, 0, 1).message() ==
+          (offset == 4 ? "" : "line 10 (store_streaming @0[%2], %1): offset 6, expected a multiple of 4"));
+  }
+  CHECK(results == std::vector<std::int64_t>{0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0});
+}
+
 TEST_CASE("a kernel runs again after a run that ended early") {
   MachineBuilder b("late");
   const MemoryHandle keys = b.workgroup_memory(DType::kI64, 2, "keys");

@@ -32,9 +32,13 @@ EmittedKernel::EmittedKernel(const MachineKernel& kernel, IsaLevel isa, const Me
 }
 
 std::uint32_t EmittedKernel::run(std::vector<void*> buffers, std::vector<std::int64_t> sizes, std::uint32_t num_groups,
-                                 void* workgroup_memory) const {
+                                 void* workgroup_memory, bool streams) const {
   std::uint32_t status = 0;
-  const KernelArgs args{&status, workgroup_memory, buffers.data(), sizes.data()};
+  const KernelArgs args{.status = &status,
+                        .workgroup_memory = workgroup_memory,
+                        .buffers = buffers.data(),
+                        .sizes = sizes.data(),
+                        .streams = streams ? 1u : 0u};
   entry_of(code_, output_.image)(&args, 0, num_groups);
   return status;
 }

@@ -22,7 +22,7 @@ class EmittedKernel {
 
   /// Runs groups [0, num_groups) and gives the status word. `workgroup_memory`: at least the plan's bytes.
   std::uint32_t run(std::vector<void*> buffers, std::vector<std::int64_t> sizes = {}, std::uint32_t num_groups = 1,
-                    void* workgroup_memory = nullptr) const;
+                    void* workgroup_memory = nullptr, bool streams = false) const;
   const LlvmEmitOutput& output() const { return output_; }
   const std::string& assembly() const { return output_.assembly; }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emitted loads and stores: masked lanes touch no memory.
+#include <algorithm>
 #include <cstring>
 
 #include <doctest/doctest.h>
@@ -117,6 +118,60 @@ TEST_CASE("masked lanes of a gather and a scatter touch no memory, and higher la
         CHECK(kernel.run({x.data(), index.data(), y.data(), z.data()}, {kLimit}) == 0);
         CHECK(y == expected_y);
         CHECK(std::memcmp(z.data(), expected_z.data(), kLimit * 4) == 0);
+      }
+    }
+  }
+}
+
+/// y[i] = x[base + 2 * i], where begin <= i < end unless it loads all lanes; the other lanes give 1.
+MachineKernel every_second(DType dtype, std::uint32_t lanes, bool is_masked) {
+  MachineBuilder b("every_second");
+  const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead), y = b.buffer("y", dtype, BufferAccess::kWrite);
+  const MachineValue begin = b.size(Dim("begin")), end = b.size(Dim("end")), base = b.size(Dim("base"));
+  const MachineValue lane = b.lane_iota(DType::kI64, lanes);
+  const MachineValue two = b.splat(b.i64(2), lanes);
+  const MachineValue offsets = b.add(b.mul(lane, two), b.splat(base, lanes));
+  const MachineValue in_range = b.bit_and(b.ge(lane, begin), b.lt(lane, end));
+  const MachineValue mask = is_masked ? in_range : b.splat(b.constant_int(DType::kBool, 1), lanes);
+  const MachineValue other = b.constant_int(dtype == DType::kF16 ? DType::kU16 : dtype, 1);
+  b.store(y, b.i64(0), b.gather(x, offsets, mask, other));
+  return b.finish();
+}
+
+TEST_CASE("a gather of every second element touches nothing around its elements, and needs no gather instruction") {
+  for (const IsaLevel isa : host_isa_levels()) {
+    for (const DType dtype : kDTypes) {
+      for (const std::uint32_t lanes : {2u, 4u, 8u, 16u}) {
+        INFO(to_text(isa), " ", to_text(dtype), "x", lanes);
+        const EmittedKernel whole(every_second(dtype, lanes, false), isa, {}, {.want_asm = true});
+        const EmittedKernel masked(every_second(dtype, lanes, true), isa, {}, {.want_asm = true});
+        CHECK((whole.assembly() + masked.assembly()).find("gather") == std::string::npos);
+        const std::size_t size = size_bytes(dtype);
+        for (std::uint32_t begin = 0; begin < lanes; ++begin) {
+          for (std::uint32_t end = begin + 1; end <= lanes; ++end) {
+            const bool is_whole = begin == 0 && end == lanes;
+            for (const auto side : {GuardedMemory::Side::kStart, GuardedMemory::Side::kEnd}) {
+              const std::size_t count = 2 * (end - begin) - 1;
+              const GuardedMemory x(count * size, side);
+              for (std::size_t i = 0; i < count * size; ++i) x.data()[i] = pattern(dtype, i);
+              std::vector<std::byte> y(lanes * size), expected(lanes * size);
+              for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+                const std::uint64_t one = dtype == DType::kF32   ? Scalar::of(1.0f).bits
+                                          : dtype == DType::kF64 ? Scalar::of(1.0).bits
+                                                                 : 1;
+                const bool is_inside = lane >= begin && lane < end;
+                std::memcpy(&expected[lane * size],
+                            is_inside ? static_cast<const void*>(x.data() + 2 * (lane - begin) * size) : &one, size);
+              }
+              const auto base = -2 * static_cast<std::int64_t>(begin);
+              CHECK(masked.run({x.data(), y.data()}, {begin, end, base}) == 0);
+              CHECK(y == expected);
+              std::ranges::fill(y, std::byte{0});
+              if (is_whole) CHECK(whole.run({x.data(), y.data()}, {begin, end, base}) == 0);
+              if (is_whole) CHECK(y == expected);
+            }
+          }
+        }
       }
     }
   }

@@ -59,6 +59,7 @@ std::vector<Tiling> tilings_of(const LoopKernel& kernel, const TargetSpec& targe
     if (collapsed.domain[tiling.row_dim].is_reduction) tiling.row_dim = tiling.vector_dim;
     if (tiling.row_dim != tiling.vector_dim) tiling.row_unroll = 1 + static_cast<std::uint32_t>(random() % 4);
     tiling.points_per_group = 1 + static_cast<std::int64_t>(random() % 200);
+    tiling.streams = random() % 2 == 0;
     tiling.loops_epilogue = random() % 2 == 0;
     tiling.transposes_loads = tiling.row_dim != tiling.vector_dim && random() % 2 == 0;
     if (tiling.transposes_loads) tiling.row_unroll = tiling.lanes;

@@ -86,6 +86,7 @@ class Trial {
   Tiling random_tiling(const LoopKernel& collapsed) {
     Tiling tiling{.points_per_group = 1 + static_cast<std::int64_t>(random_() % 200)};
     tiling.loops_epilogue = random_() % 2 == 0;
+    tiling.streams = random_() % 2 == 0;
     const auto num_dims = static_cast<std::uint32_t>(collapsed.domain.size());
     if (num_dims == 0) return tiling;
     tiling.vector_dim = static_cast<std::uint32_t>(random_() % num_dims);

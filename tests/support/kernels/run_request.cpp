@@ -143,7 +143,8 @@ Result<std::shared_ptr<Device>> create_device(const RunOptions& options) {
   if (options.target.is_cpu()) {
     return create_cpu_device(options.target, {.executor = options.executor,
                                               .max_groups_per_call = options.max_groups_per_call,
-                                              .shares_small_work = options.executor != nullptr});
+                                              .shares_small_work = options.executor != nullptr,
+                                              .stream_from_bytes = 1});
   }
   if (!options.target.is_simulated()) {
     MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> device,

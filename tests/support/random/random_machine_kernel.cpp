@@ -294,7 +294,13 @@ class Generator {
   void store_results() {
     b_.barrier();
     for (const MachineValue& value : std::vector(pool_)) {
-      b_.store(outputs_[static_cast<std::size_t>(value.dtype)], result_place(value.dtype, value.lanes), value);
+      const MemoryHandle& output = outputs_[static_cast<std::size_t>(value.dtype)];
+      if (chance(70)) {
+        b_.store(output, result_place(value.dtype, value.lanes), value);
+      } else {
+        align_place(value.dtype, value.lanes);
+        b_.store_streaming(output, result_place(value.dtype, value.lanes), value);
+      }
     }
     for (const MemoryHandle& slot : slots_) {
       const MachineValue first = result_place(slot.dtype, kElements);
@@ -302,6 +308,12 @@ class Generator {
         b_.store(outputs_[static_cast<std::size_t>(slot.dtype)], b_.add(first, place), b_.load(slot, place, lanes));
       });
     }
+  }
+
+  /// Makes the next place a multiple of `lanes`. A group's first place is one.
+  void align_place(DType dtype, std::uint32_t lanes) {
+    std::size_t& stored = stored_[static_cast<std::size_t>(dtype)];
+    stored = (stored + lanes - 1) / lanes * lanes;
   }
 
   /// A place for `num_elements` elements in the output of the dtype where nothing else is stored.

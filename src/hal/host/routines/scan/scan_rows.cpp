@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <xmmintrin.h>
 
 #include "hal/host/routines/routine.h"
 #include "hal/host/routines/row_pair_walk.h"
@@ -65,7 +64,7 @@ class RowScan {
   template <class Carry>
   void run_with(std::uint32_t first_group, std::uint32_t end_group) {
     if (p_.step == ScanRowsStep::kTotals) return write_totals<Carry>(first_group, end_group);
-    const bool may_stream = p_.stream.offset != 0 && walk_.num_elements() * p_.element_bytes >= p_.stream_from_bytes;
+    const bool may_stream = p_.stream.offset != 0 && args_.streams != 0;
     for (std::uint32_t group = first_group; group < end_group; ++group) {
       const Part part = find_part(group);
       std::byte* const to = walk_.result(p_.element_bytes, num_inputs()) + part.start * p_.element_bytes;
@@ -81,8 +80,6 @@ class RowScan {
         scan_blocks(scan, input(part), to, part.size, carry);
       }
     }
-    // Makes stores that bypassed the caches visible before the dispatch ends.
-    if (may_stream) _mm_sfence();
   }
 
   /// Scans piece by piece. Each piece has a whole number of vectors and blocks, so that sums round as for rows in

@@ -29,9 +29,8 @@ struct ScanRowsParameters {
   /// totals of blocks nest: the sum of `sums_per_level` terms of one level is a term of the next. Totals are floats of
   /// `total_bytes` bytes.
   std::int64_t block_elements, sums_per_level;
-  /// If the result has at least this many bytes, vector-aligned rows are scanned by `stream`, whose stores bypass the
-  /// caches. `stream` is absent (offset 0) unless elements are as wide as lanes.
-  std::int64_t stream_from_bytes;
+  /// Scans vector-aligned rows if KernelArgs::streams is set: its stores bypass the caches. Absent (offset 0) unless
+  /// elements are as wide as lanes.
   Microkernel<ScanElements> stream;
   RowLoadParameters load;  // needs RowLoader::kPieceBytes of workgroup memory
 };
