@@ -47,7 +47,8 @@ constexpr std::uint32_t kMeasuredPart = 16;
 
 CpuRecording::CpuRecording(const CommandList& list, std::shared_ptr<const CpuExecutable> executable,
                            const Device& device, const CpuDeviceOptions& options)
-    : InlineRecording(list, executable, device, options.executor == nullptr ? 1 : options.executor->concurrency()),
+    : InlineRecording(list, executable, device, options.executor == nullptr ? 1 : options.executor->concurrency(),
+                      options.stream_from_bytes),
       executable_(std::move(executable)),
       options_(options),
       costs_(options.executor == nullptr ? nullptr : std::make_unique<DispatchCost[]>(list.commands.size())) {}
@@ -90,32 +91,17 @@ bool CpuRecording::is_known_small(Stage stage, const Replay& replay) const {
                                             num_bytes(stage.first, replay.submission));
 }
 
-/// Whether the kernel's stores should bypass the caches: it writes enough, to aligned buffers.
-bool CpuRecording::streams(const InlineDispatch& dispatch) const {
-  const std::vector<bool>& is_written = executable_->info(dispatch.kernel).buffer_is_written;
-  std::uint64_t bytes = 0;
-  bool is_aligned = true;
-  for (std::size_t i = 0; i < is_written.size(); ++i) {
-    if (!is_written[i]) continue;
-    bytes += static_cast<std::uint64_t>(dispatch.sizes[index_of(dispatch.buffers[i].length_bytes)]);
-    is_aligned &= reinterpret_cast<std::uintptr_t>(dispatch.args.buffers[i]) % Buffer::kAlignment == 0;
-  }
-  return bytes >= options_.stream_from_bytes && is_aligned;
-}
-
 Status CpuRecording::run_kernel_groups(const InlineDispatch& dispatch) const {
   const LoadedKernel& kernel = executable_->kernel(dispatch.kernel);
-  KernelArgs args = dispatch.args;
-  args.streams = streams(dispatch) ? 1 : 0;
   const std::uint32_t max_count = dispatch.stop.stop_possible() ? 1 : options_.max_groups_per_call;
   GroupRange groups = dispatch.groups;
   while (groups.size() > 0) {
     if (dispatch.stop.stop_requested()) return cancelled(std::string(kStoppedOnRequest));
     const std::uint32_t end = groups.first + std::min(groups.size(), max_count);
-    MILLRACE_TRY(kernel.run(args, groups.first, end));
+    MILLRACE_TRY(kernel.run(dispatch.args, groups.first, end));
     groups.first = end;
   }
-  if (args.streams != 0) _mm_sfence();  // other threads may read the results next
+  if (dispatch.args.streams != 0) _mm_sfence();  // other threads may read the results next
   return {};
 }
 

@@ -23,7 +23,6 @@ class CpuRecording final : public InlineRecording {
                const CpuDeviceOptions& options);
   Status run_stage(Stage, Replay&) const override;
   Status run_kernel_groups(const InlineDispatch&) const override;
-  bool streams(const InlineDispatch&) const;
 
   bool is_known_small(Stage, const Replay&) const;
   bool make_plan(Stage, const Replay&) const;

@@ -17,6 +17,7 @@
 #include "hal/host/host_buffer.h"
 #include "hal/host/memory_pages.h"
 #include "hal/timepoints.h"
+#include "millrace/base/saturating.h"
 
 namespace millrace {
 namespace {
@@ -90,18 +91,41 @@ void InlineRecording::add_copy(const BufferRange& source, const BufferRange& des
 }
 
 void InlineRecording::add_step(const DispatchCommand& dispatch) {
-  const DispatchStep step{.kernel = dispatch.kernel,
-                          .num_groups = dispatch.num_groups,
-                          .first_buffer = static_cast<std::uint32_t>(ranges_.size()),
-                          .num_buffers = static_cast<std::uint32_t>(dispatch.buffers.size()),
-                          .first_size = static_cast<std::uint32_t>(size_sources_.size()),
-                          .touched = &dispatch.touched,
-                          .label = dispatch.label};
+  DispatchStep step{.kernel = dispatch.kernel,
+                    .num_groups = dispatch.num_groups,
+                    .first_buffer = static_cast<std::uint32_t>(ranges_.size()),
+                    .num_buffers = static_cast<std::uint32_t>(dispatch.buffers.size()),
+                    .first_size = static_cast<std::uint32_t>(size_sources_.size()),
+                    .touched = &dispatch.touched,
+                    .label = dispatch.label};
   for (const BufferRange& range : dispatch.buffers) add_address(range);
+  step.may_stream = may_stream(step);
   size_sources_.insert(size_sources_.end(), dispatch.sizes.begin(), dispatch.sizes.end());
   steps_.push_back(step);
   const KernelInfo& kernel = info(step);
   if (kernel.workgroup_bytes > (largest_ == nullptr ? 0 : largest_->workgroup_bytes)) largest_ = &kernel;
+}
+
+bool InlineRecording::may_stream(const DispatchStep& dispatch) const {
+  const std::vector<bool>& is_written = info(dispatch).buffer_is_written;
+  std::int64_t most = 0;
+  for (std::uint32_t i = 0; i < dispatch.num_buffers; ++i) {
+    const SizeExpr& length = check_.list().sizes[ranges_[dispatch.first_buffer + i].length_bytes];
+    if (is_written[i]) most = saturating::add(most, length.upper_bound());
+  }
+  return static_cast<std::uint64_t>(most) >= stream_from_bytes_;
+}
+
+bool InlineRecording::streams(const DispatchStep& dispatch, const Replay& replay) const {
+  const std::vector<bool>& is_written = info(dispatch).buffer_is_written;
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < dispatch.num_buffers; ++i) {
+    const std::uint32_t buffer = dispatch.first_buffer + i;
+    if (!is_written[i]) continue;
+    if (reinterpret_cast<std::uintptr_t>(replay.run.addresses[buffer]) % Buffer::kAlignment != 0) return false;
+    bytes += static_cast<std::uint64_t>(replay.submission.sizes[index_of(ranges_[buffer].length_bytes)]);
+  }
+  return bytes >= stream_from_bytes_;
 }
 
 /// A worker's block of workgroup memory serves all dispatches, because a worker runs one dispatch at a time.
@@ -262,7 +286,8 @@ Status InlineRecording::run_step_groups(std::uint32_t step, GroupRange groups, I
                           .workgroup_memory = run.workgroup_block(worker.number),
                           .buffers = run.addresses.data() + dispatch->first_buffer,
                           .sizes = run.size_arguments.data() + dispatch->first_size,
-                          .worker_state = worker.state.data()};
+                          .worker_state = worker.state.data(),
+                          .streams = dispatch->may_stream && streams(*dispatch, replay) ? 1u : 0u};
     Status status =
         run_kernel_groups({.kernel = dispatch->kernel,
                            .args = args,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -55,11 +56,17 @@ class InlineRecording : public Recording {
     std::uint32_t step = 0;  // the step that runs, or that failed
   };
 
+  static constexpr std::uint64_t kNeverStreams = std::numeric_limits<std::uint64_t>::max();
   /// Call prepare() before anything else. Precondition: check_record(list, executable) is ok. Up to `num_workers`
-  /// workers, each with workgroup memory of its own, run the steps of a stage at the same time.
+  /// workers, each with workgroup memory of its own, run the steps of a stage at the same time. A dispatch that writes
+  /// at least `stream_from_bytes`, to aligned addresses, has KernelArgs::streams set.
   InlineRecording(const CommandList& list, std::shared_ptr<const Executable> executable, const Device& device,
-                  std::uint32_t num_workers = 1)
-      : Recording(device.id()), check_(list, device), executable_(std::move(executable)), num_workers_(num_workers) {}
+                  std::uint32_t num_workers = 1, std::uint64_t stream_from_bytes = kNeverStreams)
+      : Recording(device.id()),
+        check_(list, device),
+        executable_(std::move(executable)),
+        num_workers_(num_workers),
+        stream_from_bytes_(stream_from_bytes) {}
   /// Allocates everything that the first replay needs.
   Status prepare();
 
@@ -100,6 +107,7 @@ class InlineRecording : public Recording {
     std::uint32_t num_buffers;
     std::uint32_t first_size;                  // index in InlineRun::size_arguments
     const std::vector<TouchedRange>* touched;  // DispatchCommand::touched of the list
+    bool may_stream = false;                   // whether it can write stream_from_bytes_
     std::string label;
   };
   using Step = std::variant<FillStep, CopyStep, DispatchStep>;
@@ -109,6 +117,8 @@ class InlineRecording : public Recording {
   virtual Status run_kernel_groups(const InlineDispatch&) const = 0;
 
   const KernelInfo& info(const DispatchStep& dispatch) const { return executable_->info(dispatch.kernel); }
+  bool may_stream(const DispatchStep&) const;
+  bool streams(const DispatchStep&, const Replay&) const;
   /// "exp_0 (layer3/q)".
   std::string kernel_text(const DispatchStep& dispatch) const { return labelled(info(dispatch).name, dispatch.label); }
   std::uint32_t add_address(const BufferRange&);
@@ -134,6 +144,7 @@ class InlineRecording : public Recording {
   SubmissionCheck check_;
   std::shared_ptr<const Executable> executable_;
   std::uint32_t num_workers_;
+  std::uint64_t stream_from_bytes_;
   std::vector<Step> steps_;
   std::vector<CommandId> step_commands_;  // the command of each step
   std::vector<Stage> stages_;

@@ -94,13 +94,14 @@ Graph outputs_of_rows(std::int64_t count, Build build) {
   return graph.finish().value();
 }
 
-// The first operands have code of their own: the offset of one is nothing, that of another its extent.
+// The first operands have code of their own: the offset of one is nothing, that of another its extent. An offset that
+// is known to be a multiple of the lanes allows streaming stores.
 const SymbolicCase kSymbolicCases[] = {
-    {"operands with symbolic rows", 3,
+    {"operands with symbolic rows", 4,
      [](std::int64_t count) { return concat_of(count, [](std::int64_t) { return Shape{3, Dim("m")}; }); }},
-    {"a symbolic number of rows", 3,
+    {"a symbolic number of rows", 4,
      [](std::int64_t count) { return concat_of(count, [](std::int64_t) { return Shape{Dim("n"), 4}; }); }},
-    {"operands of symbols alone", 3,
+    {"operands of symbols alone", 4,
      [](std::int64_t count) { return concat_of(count, [](std::int64_t) { return Shape{Dim("n"), Dim("m")}; }); }},
     {"a symbol for each operand", 3,
      [](std::int64_t count) {

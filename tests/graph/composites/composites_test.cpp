@@ -49,10 +49,10 @@ TEST_CASE("gelu is an error function between multiplications: one kernel") {
   CHECK(made.num_dispatches == 1);
 }
 
-TEST_CASE("softmax is a maximum, an exponential, a sum and a division: one kernel") {
+TEST_CASE("softmax is a maximum, an exponential, a sum and one division per row: one kernel") {
   const Composite made([](Tensor x) { return softmax(x); });
-  CHECK(made.nodes == "input reduce_max broadcast sub exp reduce_sum broadcast div");
-  CHECK(made.regions == "reduce_max broadcast sub exp reduce_sum broadcast div -> 1\n");
+  CHECK(made.nodes == "input reduce_max broadcast sub exp reduce_sum constant broadcast div broadcast mul");
+  CHECK(made.regions == "reduce_max broadcast sub exp reduce_sum broadcast div broadcast mul -> 1\n");
   CHECK(made.num_dispatches == 1);
 }
 

@@ -45,11 +45,11 @@ TEST_CASE("tilings are chosen by the strides of the accesses") {
   const TargetSpec avx512{"cpu", IsaLevel::kAvx512};
   const TargetSpec avx2{"cpu", IsaLevel::kAvx2};
   CHECK(to_text(choose_tiling(matmul_nest(512, 512, 512), avx512)) ==
-        "tiling { d1 x 16 lanes x 3, rows d0 x 8, 512 points per group }");
+        "tiling { d1 x 16 lanes x 3, rows d0 x 8, 512 points per group, stores may stream }");
   CHECK(to_text(choose_tiling(matmul_nest(512, 512, 512), avx2)) ==
-        "tiling { d1 x 8 lanes x 2, rows d0 x 6, 512 points per group }");
+        "tiling { d1 x 8 lanes x 2, rows d0 x 6, 512 points per group, stores may stream }");
   CHECK(to_text(choose_tiling(relu(1000000), avx2)) ==
-        "tiling { d0 x 8 lanes x 4, rows d0 x 1, 65536 points per group }");
+        "tiling { d0 x 8 lanes x 4, rows d0 x 1, 65536 points per group, stores may stream }");
   CHECK(to_text(choose_tiling(test::transpose_nest(DType::kF32, 64, 64), avx2)) ==
         "tiling { d1 x 8 lanes x 4, rows d0 x 8, 65536 points per group, loads transposed }");
 }

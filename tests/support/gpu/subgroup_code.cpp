@@ -81,6 +81,7 @@ MemoryHandle SubgroupCode::scratch(unsigned use, MachineValue vector) {
 void SubgroupCode::emit(const MachineInstruction& instruction, Mask mask) {
   switch (instruction.op) {
     case KernelOp::kStoreVector:
+    case KernelOp::kStoreStreaming:
     case KernelOp::kStoreMasked:
     case KernelOp::kScatter:
       for (std::uint32_t lane = 0; lane < lanes_of(instruction.operands.back()); ++lane) {
@@ -132,6 +133,10 @@ MachineValue SubgroupCode::emit_value(const MachineInstruction& instruction, std
     }
     case KernelOp::kLaneIota:
       return builder_.constant_int(source_.types[instruction.results[0]].dtype, lane);
+    case KernelOp::kWidenF16:
+      return builder_.widen_f16(operand(instruction, 0, lane));
+    case KernelOp::kNarrowF16:
+      return builder_.narrow_f16(operand(instruction, 0, lane));
     case KernelOp::kSplat:
       return operand(instruction, 0);
     case KernelOp::kExtract:
@@ -189,7 +194,7 @@ MachineValue SubgroupCode::emit_load(const MachineInstruction& instruction, std:
 
 void SubgroupCode::emit_store(const MachineInstruction& instruction, std::uint32_t lane, const Mask& mask) {
   const MachineValue to_where = offsets(instruction, lane);
-  const bool is_masked = instruction.op != KernelOp::kStoreVector;
+  const bool is_masked = instruction.op == KernelOp::kStoreMasked || instruction.op == KernelOp::kScatter;
   const MachineValue threads = is_masked ? both(mask, operand(instruction, 1, lane)) : threads_of(mask);
   builder_.scatter(memory(instruction), to_where, threads, operand(instruction, is_masked ? 2 : 1, lane));
 }
