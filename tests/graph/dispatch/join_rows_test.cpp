@@ -132,12 +132,13 @@ void check_is_one_kernel(const RowCase& each, DType dtype, const Shape& shape) {
 
 TEST_CASE("softmax is one kernel, and says what joined its nodes") {
   const DispatchGraph dispatch = formed(graph_of(build_softmax, DType::kF32, {6, 40}));
-  CHECK(shape_of(dispatch) == "reduce_max broadcast sub exp reduce_sum broadcast div -> 1\n");
+  CHECK(shape_of(dispatch) == "reduce_max broadcast sub exp reduce_sum broadcast div broadcast mul -> 1\n");
   CHECK(dispatch.regions[RegionId{0}].reasons ==
         std::vector<std::string>{"%4 at the points of %3: no store and load between them",
                                  "%3 reads %1 in the same rows: one kernel with several passes",
+                                 "%8 at the points of %5: no store and load between them",
                                  "%5 reads %4 in the same rows: one kernel with several passes",
-                                 "%7 reads %4 in the same rows: one kernel with several passes"});
+                                 "%10 reads %4 in the same rows: one kernel with several passes"});
   CHECK(dispatch.separations.empty());
 }
 
@@ -203,7 +204,8 @@ struct ApartCase {
 };
 constexpr ApartCase kApartCases[] = {
     {"sums of other rows", build_other_rows,
-     "reduce_sum -> 1\ntranspose broadcast mul reduce_max broadcast sub exp reduce_sum broadcast div -> 1\n"},
+     "reduce_sum -> 1\ntranspose broadcast mul reduce_max broadcast sub exp reduce_sum broadcast div broadcast mul -> "
+     "1\n"},
     {"the sum of one row, in all rows", build_one_row, "reduce_sum -> 1\nslice broadcast sub -> 1\n"},
     {"reductions over different axes", build_both_axes,
      "abs reduce_sum broadcast add broadcast div -> 1\nreduce_sum broadcast add broadcast div -> 1\n"},
@@ -211,7 +213,7 @@ constexpr ApartCase kApartCases[] = {
     {"a sort between", build_sort_between,
      "reduce_max broadcast sub -> 1\nsort -> 1\nreduce_sum broadcast sub broadcast div -> 1\n"},
     {"dots before and after", build_attention,
-     "dot -> 1\nreduce_max broadcast sub exp reduce_sum broadcast div -> 1\ndot -> 1\n"},
+     "dot -> 1\nreduce_max broadcast sub exp reduce_sum broadcast div broadcast mul -> 1\ndot -> 1\n"},
     {"a dot that adds a sum", build_dot_plus_sum, "reduce_sum -> 1\ndot broadcast add -> 1\n"},
     {"an output at other points", build_turned_output,
      "abs reduce_sum broadcast add broadcast div -> 1\ntranspose -> 1\n"},
