@@ -137,9 +137,8 @@ class TypeCheck {
         if (instruction_.immediate > 1) fail("half {}, expected 0 or 1", instruction_.immediate);
         return;
       case KernelOp::kWidenF16:
-        return check_f16({DType::kU16, result().lanes}, {DType::kF32, result().lanes});
       case KernelOp::kNarrowF16:
-        return check_f16({DType::kF32, result().lanes}, {DType::kU16, result().lanes});
+        return check_f16();
       case KernelOp::kReduceAdd:
       case KernelOp::kReduceMul:
       case KernelOp::kReduceMin:
@@ -178,9 +177,10 @@ class TypeCheck {
     expect_result({operand(0).dtype, 1}, kLike[0]);
   }
 
-  void check_f16(const VectorType& from, const VectorType& to) {
-    expect_operand(0, from, "");
-    expect_result(to, "");
+  void check_f16() {
+    const bool widens = instruction_.op == KernelOp::kWidenF16;
+    expect_operand(0, {widens ? DType::kU16 : DType::kF32, result().lanes}, "");
+    expect_result({widens ? DType::kF32 : DType::kU16, result().lanes}, "");
   }
 
   void check_reduce() {
