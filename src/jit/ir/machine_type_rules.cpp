@@ -145,11 +145,7 @@ class TypeCheck {
       case KernelOp::kReduceMax:
         return check_reduce();
       case KernelOp::kReportError:
-        if (operand(0).dtype != DType::kBool) fail("operand 0 is {}, expected bool", operand(0).to_text());
-        if (instruction_.immediate == 0 || instruction_.immediate >> 32 != 0) {
-          fail("immediate is 0x{:x}, expected bits of KernelError", instruction_.immediate);
-        }
-        return;
+        return check_report_error();
       case KernelOp::kShuffle:
         expect_operand(1, {DType::kI32, 1}, ", the lane");
         return check_shuffle();
@@ -175,6 +171,13 @@ class TypeCheck {
   void check_shuffle() {
     expect_operand(0, {operand(0).dtype, 1}, ", a scalar");
     expect_result({operand(0).dtype, 1}, kLike[0]);
+  }
+
+  void check_report_error() {
+    if (operand(0).dtype != DType::kBool) fail("operand 0 is {}, expected bool", operand(0).to_text());
+    if (instruction_.immediate == 0 || instruction_.immediate >> 32 != 0) {
+      fail("immediate is 0x{:x}, expected bits of KernelError", instruction_.immediate);
+    }
   }
 
   void check_f16() {
