@@ -110,7 +110,7 @@ TEST_CASE("a thread that leaves a slot, or loops without progress, ends the run"
   }
 }
 
-TEST_CASE("a streaming store at an offset that is no multiple of its lanes ends the run") {
+TEST_CASE("a streaming store at an unaligned offset ends the run") {
   MachineBuilder b("apart");
   const MemoryHandle y = b.buffer("y", DType::kI64, BufferAccess::kWrite);
   b.store_streaming(y, b.size(Dim("offset")), b.splat(b.i64(1), 4));

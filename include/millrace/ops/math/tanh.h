@@ -11,7 +11,7 @@ namespace detail {
 inline constexpr double kTanhLowF32[] = {-0.33333298563957214, 0.13331924378871918, -0.053783830255270004,
                                          0.020795971155166626, -0.005895158275961876};
 
-/// By P, or as 1 - 2 / (e^(2|x|) + 1).
+/// Takes P below 0.6, and 1 - 2 / (e^(2|x|) + 1) from there on.
 template <class B, class V>
 V tanh_f32(B& b, V x) {
   const V one = b.constant_like(x, 1);
@@ -24,7 +24,7 @@ V tanh_f32(B& b, V x) {
   return b.select(b.lt(magnitude, b.constant_like(x, 0.6)), low, copy_sign(b, high, x));
 }
 
-/// As E / (E + 2) with E = e^(2|x|) - 1.
+/// |tanh(x)| = E / (E + 2), where E = e^(2|x|) - 1.
 template <class B, class V>
 V tanh_f64(B& b, V x) {
   const V magnitude = at_most(b, b.abs(x), 20);
