@@ -12,17 +12,16 @@ build() {  # preset, targets
   cmake --build --preset "$1" ${2:+--target "${@:2}"}
 }
 
-# The whole matrices of kernel, target and dtype, as machine code of the host and as executed machine code of GPUs; long
-# sums, with 10^8 terms on the host and 10^6 on each GPU; and memory that runs out inside LLVM, at many places. .ci/run
-# takes only a slice of these.
+# Every test case that .ci/run takes in turns, and the whole matrices of kernel, target and dtype, as machine code of the
+# host and as executed machine code of GPUs; long sums, with 10^8 terms on the host and 10^6 on each GPU; and memory that
+# runs out inside LLVM, at many places. .ci/run takes only a slice of these.
 part_matrix() {
-  build release test_ops test_jit test_llvm_link test_llvm_memory test_graph test_tools
-  MILLRACE_SLICE=0/1 build/release/tests/test_ops -tc='the matrix of*,a cumulative sum of ones*'
-  MILLRACE_SLICE=0/1 build/release/tests/test_jit -tc='the matrix of*'
-  MILLRACE_SLICE=0/1 build/release/tests/llvm_link/test_llvm_link -tc='the matrix of*'
-  MILLRACE_SLICE=0/1 build/release/tests/llvm_memory/test_llvm_memory
-  MILLRACE_SLICE=0/1 build/release/tests/tools/test_tools -tc='within any limit*'
-  MILLRACE_SLICE=0/1 build/release/tests/test_graph -tc='the matrix of*,mistakes in the machine code*,topk through HIP*'
+  build release
+  local program
+  for program in test_ops test_jit test_graph test_hal test_onnx llvm_link/test_llvm_link llvm_memory/test_llvm_memory \
+    tools/test_tools; do
+    MILLRACE_SLICE=0/1 build/release/tests/$program
+  done
 }
 
 # Thousands of random graphs on the host, on simulated GPUs and as executed machine code of each GPU, and 100,000 random

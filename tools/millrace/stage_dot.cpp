@@ -13,7 +13,7 @@
 namespace millrace::tool {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -36,25 +36,25 @@ std::string_view shape_of(const Node& node) {
 }
 
 std::string arrow(const Graph& graph, Value from, const std::string& to) {
-  return fmt::format("  n{} -> {} [label={}];\n", index_of(from.node), to, quoted(graph.type(from).to_text()));
+  return fmt::format("  n{} -> {} [label={}];\n", index_of(from.node), to, in_quotes(graph.type(from).to_text()));
 }
 
 }  // namespace
 
 std::string graph_dot(const Graph& graph) {
-  std::string text = fmt::format("digraph {} {{\n", quoted(printable(graph.name)));
+  std::string text = fmt::format("digraph {} {{\n", in_quotes(printable(graph.name)));
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[NodeId{i}];
-    text += fmt::format("  n{} [label={}, shape={}];\n", i, quoted(label(node)), shape_of(node));
+    text += fmt::format("  n{} [label={}, shape={}];\n", i, in_quotes(label(node)), shape_of(node));
     for (const Value& operand : node.operands) text += arrow(graph, operand, fmt::format("n{}", i));
   }
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
-    text += fmt::format("  out{} [label={}, shape=ellipse];\n", i, quoted(printable(graph.outputs[i].name)));
+    text += fmt::format("  out{} [label={}, shape=ellipse];\n", i, in_quotes(printable(graph.outputs[i].name)));
     text += arrow(graph, graph.outputs[i].value, fmt::format("out{}", i));
   }
   for (const auto& [variable, value] : graph.updates) {
     text += fmt::format("  n{} -> n{} [label={}, style=dashed];\n", index_of(value.node), index_of(variable),
-                        quoted(graph.type(value).to_text()));
+                        in_quotes(graph.type(value).to_text()));
   }
   return text + "}\n";
 }
@@ -62,11 +62,11 @@ std::string graph_dot(const Graph& graph) {
 namespace {
 
 std::string node_line(const std::string& id, const std::string& label, std::string_view shape) {
-  return fmt::format("  {} [label={}, shape={}];\n", id, quoted(label), shape);
+  return fmt::format("  {} [label={}, shape={}];\n", id, in_quotes(label), shape);
 }
 
 std::string edge(const std::string& from, const std::string& to, const std::string& label) {
-  return fmt::format("  {} -> {} [label={}];\n", from, to, quoted(label));
+  return fmt::format("  {} -> {} [label={}];\n", from, to, in_quotes(label));
 }
 
 class DispatchDot {
@@ -74,7 +74,7 @@ class DispatchDot {
   explicit DispatchDot(const DispatchGraph& dispatch) : dispatch_(dispatch), graph_(dispatch.graph) {}
 
   std::string draw() {
-    text_ = fmt::format("digraph {} {{\n", quoted(printable(graph_.name)));
+    text_ = fmt::format("digraph {} {{\n", in_quotes(printable(graph_.name)));
     for (std::uint32_t i = 0; i < dispatch_.regions.size(); ++i) draw_region(RegionId{i});
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const std::string id = fmt::format("out{}", i);
