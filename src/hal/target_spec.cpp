@@ -49,6 +49,12 @@ CpuFeatures detect_features() {
   return features;
 }
 
+struct Tune {
+  std::string_view name;
+  CpuTune tune;
+};
+constexpr Tune kTunes[] = {{"generic", CpuTune::kGeneric}, {"intel", CpuTune::kIntel}};
+
 std::string known_features() {
   std::string names;
   for (const Feature& feature : kFeatures) names += fmt::format("{}{}", names.empty() ? "" : ", ", feature.name);
@@ -72,7 +78,16 @@ Result<CpuFeatures> parse_features(std::string_view text, std::string_view names
   }
 }
 
-Result<TargetSpec> parse_cpu(std::string_view text, std::string_view /*family*/, std::string_view variant) {
+/// `text` is a whole target, for messages.
+Result<CpuTune> parse_tune(std::string_view text, std::string_view name) {
+  if (name == "host") return host_cpu_tune();
+  const Tune* const found = std::ranges::find(kTunes, name, &Tune::name);
+  if (found != std::end(kTunes)) return found->tune;
+  return invalid_argument(
+      fmt::format("target '{}': tune is '{}', expected generic, intel or host", printable(text), printable(name)));
+}
+
+Result<TargetSpec> parse_level(std::string_view text, std::string_view variant) {
   const std::size_t plus = variant.find('+');
   const std::string_view level_text = variant.substr(0, plus);
   const auto level = std::ranges::find(kAllIsaLevels, level_text, [](IsaLevel each) { return to_text(each); });
@@ -99,7 +114,20 @@ Result<TargetSpec> best_cpu(std::string_view /*family*/) {
         "target 'cpu': this host lacks x86-64-v2, the minimum that code is generated for; say a level, "
         "such as cpu:baseline, to compile for another machine");
   }
-  return TargetSpec{.family = "cpu", .isa = host_isa_levels().back(), .features = host_cpu_features()};
+  return TargetSpec{
+      .family = "cpu", .isa = host_isa_levels().back(), .features = host_cpu_features(), .tune = host_cpu_tune()};
+}
+
+/// Parses "avx2", "avx2,tune=intel" or "tune=intel".
+Result<TargetSpec> parse_cpu(std::string_view text, std::string_view family, std::string_view variant) {
+  constexpr std::string_view kTune = ",tune=";
+  const bool is_tune_alone = variant.starts_with(kTune.substr(1));
+  const std::size_t comma = is_tune_alone ? 0 : variant.find(kTune);
+  MILLRACE_TRY_ASSIGN(TargetSpec spec, is_tune_alone ? best_cpu(family) : parse_level(text, variant.substr(0, comma)));
+  if (comma == std::string_view::npos) return spec;
+  const std::size_t name = comma + kTune.size() - (is_tune_alone ? 1 : 0);
+  MILLRACE_TRY_ASSIGN(spec.tune, parse_tune(text, variant.substr(name)));
+  return spec;
 }
 
 std::string known_gfx_targets() {
@@ -172,6 +200,13 @@ CpuFeatures host_cpu_features() {
   return kHost;
 }
 
+std::string_view to_text(CpuTune tune) { return std::ranges::find(kTunes, tune, &Tune::tune)->name; }
+
+CpuTune host_cpu_tune() {
+  __builtin_cpu_init();
+  return __builtin_cpu_is("intel") ? CpuTune::kIntel : CpuTune::kGeneric;
+}
+
 bool TargetSpec::covers(const TargetSpec& other) const {
   return family == other.family && gfx == other.gfx && isa >= other.isa && features.covers(other.features);
 }
@@ -204,7 +239,10 @@ Result<TargetSpec> TargetSpec::parse(std::string_view text) {
 }
 
 std::string TargetSpec::to_text() const {
-  if (is_cpu()) return fmt::format("cpu:{}{}", millrace::to_text(isa), millrace::to_text(features));
+  if (is_cpu()) {
+    const std::string text = fmt::format("cpu:{}{}", millrace::to_text(isa), millrace::to_text(features));
+    return tune == CpuTune::kGeneric ? text : fmt::format("{},tune={}", text, millrace::to_text(tune));
+  }
   return gfx.empty() ? family : fmt::format("{}:{}", family, gfx);
 }
 

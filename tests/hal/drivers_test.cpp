@@ -68,7 +68,7 @@ TEST_CASE("the cpu driver takes one level, threads, and whether they are pinned"
   }
   CHECK(error(driver, "cpu:seed=4") ==
         "device 'cpu:seed=4': option 'seed' is not known; cpu takes a level (baseline, avx2, avx512 or "
-        "avx512+FEATURE), threads, pinned and symbols");
+        "avx512+FEATURE), tune, threads, pinned and symbols");
   for (const std::string threads : {"0", "", "x", "-1", "4x", "1025", "99999999999", "Cores"}) {
     CHECK(error(driver, "cpu:threads=" + threads) ==
           "device 'cpu:threads=" + threads + "': threads is '" + threads + "', expected a number from 1 to 1024");

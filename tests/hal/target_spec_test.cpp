@@ -15,6 +15,27 @@ TEST_CASE("cpu alone is the highest level of the host") {
   CHECK(spec.family == "cpu");
   CHECK(spec.isa == host_isa_levels().back());
   CHECK(spec.features == host_cpu_features());
+  CHECK(spec.tune == host_cpu_tune());
+}
+
+TEST_CASE("the tune is a part of a target's text, unless it is generic") {
+  const auto parse = [](const char* text) { return TargetSpec::parse(text).value(); };
+  CHECK(parse("cpu:avx2").tune == CpuTune::kGeneric);
+  CHECK(parse("cpu:avx2,tune=generic").to_text() == "cpu:avx2");
+  const TargetSpec tuned = parse("cpu:avx512+vbmi2,tune=intel");
+  CHECK(tuned.to_text() == "cpu:avx512+vbmi2,tune=intel");
+  CHECK(tuned == TargetSpec{.isa = IsaLevel::kAvx512, .features = {.vbmi2 = true}, .tune = CpuTune::kIntel});
+  CHECK(tuned.plain().to_text() == "cpu:avx512");
+  CHECK(parse("cpu:tune=host") == parse("cpu"));
+  CHECK(parse("cpu:avx2,tune=host").tune == host_cpu_tune());
+  CHECK(parse("cpu:tune=generic").isa == host_isa_levels().back());
+  CHECK(parse("cpu:avx2").covers(parse("cpu:avx2,tune=intel")));
+  CHECK(parse("cpu:avx2,tune=intel").covers(parse("cpu:avx2")));
+  const auto error = [](const char* text) { return TargetSpec::parse(text).status().message(); };
+  CHECK(error("cpu:avx2,tune=k8") == "target 'cpu:avx2,tune=k8': tune is 'k8', expected generic, intel or host");
+  CHECK(error("cpu:tune=") == "target 'cpu:tune=': tune is '', expected generic, intel or host");
+  CHECK(error("cpu:avx2,tune=intel,tune=intel") ==
+        "target 'cpu:avx2,tune=intel,tune=intel': tune is 'intel,tune=intel', expected generic, intel or host");
 }
 
 TEST_CASE("a level stands for its cores with each set of features, and any other target for itself") {

@@ -151,7 +151,7 @@ TEST_CASE("a seed goes to devices that have an order to shuffle, and is given on
         here.output_of("run top.mr --input x=arange,2x10"));
   CHECK(here.error_of("run top.mr --input x=ones,2x10 --seed 7") ==
         "millrace: device 'cpu:seed=7': option 'seed' is not known; cpu takes a level (baseline, avx2, avx512 or "
-        "avx512+FEATURE), threads, pinned and symbols\n");
+        "avx512+FEATURE), tune, threads, pinned and symbols\n");
   CHECK(here.error_of("run top.mr --input x=ones,2x10 --device isa:gfx90a,seed=1 --seed 7") ==
         "millrace: device 'isa:gfx90a,seed=1,seed=7': option 'seed' is given twice; say a driver and its options, such "
         "as cpu, cpu:avx2 or trace(cpu)\n");

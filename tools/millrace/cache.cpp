@@ -85,7 +85,10 @@ Status fill(const Arguments& arguments) {
     CompileOptions options{.context = make_context(context_options)};
     for (const std::string& text : texts) {
       MILLRACE_TRY_ASSIGN(const Target target, find_target(*options.context, text));
-      options.targets.push_back(target.to_text());
+      TargetSpec spec = target.spec();
+      // A cache is for other machines too.
+      if (text.find("tune=") == std::string::npos) spec.tune = CpuTune::kGeneric;
+      options.targets.push_back(spec.to_text());
     }
     for (const std::string& file : arguments.files) {
       MILLRACE_TRY_ASSIGN(Graph graph, read_graph({.file = file}));
@@ -126,6 +129,7 @@ Action add_cache(CLI::App& app) {
       ->type_name("");
   app.add_option("--target,--device", arguments->targets,
                  "What to compile them for: cpu (the host's best), cpu:avx2, amdgpu:gfx1100, ...\n"
+                 "Generic code, unless one says tune=intel or tune=host: cpu:avx2,tune=intel.\n"
                  "May be repeated. The host need not be able to run it.")
       ->type_name("TARGET")
       ->allow_extra_args(false);

@@ -30,9 +30,10 @@ std::shared_ptr<const Context> make_context_for(const std::string& device) {
 
 Result<Target> find_target(const Context& context, const std::string& spec) {
   const Result<DeviceSpec> device = DeviceSpec::parse(spec);
-  // A spec with options is not a target. Without options, it is a target if its family is known, even if the rest is
-  // wrong: the error then lists the targets that exist.
-  const bool has_options = device.ok() && !device->options.empty();
+  // A spec with options other than tune is not a target. Without them, it is a target if its family is known, even if
+  // the rest is wrong: the error then lists the targets that exist.
+  const auto is_of_device = [](const DeviceSpec::Option& option) { return option.key != "tune"; };
+  const bool has_options = device.ok() && std::ranges::any_of(device->options, is_of_device);
   const bool is_target = !has_options && TargetSpec::parse(spec).status().code() != StatusCode::kNotFound;
   const bool is_device =
       device.ok() && std::ranges::find(context.drivers, device->driver, &Driver::name) != context.drivers.end();

@@ -39,21 +39,33 @@ std::string to_text(const CpuFeatures&);
 /// The features that this host can execute.
 CpuFeatures host_cpu_features();
 
-/// The machine for which code is generated, as text: "cpu" (the host's best level, with its features), "cpu:avx2",
-/// "cpu:avx512+vbmi2", "amdgpu:gfx1100", "sim:gfx1100".
+/// The cores that CPU code is scheduled for. Every core of the level executes the code, with the same results.
+enum class CpuTune : std::uint8_t {
+  kGeneric,  // Zen 3, from avx512 on Zen 4
+  kIntel,    // Skylake, from avx512 on Sapphire Rapids
+};
+/// "generic", "intel".
+std::string_view to_text(CpuTune);
+/// kIntel on a processor of Intel.
+CpuTune host_cpu_tune();
+
+/// The machine for which code is generated, as text: "cpu" (the host's best level, with its features, tuned for it),
+/// "cpu:avx2", "cpu:avx512+vbmi2,tune=intel", "amdgpu:gfx1100", "sim:gfx1100". A level without "tune=" means generic
+/// code. "tune=host" is also accepted.
 struct TargetSpec {
   std::string family = "cpu";          // "cpu", "amdgpu", "sim"
   IsaLevel isa = IsaLevel::kBaseline;  // cpu only
   std::string gfx = {};                // GPUs only: a name of gfx_targets()
   CpuFeatures features = {};           // cpu only, avx512 only
+  CpuTune tune = CpuTune::kGeneric;    // cpu only
 
   /// "cpu" alone means the host's best. For an unknown part, fails (with kNotFound if it is the family) and names the
   /// part and the known ones.
   static Result<TargetSpec> parse(std::string_view text);
   std::string to_text() const;
-  /// Whether every machine that executes code for this target also executes code for `other`.
+  /// Whether every machine that executes code for this target also executes code for `other`, however it is tuned.
   bool covers(const TargetSpec& other) const;
-  /// This target without features beyond its level.
+  /// This target without features beyond its level, and generic.
   TargetSpec plain() const { return {family, isa, gfx}; }
   bool is_cpu() const { return family == "cpu"; }
   /// True for simulated GPUs too: kernels are mapped and planned for both in the same way.

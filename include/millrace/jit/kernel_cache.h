@@ -45,7 +45,8 @@ class KernelCache {
     std::uint64_t rejected = 0;  // damaged or untrusted files
     std::uint64_t written = 0;   // files written to the directory
   };
-  /// Returns the kernel from memory or disk, or compiles it with `compiler` and stores it. A file is recompiled and
+  /// Returns the kernel from memory or disk, or compiles it with `compiler` and stores it. If the disk has no code that
+  /// is tuned like the target, generic code from there is taken. A file is recompiled and
   /// replaced, never trusted, if it is damaged, or if anyone other than this user or root owns it or can write it. If
   /// the compiler is not available, the error names the kernel, its target, the directories that were searched, and
   /// why files there were refused.

@@ -56,12 +56,14 @@ struct PlannedKernel {
   std::string key_text;       // canonical text of everything that determines the code; enters the cache key
   std::string mapping = {};   // how a loop nest is spread over the target, for people; empty for other kernels
   CpuFeatures features = {};  // the features of the target that its code needs
+  bool uses_tune = false;     // whether its code depends on the target's tune
 
   /// The target with the fewest features that executes the kernel's code; `spec` is the target of plan(). Enters the
   /// cache key, so that targets that differ only in other features share the code.
   TargetSpec target_of(const TargetSpec& spec) const {
     TargetSpec target = spec.plain();
     target.features = features;
+    if (uses_tune) target.tune = spec.tune;
     return target;
   }
 };

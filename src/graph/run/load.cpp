@@ -30,6 +30,11 @@ Status copy_bytes(Device& from_device, const Buffer& from, Device& to_device, co
   return {};
 }
 
+/// Between targets that differ only in their tune, the device's own is better.
+bool is_better(const TargetSpec& target, const TargetSpec& best, const TargetSpec& runs) {
+  return target.covers(best) && (!best.covers(target) || target.tune == runs.tune);
+}
+
 }  // namespace
 
 Status name_largest(const Status& status, std::string_view what, std::span<const NamedBytes> all,
@@ -53,7 +58,7 @@ Result<std::size_t> find_target(const Device& device, std::span<const TargetSpec
   for (const TargetSpec& runs : device.targets()) {
     auto best = targets.end();
     for (auto target = targets.begin(); target != targets.end(); ++target) {
-      if (runs.covers(*target) && (best == targets.end() || target->covers(*best))) best = target;
+      if (runs.covers(*target) && (best == targets.end() || is_better(*target, *best, runs))) best = target;
     }
     if (best != targets.end()) return static_cast<std::size_t>(best - targets.begin());
   }

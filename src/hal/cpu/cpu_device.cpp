@@ -43,7 +43,7 @@ DeviceInfo cpu_info(const TargetSpec& best, std::uint32_t num_threads) {
                   .description = fmt::format("this host, {}{}", to_text(best.isa), to_text(best.features)),
                   .memory_bytes = host_memory_bytes()};
   if (num_threads > 1) info.description += fmt::format(", {} threads", num_threads);
-  if (best.features.any()) info.targets.push_back(best);
+  if (best != best.plain()) info.targets.push_back(best);
   for (int level = static_cast<int>(best.isa); level >= 0; --level) {
     info.targets.push_back({.family = "cpu", .isa = static_cast<IsaLevel>(level)});
   }
@@ -94,6 +94,7 @@ struct ParsedOptions {
   ThreadPoolOptions threads = usual_threads();
   bool are_usual = true;
   CodeSymbols symbols;
+  std::vector<DeviceSpec::Option> tune;  // a part of the target
 };
 
 Status host_is_supported() { return TargetSpec::parse("cpu").status(); }
@@ -114,10 +115,12 @@ Result<ParsedOptions> parse_options(const DeviceSpec& spec) {
       MILLRACE_TRY_ASSIGN(threads.is_pinned, parse_switch(spec, option));
     } else if (option.key == "symbols") {
       MILLRACE_TRY_ASSIGN(parsed.symbols, parse_code_symbols(spec, option));
+    } else if (option.key == "tune") {
+      parsed.tune.push_back(option);
     } else {
       return invalid_argument(fmt::format(
           "device '{}': option '{}' is not known; cpu takes a level (baseline, avx2, avx512 or avx512+FEATURE), "
-          "threads, pinned and symbols",
+          "tune, threads, pinned and symbols",
           spec.to_text(), option.key));
     }
   }
@@ -132,7 +135,8 @@ Result<std::shared_ptr<Device>> open_cpu(const DeviceSpec& spec, SharedPools& po
                                         may_be_feature ? "; join it with + if it is a feature" : ""));
   }
   MILLRACE_TRY_ASSIGN(const ParsedOptions options, parse_options(spec));
-  const Result<TargetSpec> best = TargetSpec::parse(DeviceSpec{.driver = spec.driver, .words = spec.words}.to_text());
+  const DeviceSpec target{.driver = spec.driver, .words = spec.words, .options = options.tune};
+  const Result<TargetSpec> best = TargetSpec::parse(target.to_text());
   if (!best.ok()) return about_device(spec.to_text(), best.status());
   if (options.threads.num_threads == 1) return create_cpu_device(*best, {}, options.symbols);
   const Result<std::shared_ptr<ThreadPool>> pool = pools.get(options.threads);

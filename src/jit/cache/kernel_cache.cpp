@@ -22,10 +22,10 @@ namespace {
 
 using Image = std::shared_ptr<const ExecutableImage>;
 
-/// Everything that determines a kernel's code, as text.
-std::string identity_of(const PlannedKernel& kernel, const TargetSpec& spec, const KernelCompiler& compiler) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}", compiler.name(), compiler.version(), build_id(),
-                     kernel.target_of(spec).to_text(), kernel.key_text);
+/// Everything that determines a kernel's code, as text. `target` is PlannedKernel::target_of.
+std::string identity_of(const PlannedKernel& kernel, const TargetSpec& target, const KernelCompiler& compiler) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}", compiler.name(), compiler.version(), build_id(), target.to_text(),
+                     kernel.key_text);
 }
 
 /// 32 hexadecimal digits, which also name the file.
@@ -53,6 +53,7 @@ struct KernelCache::State {
   /// A request to get().
   struct Wanted {
     std::string key;
+    std::string generic_key = {};       // of code for the same level that is not tuned; empty if `key` is
     std::function<std::string()> name;  // for messages: "kernel 'exp_0' for cpu:avx2"
     std::function<Result<ExecutableImage>()> make;
     bool has_parts = false;  // make() itself gets kernels from this cache, and its error says where it searched
@@ -116,6 +117,10 @@ Status KernelCache::State::keep(const std::string& key, const ExecutableImage& i
 
 Result<Image> KernelCache::State::load_or_make(const Wanted& wanted) {
   MILLRACE_TRY_ASSIGN(FoundEntry found, directories.load(wanted.key));
+  if (found.image == nullptr && !wanted.generic_key.empty()) {
+    MILLRACE_TRY_ASSIGN(const FoundEntry generic, directories.load(wanted.generic_key));
+    found.image = generic.image;
+  }
   {
     const std::lock_guard lock(mutex);
     ++(found.image != nullptr ? stats.disk_hits : stats.misses);
@@ -200,8 +205,13 @@ KernelCache::~KernelCache() = default;
 Result<Image> KernelCache::get(const PlannedKernel& kernel, const TargetSpec& spec, const KernelCompiler& compiler) {
   const auto name = [&] { return fmt::format("kernel '{}'", kernel.name); };
   return guard_allocations(name, [&]() -> Result<Image> {
+    const TargetSpec target = kernel.target_of(spec);
+    TargetSpec generic = target;
+    generic.tune = CpuTune::kGeneric;
+    const bool is_tuned = target != generic;
     MILLRACE_TRY_ASSIGN(Image image,
-                        state_->get({.key = key_of(identity_of(kernel, spec, compiler)),
+                        state_->get({.key = key_of(identity_of(kernel, target, compiler)),
+                                     .generic_key = is_tuned ? key_of(identity_of(kernel, generic, compiler)) : "",
                                      .name = [&] { return fmt::format("{} for {}", name(), spec.to_text()); },
                                      .make = [&] { return compiler.emit(kernel, spec); },
                                      .has_parts = false}));
@@ -216,7 +226,7 @@ Result<SharedBytes> KernelCache::get_code_object(std::span<const PlannedKernel> 
     for (const PlannedKernel& kernel : kernels) {
       const KernelCompiler* compiler = target.find_generator(kernel.generator);
       if (compiler == nullptr) return internal_error("code object: no generator " + kernel.generator);
-      identity += "\n" + key_of(identity_of(kernel, target.spec(), *compiler));
+      identity += "\n" + key_of(identity_of(kernel, kernel.target_of(target.spec()), *compiler));
     }
     const auto make = [&]() -> Result<ExecutableImage> {
       MILLRACE_TRY_ASSIGN(std::vector<std::byte> linked, link());

@@ -125,13 +125,18 @@ LlvmTarget make_target(const char* cpu, const char* tune, const char* vector_wid
 
 }  // namespace
 
-std::span<const LlvmTarget> llvm_cpu_targets() {
-  static const LlvmTarget kTargets[] = {
+std::span<const LlvmTarget> llvm_cpu_targets(CpuTune tune) {
+  static const LlvmTarget kGeneric[] = {
       make_target("x86-64-v2", "x86-64-v2", "128", false),
       make_target("x86-64-v3", "znver3", "256", true),
       make_target("x86-64-v4", "znver4", "512", true),
   };
-  return kTargets;
+  static const LlvmTarget kIntel[] = {
+      make_target("x86-64-v2", "skylake", "128", false),
+      make_target("x86-64-v3", "skylake", "256", true),
+      make_target("x86-64-v4", "sapphirerapids", "512", true),
+  };
+  return tune == CpuTune::kIntel ? std::span(kIntel) : std::span(kGeneric);
 }
 
 }  // namespace millrace

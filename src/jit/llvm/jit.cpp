@@ -75,7 +75,7 @@ class LlvmJit {
     std::string errors;
     auto context = std::make_unique<llvm::LLVMContext>();
     context->setDiagnosticHandler(std::make_unique<ErrorCollector>(errors));
-    output.image.target = spec.plain().to_text();
+    output.image.target = kernel.target_of(spec).to_text();
     output.image.generator = kernel.generator;
     output.image.info = kernel.info;
     const std::string symbol = makes_gpu_objects() ? kernel_symbol(kernel) : kLlvmEntryName;

@@ -35,9 +35,8 @@ struct LlvmFrame {
 struct LlvmTarget {
   const char* triple;
   std::string cpu;
-  /// The processor to tune for. It is not the host's processor, so that a cached image does not depend on the machine
-  /// that filled the cache.
-  const char* tune;
+  const char* tune;  // the processor that instructions are chosen and ordered for
+
   /// Features in addition to the CPU's.
   const char* features;
   /// The bits of the widest vector that code generation may choose.
@@ -63,7 +62,7 @@ struct LlvmTarget {
 const LlvmTarget& llvm_target(const TargetSpec&);
 
 /// Indexed by IsaLevel.
-std::span<const LlvmTarget> llvm_cpu_targets();
+std::span<const LlvmTarget> llvm_cpu_targets(CpuTune);
 /// The rows in the order of gfx_targets().
 std::span<const LlvmTarget> llvm_amdgpu_targets();
 

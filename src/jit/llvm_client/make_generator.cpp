@@ -53,6 +53,7 @@ class LlvmGenerator final : public KernelCompiler {
 
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
     MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_machine_kernel(kernel, spec, name()));
+    planned.uses_tune = spec.is_cpu();
     MILLRACE_TRY(check_workgroup(std::get<MachineKernel>(planned.mapped), spec));
     if (options_.line_tables && spec.is_gpu()) planned.key_text += "line tables\n";
     return planned;

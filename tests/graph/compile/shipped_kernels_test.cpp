@@ -268,6 +268,19 @@ TEST_CASE("a program that moves between devices needs only the kernels that are 
   CHECK(shipping.shipped->cache->stats().misses == 0);
 }
 
+TEST_CASE("kernels that are shipped with one tune run with another if they are generic") {
+  const Graph graph = prepared_graph("batch_norm");
+  const Tensors x = {rows_of(0.5f)};
+  const std::string level = two_levels().back(), tuned = level + ",tune=intel";
+  CHECK(Shipping().check(graph, x, {level}, {.targets = {tuned}}) == "");
+  CHECK(Shipping().check(graph, x, {level}, {.device = tuned}) == "");
+  CHECK(Shipping().check(graph, x, {tuned}, {.targets = {tuned}}) == "");
+  const std::string wrong = Shipping().check(graph, x, {tuned}, {.targets = {level}});
+  CAPTURE(wrong);
+  CHECK(wrong.starts_with("shipped: "));
+  CHECK(wrong.find(" is in no kernel cache, and cannot be generated: ") != std::string::npos);
+}
+
 TEST_CASE("filling counts the kernels that it writes, and those that exist already") {
   const TemporaryDirectory directory;
   const Graph graph = prepared_graph("batch_norm");

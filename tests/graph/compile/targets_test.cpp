@@ -94,6 +94,11 @@ TEST_CASE("a device runs the variant whose target covers the others that it supp
     }
     return std::string("none");
   };
+  for (const std::string device : {"cpu:baseline", "cpu:baseline,tune=intel"}) {
+    CHECK(runs({"cpu:baseline", "cpu:baseline,tune=intel"}, device) == device);
+    CHECK(runs({"cpu:baseline,tune=intel", "cpu:baseline"}, device) == device);
+  }
+  CHECK(runs({"cpu:baseline"}, "cpu:baseline,tune=intel") == "cpu:baseline");
   if (host_isa_levels().size() > 1) {
     CHECK(runs({"cpu:baseline", "cpu:avx2"}, "cpu:avx2") == "cpu:avx2");
     CHECK(runs({"cpu:avx2", "cpu:baseline"}, "cpu:avx2") == "cpu:avx2");

@@ -49,6 +49,41 @@ TEST_CASE("text, target and version of the generator identify a kernel") {
   CHECK(two.emissions == 1);
 }
 
+TEST_CASE("generic code in a directory serves a tuned target, and tuned code only its own") {
+  const TemporaryDirectory directory;
+  const TargetSpec generic = kSpec;
+  TargetSpec tuned = kSpec;
+  tuned.tune = CpuTune::kIntel;
+  PlannedKernel kernel = planned_kernel("a", "text");
+  kernel.uses_tune = true;
+  PlannedKernel other = planned_kernel("b", "other");
+  other.uses_tune = true;
+  const CountingGenerator generator;
+  {
+    KernelCache cache({.directory = directory.path()});
+    CHECK(cache.get(kernel, generic, generator).value()->target == "cpu:avx2");
+    CHECK(cache.get(other, tuned, generator).value()->target == "cpu:avx2,tune=intel");
+    CHECK(generator.emissions == 2);
+  }
+  KernelCache cache({.directory = directory.path()});
+  CHECK(cache.get(kernel, tuned, generator).value()->target == "cpu:avx2");
+  CHECK(cache.get(other, tuned, generator).value()->target == "cpu:avx2,tune=intel");
+  CHECK(cache.stats().disk_hits == 2);
+  CHECK(generator.emissions == 2);
+  CHECK(cache.get(other, generic, generator).value()->target == "cpu:avx2");
+  CHECK(generator.emissions == 3);
+}
+
+TEST_CASE("a kernel whose code does not depend on the tune has one entry for all") {
+  KernelCache cache({});
+  const CountingGenerator generator;
+  TargetSpec tuned = kSpec;
+  tuned.tune = CpuTune::kIntel;
+  REQUIRE(cache.get(planned_kernel("a", "text"), kSpec, generator).ok());
+  REQUIRE(cache.get(planned_kernel("a", "text"), tuned, generator).ok());
+  CHECK(generator.emissions == 1);
+}
+
 TEST_CASE("targets share a kernel that needs none of the features in which they differ") {
   KernelCache cache({});
   const CountingGenerator generator;
