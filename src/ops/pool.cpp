@@ -67,16 +67,26 @@ struct PoolNest {
                       {n, c, dims[0].walked_by(i, kh), dims[1].walked_by(j, kw)}, options);
   }
 
-  /// Counts, as an i64, the points of the window at output index `dim` that are in the operand or, if `counts_padding`,
-  /// in its padding.
+  /// Whether the indices of padded operands and their windows fit an i32, in which a vector has more lanes.
+  bool has_short_indices() const {
+    return std::ranges::all_of(dims, [](const WindowDim& dim) {
+      const SizeExpr padded = dim.input + dim.high + dim.low + dim.window;
+      return padded.upper_bound() <= std::numeric_limits<std::int32_t>::max();
+    });
+  }
+
+  /// Counts, as an integer, the points of the window at output index `dim` that are in the operand or, if
+  /// `counts_padding`, in its padding.
   BodyValue count(const AffineIndex& dim, const WindowDim& window, bool counts_padding) {
     BodyBuilder& b = nest.epilogue();
-    const auto i64 = [&](std::int64_t value) { return b.constant_int(DType::kI64, value); };
-    if (!window.is_padded() || (counts_padding && !window.rounds_up)) return i64(window.window.constant());
-    const BodyValue first = b.sub(b.mul(nest.index(b, dim), i64(window.stride)), i64(window.low));
+    const DType dtype = has_short_indices() ? DType::kI32 : DType::kI64;
+    const auto number = [&](std::int64_t value) { return b.constant_int(dtype, value); };
+    if (!window.is_padded() || (counts_padding && !window.rounds_up)) return number(window.window.constant());
+    const BodyValue index = b.convert(dtype, nest.index(b, dim));
+    const BodyValue first = b.sub(b.mul(index, number(window.stride)), number(window.low));
     const SizeExpr last = window.input + (counts_padding ? window.high : 0);
-    const BodyValue end = b.min(b.add(first, i64(window.window.constant())), nest.extent(b, last));
-    return b.sub(end, counts_padding ? first : b.max(first, i64(0)));
+    const BodyValue end = b.min(b.add(first, number(window.window.constant())), b.convert(dtype, nest.extent(b, last)));
+    return b.sub(end, counts_padding ? first : b.max(first, number(0)));
   }
 };
 

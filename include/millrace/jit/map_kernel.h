@@ -29,6 +29,14 @@ struct Tiling {
   std::uint32_t term_unroll = 1;
   /// Whether stores of whole vectors may bypass the caches, if their offsets are known to be aligned.
   bool streams = false;
+  /// Whether a tile that reads only inside its operands runs code without bounds checks. The code of a tile then exists
+  /// twice: such as for the inside and the edges of a padded picture.
+  bool splits_interior = false;
+  /// Whether the terms of a tile without bounds checks are emitted one after the other, without loops.
+  bool unrolls_reductions = false;
+  /// Whether the accumulators of a tile are in memory, and its vectors are walked inside the loops over the reduction
+  /// dims. Needs loops_epilogue.
+  bool sums_in_memory = false;
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
 

@@ -91,23 +91,38 @@ class CellEmitter {
     return b_.add(offsets, b_.mul(*access_.dynamic_index, b_.splat(stride, lanes_)));
   }
 
-  /// Whether the access is inside its tensor. `scalar` joins the checks that are equal in all lanes, `vector` those
-  /// that differ.
+  /// Whether the access is inside its tensor. `scalar` joins the checks that are equal in all lanes. `vector` joins all
+  /// checks if some differ between lanes, and is empty otherwise.
   struct Guard {
     std::optional<MachineValue> scalar, vector;
   };
   Guard guard() {
     Guard guard;
-    for (std::size_t g = 0; g < access_.plan.guards.size(); ++g) {
-      const MachineValue inside = is_inside_guard(access_.plan.guards[g], access_.position.guards[g]);
-      std::optional<MachineValue>& all = inside.lanes == 1 ? guard.scalar : guard.vector;
+    const auto join = [&](std::optional<MachineValue>& all, MachineValue inside) {
       all = all ? b_.bit_and(*all, inside) : inside;
+    };
+    const std::vector<GuardPlan>& plans = access_.plan.guards;
+    for (std::size_t g = 0; g < plans.size(); ++g) {
+      if (!differs_between_lanes(plans[g]))
+        join(guard.scalar, is_inside_guard(plans[g], access_.position.guards[g], {}));
+    }
+    for (std::size_t g = 0; g < plans.size(); ++g) {
+      if (!differs_between_lanes(plans[g])) continue;
+      const std::optional<MachineValue> other = guard.vector ? std::nullopt : guard.scalar;
+      join(guard.vector, is_inside_guard(plans[g], access_.position.guards[g], other));
     }
     return guard;
   }
 
-  /// Compares unsigned values. A negative index is then above every extent, so one comparison is enough.
-  MachineValue is_inside_guard(const GuardPlan& guard, const LinearValue& base) {
+  bool differs_between_lanes(const GuardPlan& guard) const {
+    const bool is_dynamic_vector = guard.has_dynamic_index && has_vector_index();
+    return lanes_ > 1 && (is_dynamic_vector || !lane_coefficient(guard.index).is(0));
+  }
+
+  /// Compares unsigned values. A negative index is then above every extent, so one comparison is enough. If `other` is
+  /// false, the extent counts as 0: joining two masks would take more instructions than joining one with a scalar.
+  MachineValue is_inside_guard(const GuardPlan& guard, const LinearValue& base,
+                               const std::optional<MachineValue>& other) {
     LinearValue linear = context_.in_tile(base, guard.index, access_.row, access_.vector);
     if (guard.has_dynamic_index && !has_vector_index()) {
       linear = linear.plus(b_, LinearValue(*access_.dynamic_index));
@@ -118,19 +133,17 @@ class CellEmitter {
     const DType unsigned_dtype = is_narrow ? DType::kU32 : DType::kU64;
     MachineValue index = b_.convert(dtype, linear.value(b_));
     const bool is_dynamic_vector = guard.has_dynamic_index && has_vector_index();
-    if (lanes_ > 1 && (is_dynamic_vector || !coefficient.is(0))) index = along_lanes(index, coefficient, dtype);
+    if (differs_between_lanes(guard)) index = along_lanes(index, coefficient, dtype);
     if (is_dynamic_vector) index = b_.add(index, *access_.dynamic_index);
-    const MachineValue extent = b_.convert(dtype, LinearValue::of_size(b_, guard.extent).value(b_));
+    MachineValue extent = b_.convert(dtype, LinearValue::of_size(b_, guard.extent).value(b_));
+    if (other) extent = b_.select(*other, extent, b_.constant_int(dtype, 0));
     index = b_.bitcast(unsigned_dtype, index);
     return b_.lt(index, b_.bitcast(unsigned_dtype, extent));
   }
 
   std::optional<MachineValue> joined_mask(const Guard& inside) {
     std::optional<MachineValue> mask = inside.vector;
-    if (inside.scalar) {
-      const MachineValue all = b_.splat(*inside.scalar, lanes_);
-      mask = mask ? b_.bit_and(all, *mask) : all;
-    }
+    if (inside.scalar && !mask) mask = b_.splat(*inside.scalar, lanes_);
     if (!mask) return mask_;
     return mask_ ? b_.bit_and(*mask_, *mask) : mask;
   }

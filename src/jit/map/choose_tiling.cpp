@@ -5,7 +5,9 @@
 
 #include "jit/ir/affine.h"
 #include "jit/map/code_estimate.h"
+#include "jit/map/interior.h"
 #include "jit/map/nest.h"
+#include "jit/map/sums_in_memory.h"
 #include "millrace/base/saturating.h"
 
 namespace millrace {
@@ -29,8 +31,7 @@ constexpr std::uint32_t kLineBytes = 64, kTransposedRegisters = 32;
 constexpr std::int64_t kCollidingBytes = 512;
 /// Instructions for one cell of a transposed block, including conversions.
 constexpr std::int64_t kAccessInstructions = 4, kF16AccessInstructions = 24;
-/// The limit for all copies of an epilogue that is unrolled over the cells of a tile. The remainders can add up to
-/// three more tiles.
+/// The limit for all copies of an epilogue, one per cell of a tile. The remainders can add three more tiles.
 constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
 /// The instruction limit for a transposed block: half of a kernel's limit, because a kernel also has code for
 /// remainders.
@@ -44,7 +45,7 @@ constexpr std::uint32_t kWideRegisters = 32, kVectorsWithWideRows = 3, kVectorsW
 constexpr std::uint32_t kOperandShare = 4;
 /// The number of accumulators that keep an adder busy: an addition takes about four cycles, and one can begin in every
 /// cycle. A reduction of fewer than kMinSteps steps is not unrolled.
-constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16;
+constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16, kManyTerms = 4;
 /// The number of rows that a nest with several passes computes at a time, if a row has few vectors.
 constexpr std::int64_t kFewSteps = 2, kSomeSteps = 8;
 constexpr std::uint32_t kRowsOfFewSteps = 4, kRowsOfSomeSteps = 2;
@@ -110,6 +111,7 @@ class TilingChoice {
       } else {
         choose_row_dim(tiling);
         choose_unrolls(tiling);
+        tiling.unrolls_reductions = has_short_reduction(kernel_) && tiling.vector_dim < num_parallel_;
       }
       // A point of several passes takes as long as one of a map.
       const std::int64_t points = has_passes ? kPointsPerGroup : kReductionPointsPerGroup;
@@ -164,6 +166,7 @@ class TilingChoice {
   }
 
   /// The number of lanes of a vector of the widest dtype in which the bodies compute, but no more than the dim needs.
+  /// An epilogue after many terms may take several vectors.
   std::uint32_t lanes_along(std::size_t dim) const {
     std::size_t widest = 1;
     const auto widen = [&](const Body& body) {
@@ -172,7 +175,7 @@ class TilingChoice {
       }
     };
     std::ranges::for_each(kernel_.terms, widen);
-    widen(kernel_.epilogue);
+    if (kernel_.terms.empty() || reduction_points_ < kManyTerms) widen(kernel_.epilogue);
     const auto full = static_cast<std::uint32_t>(target_.vector_bytes() / widest);
     const SizeExpr& size = kernel_.domain[dim].extent;
     if (size.upper_bound() >= full) return full;
@@ -211,10 +214,7 @@ class TilingChoice {
     }
     const double used_lanes = static_cast<double>(extent(dim)) / static_cast<double>((extent(dim) + lanes - 1) / lanes);
     // Joining lanes after a reduction takes a tree of shuffles.
-    if (is_parallel)
-      epilogue /= used_lanes;
-    else
-      epilogue += kShuffleCost * std::bit_width(lanes);
+    epilogue = is_parallel ? epilogue / used_lanes : epilogue + kShuffleCost * std::bit_width(lanes);
     return term / used_lanes + epilogue / static_cast<double>(reduction_points_);
   }
 
@@ -393,7 +393,8 @@ class TilingChoice {
 }  // namespace
 
 Tiling choose_tiling(const LoopKernel& kernel, const TargetSpec& target) {
-  return TilingChoice(collapse_dims(kernel), target).run();
+  const LoopKernel collapsed = collapse_dims(kernel);
+  return with_sums_in_memory(collapsed, with_interior(collapsed, TilingChoice(collapsed, target).run()));
 }
 
 }  // namespace millrace

@@ -68,15 +68,40 @@ MapContext::MapContext(MachineBuilder& builder, const LoopKernel& collapsed, con
         std::uint64_t{tiling.row_unroll} * (reduces_lanes() ? 1 : tiling.vector_unroll) * cell_lanes();
     for (const Reduction& reduction : kernel.reductions) {
       const DType dtype = returns_index(reduction.kind) ? DType::kI64 : reduction.dtype;
-      cells.push_back(b.private_memory(dtype, cells_of_tile, "cells"));
+      cells.push_back(tiling.sums_in_memory ? b.workgroup_memory(dtype, cells_of_tile, "sums")
+                                            : b.private_memory(dtype, cells_of_tile, "cells"));
     }
   }
   const std::uint64_t block_size = std::uint64_t{tiling.row_unroll} * tiling.lanes;
   for (std::size_t i = 0; tiling.loops_tail_stores && i < stores.size(); ++i) {
     tail_blocks.push_back(b.private_memory(register_dtype(stores[i].stored), block_size, "tail"));
   }
+  find_variances();
+}
+
+void MapContext::find_variances() {
+  term_variance.clear();
   for (const Body& term : kernel.terms) term_variance.push_back(find_variance(term));
   epilogue_variance = find_variance(kernel.epilogue);
+}
+
+MapContext MapContext::without_guards() const {
+  MapContext inside = *this;
+  for (AccessPlan& load : inside.loads) {
+    std::erase_if(load.guards, [](const GuardPlan& guard) { return !guard.has_dynamic_index; });
+  }
+  inside.find_variances();
+  return inside;
+}
+
+void MapContext::remove_guards(Position& position) const {
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    std::vector<LinearValue> left;
+    for (std::size_t g = 0; g < loads[i].guards.size(); ++g) {
+      if (loads[i].guards[g].has_dynamic_index) left.push_back(position.loads[i].guards[g]);
+    }
+    position.loads[i].guards = std::move(left);
+  }
 }
 
 void MapContext::place_temporaries() {

@@ -78,6 +78,11 @@ struct MapContext {
     return has_vector_dim() ? index.coefficients[tiling.vector_dim] : SizeExpr(0);
   }
 
+  /// This context without the bounds checks of affine indices, for tiles that pass them all. The guards of a position
+  /// shrink with remove_guards().
+  MapContext without_guards() const;
+  void remove_guards(Position& position) const;
+
   Position start() const;
   /// Returns `position` with the index of domain dim `dim` set to `index`.
   Position enter(const Position& position, std::size_t dim, const LinearValue& index) const;
@@ -87,6 +92,7 @@ struct MapContext {
   LinearValue in_tile(const LinearValue& base, const AffineIndex& index, std::uint32_t row, std::uint32_t vector) const;
 
  private:
+  void find_variances();
   AccessPlan plan_access(const Access& access, const KernelTensor& tensor, MemoryHandle memory) const;
   bool can_stream(const AccessPlan& store) const;
   std::vector<Variance> find_variance(const Body& body) const;

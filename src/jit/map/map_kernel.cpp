@@ -36,6 +36,14 @@ Status check_tiling(const LoopKernel& kernel, const Tiling& tiling) {
   } else if (kernel.domain[tiling.row_dim].is_reduction) {
     return refuse("rows along a reduction dim");
   }
+  if (tiling.sums_in_memory) {
+    const bool is_plain = classify(kernel) == LoopKind::kReduce && tiling.vector_dim < kernel.num_parallel();
+    const auto is_arg = [](const Reduction& reduction) { return returns_index(reduction.kind); };
+    if (!is_plain || std::ranges::any_of(kernel.reductions, is_arg)) return refuse("sums in memory, but no plain sums");
+    if (!tiling.loops_epilogue || tiling.row_unroll * tiling.term_unroll != 1) {
+      return refuse("sums in memory, but rows or terms in registers, or no loop over the epilogue");
+    }
+  }
   if (tiling.term_unroll == 1) return {};
   const auto is_arg = [](const Reduction& reduction) { return returns_index(reduction.kind); };
   const bool has_reduction_dim = kernel.num_parallel() < kernel.domain.size();
@@ -134,6 +142,10 @@ class NestEmitter {
 /// Changes a tiling so that its code becomes shorter. Returns false, and changes nothing, if it cannot.
 using Shortening = bool (*)(const LoopKernel&, Tiling&);
 
+bool check_all_tiles(const LoopKernel&, Tiling& tiling) { return std::exchange(tiling.splits_interior, false); }
+
+bool loop_over_terms(const LoopKernel&, Tiling& tiling) { return std::exchange(tiling.unrolls_reductions, false); }
+
 bool loop_over_cells(const LoopKernel& kernel, Tiling& tiling) {
   if (kernel.terms.empty() || tiling.loops_epilogue) return false;
   return tiling.loops_epilogue = true;
@@ -169,7 +181,8 @@ bool halve_lanes(const LoopKernel&, Tiling& tiling) {
 constexpr std::int64_t kMinSavedShare = 10;
 
 /// The ways to shorten a tiling's code, tried in this order: the cheapest at run time first.
-constexpr Shortening kShortenings[] = {loop_over_cells, take_single_terms, halve_tile, halve_lanes};
+constexpr Shortening kShortenings[] = {check_all_tiles,   loop_over_terms, loop_over_cells,
+                                       take_single_terms, halve_tile,      halve_lanes};
 
 /// A tile, with the names of the nest's dims: "16 lanes x 4 along n, 6 rows along m". Dims that the nest does not have
 /// are left out.
@@ -182,8 +195,10 @@ std::string tile_text(const Tiling& tiling, const LoopKernel& collapsed) {
   text += along(tiling.vector_dim);
   if (tiling.row_unroll > 1) text += fmt::format(", {} rows{}", tiling.row_unroll, along(tiling.row_dim));
   if (tiling.term_unroll > 1) text += fmt::format(", {} terms at a time", tiling.term_unroll);
-  if (tiling.loops_epilogue) text += ", epilogue in a loop";
+  if (tiling.sums_in_memory) text += ", sums in memory";
+  if (tiling.loops_epilogue && !tiling.sums_in_memory) text += ", epilogue in a loop";
   if (tiling.transposes_loads) text += ", loads transposed in registers";
+  if (tiling.splits_interior) text += ", no bounds checks inside the operands";
   return text;
 }
 
@@ -262,6 +277,9 @@ std::string to_text(const Tiling& tiling) {
   if (tiling.transposes_loads) text += ", loads transposed";
   if (tiling.loops_tail_stores) text += ", tail stores in a loop";
   if (tiling.streams) text += ", stores may stream";
+  if (tiling.splits_interior) text += ", interior apart";
+  if (tiling.sums_in_memory) text += ", sums in memory";
+  if (tiling.unrolls_reductions) text += ", no loops over terms";
   return text + " }";
 }
 

@@ -49,6 +49,17 @@ std::uint32_t vectors_of_body(const Body& body) {
   return size > kMaxOverlappingInstructions ? kVectorsOfBody : kVectorsOfShortBody;
 }
 
+bool has_short_reduction(const LoopKernel& collapsed) {
+  constexpr std::int64_t kMaxTerms = 9;
+  if (classify(collapsed) != LoopKind::kReduce) return false;
+  std::int64_t terms = 1;
+  for (std::size_t d = collapsed.num_parallel(); d < collapsed.domain.size(); ++d) {
+    if (!collapsed.domain[d].extent.is_constant()) return false;
+    terms = std::min(terms, kMaxTerms + 1) * collapsed.domain[d].extent.constant();
+  }
+  return terms <= kMaxTerms && collapsed.terms[0].instructions.size() <= kMaxOverlappingInstructions;
+}
+
 std::int64_t guess_extent(const SizeExpr& extent) {
   constexpr std::int64_t kUsual = 1024;
   if (extent.is_constant()) return std::max<std::int64_t>(extent.constant(), 1);

@@ -28,6 +28,10 @@ inline constexpr std::size_t kMaxOverlappingInstructions = 12;
 /// enough parallelism without copies, and every copy costs compile time.
 std::uint32_t vectors_of_body(const Body& body);
 
+/// Whether all terms of a reduction are so few and short that they can be emitted one after the other, without loops:
+/// such as those of a window of 3x3.
+bool has_short_reduction(const LoopKernel& collapsed);
+
 /// The extent, or a guess within its bounds if it is known only at run time.
 std::int64_t guess_extent(const SizeExpr& extent);
 

@@ -116,11 +116,25 @@ RangeValues ReductionEmitter::emit_loops(std::span<const Loop> loops, const Posi
   const Loop& loop = loops[0];
   const RangeSteps steps = steps_of(loops, position, shared);
   const SizeExpr& extent = kernel_.domain[loop.dim].extent;
+  if (is_unrolled(loop)) {
+    RangeValues values = carried;
+    for (std::int64_t i = 0; i < extent.constant(); ++i) {
+      values = emit_loops(loops.subspan(1), context_.enter(position, loop.dim, LinearValue(i)), shared, values);
+    }
+    return values;
+  }
   if (!shared || shared->dim != loop.dim) return emit_range(b_, whole_range(b_, extent), steps, carried);
   const MapLoop of_thread{
       shared->first, b_.size(extent), b_.i64(shared->step),
       [&](MachineValue index, const RangeValues& values) { return steps.main_step(LinearValue(index), values); }};
   return steps.main_loop(of_thread, carried);
+}
+
+/// Whether the loop's steps are emitted one after the other. Steps with bounds checks would be long.
+bool ReductionEmitter::is_unrolled(const Loop& loop) const {
+  const auto is_checked = [](const AccessPlan& load) { return !load.guards.empty(); };
+  return context_.tiling.unrolls_reductions && kernel_.domain[loop.dim].extent.is_constant() && loop.tile == 1 &&
+         loop.levels.levels == 0 && std::ranges::none_of(context_.loads, is_checked);
 }
 
 /// The steps of the first of `loops`. The others are emitted inside it. The result refers to `loops`.

@@ -65,6 +65,7 @@ class ReductionEmitter {
   }
   std::size_t cells() const { return std::size_t{shape_.rows} * shape_.vectors; }
   std::size_t num_accumulators() const { return reductions_.size() * cells(); }
+  bool is_unrolled(const Loop&) const;
   std::vector<Loop> plan_loops(const std::optional<SharedDim>&) const;
   RangeSteps steps_of(std::span<const Loop> loops, const Position&, const std::optional<SharedDim>&);
   Accumulators accumulate_terms(const Position&, std::size_t dim, const LinearValue& first, Accumulators);

@@ -2,6 +2,9 @@
 // Emits one tile of a loop nest: its reductions, then its epilogue and stores.
 #include "jit/map/tile.h"
 
+#include "jit/map/interior.h"
+#include "jit/map/sums_in_memory.h"
+
 namespace millrace {
 
 MachineValue lane_mask(MachineBuilder& b, std::uint32_t lanes, MachineValue num_points) {
@@ -120,10 +123,12 @@ class CellLoop {
   std::uint32_t vectors_;
 };
 
-}  // namespace
-
-void emit_tile(const MapContext& context, const Position& position, const TileShape& shape) {
+void emit_checked_tile(const MapContext& context, const Position& position, const TileShape& shape) {
   RowValues row;
+  if (context.tiling.sums_in_memory && shape.vectors > 1) {
+    emit_sums_in_memory(context, position, shape);
+    return CellLoop(context, shape).run(position, row);
+  }
   for (std::uint32_t pass = 0; pass < context.kernel.terms.size(); ++pass) {
     ReductionEmitter reductions(context, shape, pass, row);
     reductions.finish(reductions.reduce(position));
@@ -131,6 +136,23 @@ void emit_tile(const MapContext& context, const Position& position, const TileSh
   const bool has_cells = shape.rows * shape.vectors > 1;
   if (context.tiling.loops_epilogue && has_cells) return CellLoop(context, shape).run(position, row);
   emit_stores(context, position, shape, row);
+}
+
+}  // namespace
+
+void emit_tile(const MapContext& context, const Position& position, const TileShape& shape) {
+  if (!context.tiling.splits_interior) return emit_checked_tile(context, position, shape);
+  const auto interior = [&]() -> MachineBuilder::Values {
+    Position inside = position;
+    context.remove_guards(inside);
+    emit_checked_tile(context.without_guards(), inside, shape);
+    return {};
+  };
+  const auto edge = [&]() -> MachineBuilder::Values {
+    emit_checked_tile(context, position, shape);
+    return {};
+  };
+  context.b.if_else(is_interior(context, position, shape), interior, edge);
 }
 
 }  // namespace millrace

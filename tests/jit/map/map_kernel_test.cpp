@@ -45,6 +45,12 @@ bool can_unroll_terms(const LoopKernel& collapsed, const Tiling& tiling) {
          !collapsed.domain[tiling.vector_dim].is_reduction;
 }
 
+bool can_sum_in_memory(const LoopKernel& collapsed, const Tiling& tiling) {
+  const auto is_arg = [](const Reduction& reduction) { return returns_index(reduction.kind); };
+  return classify(collapsed) == LoopKind::kReduce && std::ranges::none_of(collapsed.reductions, is_arg) &&
+         !collapsed.domain[tiling.vector_dim].is_reduction;
+}
+
 /// The chosen tiling, and others that are legal, whatever they are good for.
 std::vector<Tiling> tilings_of(const LoopKernel& kernel, const TargetSpec& target, std::mt19937& random) {
   std::vector<Tiling> tilings = {choose_tiling(kernel, target)};
@@ -64,7 +70,15 @@ std::vector<Tiling> tilings_of(const LoopKernel& kernel, const TargetSpec& targe
     tiling.transposes_loads = tiling.row_dim != tiling.vector_dim && random() % 2 == 0;
     if (tiling.transposes_loads) tiling.row_unroll = tiling.lanes;
     tiling.loops_tail_stores = tiling.transposes_loads && random() % 2 == 0;
+    tiling.splits_interior = random() % 2 == 0;
+    tiling.unrolls_reductions = random() % 2 == 0;
     if (can_unroll_terms(collapsed, tiling)) tiling.term_unroll = 1 + static_cast<std::uint32_t>(random() % 4);
+    if (random() % 2 == 0 && can_sum_in_memory(collapsed, tiling)) {
+      tiling.sums_in_memory = tiling.loops_epilogue = true;
+      tiling.row_dim = tiling.vector_dim;
+      tiling.row_unroll = tiling.term_unroll = 1;
+      tiling.transposes_loads = tiling.loops_tail_stores = false;
+    }
     tilings.push_back(tiling);
   }
   return tilings;

@@ -10,6 +10,7 @@
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/loop/split_reduction.h"
 #include "jit/algorithms/size_margin.h"
+#include "jit/ir/affine.h"
 #include "jit/lanes/match_arg.h"
 #include "jit/map/gpu_mapping.h"
 #include "jit/map/nest.h"
@@ -37,6 +38,10 @@ constexpr std::int64_t kMinParts = 4;
 constexpr std::int64_t kMaxProducts = 16;
 /// The length of a part is a multiple of this many points, so that only the rest has a partial vector.
 constexpr std::int64_t kLengthMultiple = 64;
+
+/// A part of columns has about kColumnLength points, and no more than one accumulator sums (with_sums_in_memory).
+/// Columns whose points are less than kMinColumnStep bytes apart stay whole.
+constexpr std::int64_t kColumnLength = 96, kMinColumnStep = 2048;
 
 std::int64_t ceil_div_of(std::int64_t value, std::int64_t unit) { return value / unit + (value % unit != 0); }
 
@@ -118,6 +123,20 @@ ReductionParts split_dim(std::size_t dim, const SizeExpr& extent, std::int64_t p
   return result;
 }
 
+/// Whether a CPU's lanes run across long columns: each step of the longest reduction dim then reads from another page,
+/// and a tile visits all of them.
+bool reduces_columns(const LoopKernel& collapsed, const TargetSpec& spec, const Work& work) {
+  const SizeExpr& extent = collapsed.domain[work.longest].extent;
+  if (!spec.is_cpu() || !extent.is_constant()) return false;
+  if (choose_tiling(collapsed, spec).vector_dim >= collapsed.num_parallel()) return false;
+  return std::ranges::any_of(collapsed.loads, [&](const Access& load) {
+    const KernelTensor& tensor = collapsed.operands[load.tensor];
+    const auto element_bytes = static_cast<std::int64_t>(size_bytes(tensor.type.dtype));
+    const SizeExpr step = element_offset(load, tensor.layout, collapsed.domain.size()).coefficients[work.longest];
+    return step.is_constant() && saturating::multiply(step.constant(), element_bytes) >= kMinColumnStep;
+  });
+}
+
 /// Returns nothing if the rule leaves the nest whole.
 std::optional<PartsPlan> plan_parts(const LoopKernel& collapsed, const TargetSpec& spec, bool is_forced) {
   if (classify(collapsed) == LoopKind::kRows) return std::nullopt;  // later passes need the whole row's reductions
@@ -135,6 +154,9 @@ std::optional<PartsPlan> plan_parts(const LoopKernel& collapsed, const TargetSpe
   const PartsRule& rule = spec.is_gpu() ? kGpuRule : kCpuRule;
   if (extent.upper_bound() < kMinParts * rule.part_points || is_shared_elsewhere(collapsed, spec, work)) {
     return std::nullopt;
+  }
+  if (reduces_columns(collapsed, spec, work)) {
+    return PartsPlan{split_dim(work.longest, extent, extent.constant() / kColumnLength, 1)};
   }
   const std::int64_t groups = num_groups(collapsed, spec);
   if (groups >= rule.few_groups || groups < 1) return std::nullopt;
