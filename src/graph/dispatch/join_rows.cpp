@@ -108,7 +108,7 @@ bool NodeGroups::can_join_rows(std::uint32_t group, std::uint32_t other) {
     return is_index_view(node(member)) || shape == rows.shape || shape == node(root).results[0].shape;
   };
   if (!std::ranges::all_of(groups_[other], is_in_rows)) return false;
-  if (obstacle_in_size(group, other) || needs_around(group, other) || needs_around(other, group)) return false;
+  if (obstacle_in_size(group, other) || reader_around(group, other) || reader_around(other, group)) return false;
   std::vector<std::uint32_t> members = groups_[group];
   members.insert(members.end(), groups_[other].begin(), groups_[other].end());
   std::ranges::sort(members);
@@ -141,26 +141,6 @@ bool NodeGroups::replaces_variable(const std::vector<std::uint32_t>& members) {
     return is_member(index_of(stored_value(update.value).node)) &&
            std::ranges::any_of(readers_of(index_of(update.variable)), is_member);
   });
-}
-
-/// Whether `to` needs `from` through a third group.
-bool NodeGroups::needs_around(std::uint32_t from, std::uint32_t to) {
-  std::set<std::uint32_t> seen = {from, to};
-  std::vector<std::uint32_t> open = {to};
-  const std::uint32_t first = groups_[from].front();
-  while (!open.empty()) {
-    const std::uint32_t group = open.back();
-    open.pop_back();
-    for (const std::uint32_t member : groups_[group]) {
-      for (const Value& operand : node(member).operands) {
-        const std::uint32_t producer = producer_group(operand);
-        if (producer == from && group != to) return true;
-        if (producer == kNone || reach_[producer] < first) continue;
-        if (seen.insert(producer).second) open.push_back(producer);
-      }
-    }
-  }
-  return false;
 }
 
 /// Whether a kernel with these nodes needs the result of a reduction only in the reduction's own row, and stores only

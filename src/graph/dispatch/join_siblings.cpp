@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joins reductions that read one value over the same axes, such as the sum and the maximum of x, so that one kernel
-// reads the value once for all of them.
+// reads the value once for all of them; and gathers from one value, such as those of both neighbours in a linear
+// resize, so that what reads both is in their kernel.
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "graph/dispatch/node_groups.h"
+#include "graph/dispatch/row_reads.h"
 #include "millrace/graph/text.h"
 
 namespace millrace {
@@ -19,22 +21,19 @@ constexpr std::size_t kMaxSiblings = 4;
 /// readers.
 constexpr std::size_t kMaxSearched = 16;
 
-/// The axes of a reduction, counted from the front; empty for other nodes.
-std::set<std::int64_t> reduced_axes(const Graph& graph, const Node& node) {
+bool is_gather(const Node& node) {
   const auto* op = std::get_if<OpNode>(&node.what);
-  const auto* attributes = op == nullptr ? nullptr : std::get_if<ReduceAttrs>(&op->attributes);
-  std::set<std::int64_t> axes;
-  if (attributes == nullptr) return axes;
-  const auto rank = static_cast<std::int64_t>(graph.type(node.operands[0]).shape.rank());
-  for (const std::int64_t axis : attributes->axes) axes.insert(axis < 0 ? axis + rank : axis);
-  return axes;
+  return op != nullptr && op->op == Op::gather;
 }
 
 }  // namespace
 
-/// Whether two reductions have the same points: equal operand shapes, axes and result shapes.
+/// Whether two reductions or two gathers have the same points: equal operand shapes, axes and result shapes.
 bool NodeGroups::have_equal_points(std::uint32_t a, std::uint32_t b) const {
-  const std::set<std::int64_t> axes = reduced_axes(graph_, node(a));
+  if (is_gather(node(a)) && is_gather(node(b))) {
+    return node(a).operands[0] == node(b).operands[0] && node(a).results[0].shape == node(b).results[0].shape;
+  }
+  const std::set<std::size_t> axes = reduced_axes(graph_, node(a));
   return !axes.empty() && axes == reduced_axes(graph_, node(b)) &&
          graph_.type(node(a).operands[0]).shape == graph_.type(node(b).operands[0]).shape &&
          node(a).results[0].shape == node(b).results[0].shape;
@@ -58,9 +57,9 @@ bool NodeGroups::can_join_sibling(std::uint32_t group, std::uint32_t other) {
          !obstacle_around(group, other);
 }
 
-/// Joins the group of reduction `i` to an earlier one that reads the same value at the same points.
+/// Joins the group of reduction or gather `i` to an earlier one that reads the same value at the same points.
 void NodeGroups::join_sibling(std::uint32_t i) {
-  if (reduced_axes(graph_, node(i)).empty()) return;
+  if (reduced_axes(graph_, node(i)).empty() && !is_gather(node(i))) return;
   const Shape& shape = graph_.type(node(i).operands[0]).shape;
   if (shape == node(i).results[0].shape) return;  // the term and the epilogue could read the same values
   const std::uint32_t group = find(i);
@@ -73,9 +72,10 @@ void NodeGroups::join_sibling(std::uint32_t i) {
         const std::uint32_t other = group_of(*--user);
         if (!can_join_sibling(group, other)) continue;
         const std::string read = value_text(graph_, operand), sibling = value_text(graph_, {NodeId{root_[other]}, 0});
-        const std::string reason = fmt::format("{} and {} over the same axes: {} is read once",
-                                               value_text(graph_, {NodeId{i}, 0}), sibling, read);
-        return join(other, group, reason);
+        const std::string how = is_gather(node(i)) ? "at the same points" : "over the same axes";
+        return join(other, group,
+                    fmt::format("{} and {} {}: one kernel reads {} for both", value_text(graph_, {NodeId{i}, 0}),
+                                sibling, how, read));
       }
     }
   }

@@ -4,7 +4,7 @@
 //   - an elementwise node joins the epilogue of a producer that writes the same points;
 //   - an elementwise node joins the term of a reduction, or the load of a sort or scan, that is its only reader;
 //   - an iota joins the term of a reduction in the same way;
-//   - reductions over the same points that read the same value join each other (join_siblings.cpp);
+//   - reductions over the same points that read the same value join each other, and so do gathers (join_siblings.cpp);
 //   - groups that walk the same rows join each other (join_rows.cpp);
 //   - index views (transpose, broadcast, slice) join every reader, as index maps;
 //   - reshapes join nothing: they share storage.
@@ -142,33 +142,36 @@ std::uint32_t NodeGroups::reader_in(std::uint32_t group, std::uint32_t view) {
 /// Why `to` and `from` cannot be joined: `to` needs `from` through a third group or a view, so joining them would
 /// create a cycle. Empty if there is no such path.
 std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::uint32_t to) {
-  std::set<std::uint32_t> seen;
+  for (const std::uint32_t member : groups_[to]) {
+    for (const Value& operand : node(member).operands) {
+      if (producer_group(operand) != from) continue;
+      const std::uint32_t read = index_of(operand.node);
+      if (group_of(read) != from) return obstacle_after(read, member);
+      // `to` stores a view that reads `from` at other points, but a kernel has the result of its root only at the
+      // current point.
+      if (root_[from] != kNone && is_index_view(node(member))) return obstacle_after(member, reader_in(to, member));
+    }
+  }
+  if (const auto reader = reader_around(from, to)) return obstacle(JoinObstacle::kWouldFormCycle, *reader);
+  return {};
+}
+
+/// The node of a third group that `to` needs, and that reads `from`.
+std::optional<std::uint32_t> NodeGroups::reader_around(std::uint32_t from, std::uint32_t to) {
+  std::set<std::uint32_t> seen = {from, to};
   std::vector<std::uint32_t> open = {to};
   const std::uint32_t first = groups_[from].front();
-  bool is_start = true;
   while (!open.empty()) {
     const std::uint32_t group = open.back();
     open.pop_back();
-    for (std::uint32_t member : groups_[group]) {
+    for (const std::uint32_t member : groups_[group]) {
       for (const Value& operand : node(member).operands) {
         const std::uint32_t producer = producer_group(operand);
-        if (producer == kNone || producer == group) continue;
-        if (producer == from) {
-          if (!is_start) return obstacle(JoinObstacle::kWouldFormCycle, member);
-          const std::uint32_t read = index_of(operand.node);
-          if (group_of(read) != from) return obstacle_after(read, member);
-          // `to` stores a view that reads `from` at other points, but a kernel has the result of its root only at the
-          // current point.
-          if (root_[from] != kNone && is_index_view(node(member))) {
-            return obstacle_after(member, reader_in(to, member));
-          }
-          continue;
-        }
-        if (reach_[producer] < first) continue;  // it cannot need `from`, whose nodes are all later
+        if (producer == from && group != to) return member;
+        if (producer == kNone || reach_[producer] < first) continue;  // its nodes are all before those of `from`
         if (seen.insert(producer).second) open.push_back(producer);
       }
     }
-    is_start = false;
   }
   return {};
 }

@@ -45,6 +45,7 @@ class NodeGroups {
   Separation obstacle_after(std::uint32_t view, std::uint32_t reader) const;
   std::uint32_t reader_in(std::uint32_t group, std::uint32_t view);
   std::optional<Separation> obstacle_around(std::uint32_t from, std::uint32_t to);
+  std::optional<std::uint32_t> reader_around(std::uint32_t from, std::uint32_t to);
   bool root_reads(std::uint32_t group, std::uint32_t from);
   std::optional<Separation> obstacle_in_size(std::uint32_t a, std::uint32_t b) const;
   std::uint32_t points_of(std::uint32_t group) const;
@@ -62,7 +63,6 @@ class NodeGroups {
   bool join_next_row_group(std::uint32_t group);
   std::vector<std::uint32_t> readers_of(std::uint32_t i);
   bool can_join_rows(std::uint32_t group, std::uint32_t other);
-  bool needs_around(std::uint32_t from, std::uint32_t to);
   std::uint32_t num_passes(const std::vector<std::uint32_t>& members) const;
   bool can_read_rows(const std::vector<std::uint32_t>& members, const Rows& rows, std::uint32_t root);
   bool has_storage_view(std::uint32_t i) const;

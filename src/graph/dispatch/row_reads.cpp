@@ -34,21 +34,34 @@ std::int64_t Rows::bytes() const {
   return saturating::multiply(row <= kShortRow ? row : walked, static_cast<std::int64_t>(element));
 }
 
-std::optional<Rows> rows_of(const Graph& graph, const Node& node) {
+std::set<std::size_t> reduced_axes(const Graph& graph, const Node& node) {
+  std::set<std::size_t> axes;
   const auto* op = std::get_if<OpNode>(&node.what);
-  const auto* attributes = op == nullptr ? nullptr : std::get_if<ReduceAttrs>(&op->attributes);
-  if (attributes == nullptr) return std::nullopt;
+  if (op == nullptr) return axes;
+  const auto insert = [&](std::int64_t axis) {
+    const auto rank = static_cast<std::int64_t>(graph.type(node.operands[0]).shape.rank());
+    axes.insert(static_cast<std::size_t>(axis < 0 ? axis + rank : axis));
+  };
+  if (const auto* of_values = std::get_if<ReduceAttrs>(&op->attributes)) {
+    std::ranges::for_each(of_values->axes, insert);
+  } else if (const auto* of_index = std::get_if<ArgAttrs>(&op->attributes)) {
+    insert(of_index->axis);
+  }
+  return axes;
+}
+
+std::optional<Rows> rows_of(const Graph& graph, const Node& node) {
+  std::set<std::size_t> axes = reduced_axes(graph, node);
+  if (axes.empty()) return std::nullopt;
   const TensorType& type = graph.type(node.operands[0]);
-  Rows rows{type.shape, type.dtype, {}, {}, {}};
+  Rows rows{type.shape, type.dtype, std::move(axes), {}, {}};
   if (rows.shape == node.results[0].shape) return std::nullopt;
   const std::size_t rank = rows.shape.rank();
-  for (const std::int64_t axis : attributes->axes) {
-    rows.axes.insert(static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis));
-  }
+  const bool keeps_dims = node.results[0].shape.rank() == rank;
   for (std::size_t d = 0; d < rank; ++d) {
     rows.point.push_back(dim_index(rank, d));
     if (!rows.axes.contains(d)) rows.reduced_point.push_back(dim_index(rank, d));
-    if (rows.axes.contains(d) && attributes->keep_dims) rows.reduced_point.push_back(constant_index(rank, 0));
+    if (rows.axes.contains(d) && keeps_dims) rows.reduced_point.push_back(constant_index(rank, 0));
   }
   return rows;
 }

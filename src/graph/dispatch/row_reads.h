@@ -31,7 +31,10 @@ struct Rows {
 /// The maximum Rows::bytes(). The passes after the first find that much in the L2 cache.
 inline constexpr std::int64_t kMaxRowBytes = 256 << 10;
 
-/// The rows of a reduction of values, such as a sum; empty for other nodes, and if a row has one element.
+/// The axes that a reduction, an argmin or an argmax reduces, counted from the front; none for other nodes.
+std::set<std::size_t> reduced_axes(const Graph&, const Node&);
+
+/// The rows of a node with reduced_axes(); empty for other nodes, and if a row has one element.
 std::optional<Rows> rows_of(const Graph&, const Node&);
 
 /// Finds whether a kernel that walks rows can compute values of its nodes.

@@ -109,9 +109,9 @@ TEST_CASE("an iota that something else needs is stored") {
 TEST_CASE("a reshape is not a kernel") {
   GraphBuilder graph;
   Tensor x = graph.input("x", DType::kF32, {4, 8});
-  graph.output("y", exp(reshape(exp(x), {32})));
+  graph.output("y", reduce_sum(reshape(exp(x), {2, 16}), {1}));
   const DispatchGraph dispatch = formed(graph);
-  CHECK(shape_of(dispatch) == "exp -> 1\nexp -> 1\n");
+  CHECK(shape_of(dispatch) == "exp -> 1\nreduce_sum -> 1\n");
   CHECK(dispatch.aliases.size() == 1);
 }
 

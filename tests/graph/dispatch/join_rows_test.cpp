@@ -93,6 +93,24 @@ void build_siblings(GraphBuilder& graph, Tensor x) {
   graph.output("y", (x - lowest) / (highest - lowest + 1.0));
 }
 
+void build_arg_and_max(GraphBuilder& graph, Tensor x) {
+  graph.output("index", argmax(x, 1));
+  graph.output("value", reduce_max(x, {1}));
+}
+void build_greedy_choice(GraphBuilder& graph, Tensor x) {
+  const Tensor p = softmax(x);
+  graph.output("p", reduce_max(p, {1}, true));
+  graph.output("index", argmax(p, 1, true));
+}
+/// Each row has a scale and a zero point of its own.
+void build_quantized_rows(GraphBuilder& graph, Tensor x) {
+  const Tensor lowest = min(reduce_min(x, {1}, true), 0), highest = max(reduce_max(x, {1}, true), 0);
+  const Tensor scale = (highest - lowest) / 255, zero = round(-lowest / scale);
+  graph.output("scale", scale);
+  graph.output("zero", cast(zero, DType::kU8));
+  graph.output("q", cast(min(max(round(x / scale) + zero, 0), 255), DType::kU8));
+}
+
 const std::vector<RowCase>& row_cases() {
   static const std::vector<RowCase> kCases = {
       {"softmax", {6, 40}, 3, build_softmax},
@@ -112,6 +130,9 @@ const std::vector<RowCase>& row_cases() {
       {"reduced dims are dropped", {6, 40}, 2, build_dropped_dims},
       {"all axes", {6, 40}, 2, build_all_axes},
       {"two reductions in a pass", {6, 40}, 2, build_siblings},
+      {"argmax and maximum", {6, 40}, 1, build_arg_and_max},
+      {"the most likely element and its probability", {6, 40}, 3, build_greedy_choice},
+      {"quantized rows", {6, 40}, 2, build_quantized_rows},
   };
   return kCases;
 }

@@ -22,7 +22,7 @@ TEST_CASE("reductions of one value over the same axes are one kernel, with work 
   CHECK(shape_of(dispatch) == "reduce_min reduce_max sub mul reduce_sum sqrt reduce_mean -> 3\n");
   const std::vector<std::string>& reasons = dispatch.regions[RegionId{0}].reasons;
   REQUIRE(reasons.size() == 6);
-  CHECK(reasons[0] == "%2 and %1 over the same axes: %x is read once");
+  CHECK(reasons[0] == "%2 and %1 over the same axes: one kernel reads %x for both");
 }
 
 TEST_CASE("siblings have equal axes, keep the same dims, and do not need each other") {
@@ -42,13 +42,31 @@ TEST_CASE("siblings have equal axes, keep the same dims, and do not need each ot
   CHECK(shape([](GraphBuilder& graph, Tensor x) {
           graph.output("largest", reduce_max(x, {1}));
           graph.output("index", argmax(x, 1));
-        }) == "reduce_max -> 1\nargmax -> 1\n");
+        }) == "reduce_max argmax -> 2\n");
   // Of another value, or of the same value through a view.
   CHECK(shape([](GraphBuilder& graph, Tensor x) {
           graph.output("sum", reduce_sum(x, {1}));
           graph.output("other", reduce_max(graph.input("z", DType::kF32, {4, 8}), {1}));
           graph.output("turned", reduce_max(reshape(transpose(x, {1, 0}), {4, 8}), {1}));
         }) == "reduce_sum -> 1\nreduce_max -> 1\ntranspose -> 1\nreduce_max -> 1\n");
+}
+
+TEST_CASE("gathers of equal shape from one value, and what reads them, are one kernel") {
+  GraphBuilder graph;
+  const Tensor x = graph.input("x", DType::kF32, {4, 8});
+  const Tensor below = graph.input("below", DType::kI64, {16}), above = graph.input("above", DType::kI64, {16});
+  const Tensor share = graph.input("share", DType::kF32, {4, 16});
+  const Tensor low = gather(x, below, 1), high = gather(x, above, 1);
+  graph.output("between", low * (1.0 - share) + high * share);
+  CHECK(shape_of(formed(graph)) == "gather gather mul broadcast sub mul add -> 1\n");
+
+  GraphBuilder apart;  // of other shapes, or along another axis
+  const Tensor table = apart.input("table", DType::kF32, {8, 8});
+  const Tensor few = apart.input("few", DType::kI64, {3}), many = apart.input("many", DType::kI64, {4});
+  apart.output("few_rows", gather(table, few, 0));
+  apart.output("many_rows", gather(table, many, 0));
+  apart.output("columns", gather(table, few, 1));
+  CHECK(formed(apart).regions.size() == 3);
 }
 
 TEST_CASE("a reduction over dims of extent 1 has no siblings, because its result has the points of its operand") {
