@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies the algebraic rules of simplify_rules.inc and the rules of node_rules.cpp until nothing changes.
+// Applies the algebraic rules of simplify_rules.inc and the rules of node_rules.cpp and sink_reshape.cpp until nothing
+// changes.
 #include <cstring>
 
 #include "base/guard_allocations.h"
@@ -7,6 +8,7 @@
 #include "graph/passes/node_rules.h"
 #include "graph/passes/rewrite_rule.h"
 #include "graph/passes/rewriter.h"
+#include "graph/passes/sink_reshape.h"
 #include "millrace/graph/passes.h"
 #include "millrace/jit/body.h"
 
@@ -49,6 +51,7 @@ class Simplifier {
       if (rewrite->value) return rewrite->value;
       return Value{rewriter_.append(*std::move(rewrite->node)), 0};
     }
+    if (const std::optional<Value> sunk = sink_reshape(rewriter_, value)) return sunk;
     for (const RewriteRule& rule : simplify_rules()) {
       const std::optional<RuleBindings> bindings = match(graph(), rule, value.node);
       if (bindings) return make(rule.replacement, *bindings, graph().type(value));
