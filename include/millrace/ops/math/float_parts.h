@@ -43,12 +43,12 @@ V horner(B& b, V x, std::span<const double> coefficients) {
   return sum;
 }
 
-/// 2^k as a float like `like`. Precondition: -bias < k <= bias. Only the low bits of k count, so that it may be the
-/// bits of x + rounder.
+/// 2^(k + offset) as a float like `like`. Precondition: -bias < k + offset <= bias. Only the low bits of k count, so
+/// that it may be the bits of x + rounder.
 template <class B, class V>
-V power_of_two(B& b, V k, V like) {
+V power_of_two(B& b, V k, V like, std::int64_t offset = 0) {
   const FloatFormat format = format_of(like.dtype);
-  const V biased = b.add(k, b.constant_int(format.bits, format.exponent_bias));
+  const V biased = b.add(k, b.constant_int(format.bits, format.exponent_bias + offset));
   return b.bitcast(like.dtype, b.shl(biased, b.constant_int(format.bits, format.fraction_bits)));
 }
 
