@@ -15,7 +15,7 @@ inline constexpr double kTanShort[] = {0.333331395030791399758,  0.1333920027129
 /// Precondition: x >= 0 or NaN, f32.
 template <class B, class V>
 V tan_f32(B& b, V x) {
-  const ReducedAngle<V> angle = reduce_f32_angle(b, b.convert(DType::kF64, x));
+  const ReducedAngle<V> angle = reduce_f32_angle(b, b.convert(DType::kF64, x), {});
   const V r = angle.high, z = b.mul(r, r), one = b.constant_like(r, 1);
   const V y = b.mul_add(b.mul(z, r), horner(b, z, kTanShort), r);
   // y is tan(r). If an odd number of quarter revolutions was removed, the tangent of x is -1 / y.
