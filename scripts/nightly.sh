@@ -17,11 +17,12 @@ build() {  # preset, targets
 # runs out inside LLVM, at many places. .ci/run takes only a slice of these.
 part_matrix() {
   build release
-  local program
+  local program failed=0
   for program in test_ops test_jit test_graph test_hal test_onnx llvm_link/test_llvm_link llvm_memory/test_llvm_memory \
     tools/test_tools; do
-    MILLRACE_SLICE=0/1 build/release/tests/$program
+    MILLRACE_SLICE=0/1 "build/release/tests/$program" || failed=1
   done
+  return $failed
 }
 
 # Thousands of random graphs on the host, on simulated GPUs and as executed machine code of each GPU, and 100,000 random
