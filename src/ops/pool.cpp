@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/saturating.h"
 #include "ops/request.h"
 #include "ops/window.h"
 
@@ -67,19 +68,22 @@ struct PoolNest {
                       {n, c, dims[0].walked_by(i, kh), dims[1].walked_by(j, kw)}, options);
   }
 
-  /// Whether the indices of padded operands and their windows fit an i32, in which a vector has more lanes.
-  bool has_short_indices() const {
-    return std::ranges::all_of(dims, [](const WindowDim& dim) {
-      const SizeExpr padded = dim.input + dim.high + dim.low + dim.window;
-      return padded.upper_bound() <= std::numeric_limits<std::int32_t>::max();
-    });
+  /// Whether the indices of the padded operand, and the points of a window, fit an i32, of which a vector has twice as
+  /// many as of i64.
+  bool counts_fit_i32() const {
+    constexpr std::int64_t kLimit = std::numeric_limits<std::int32_t>::max();
+    const auto fits = [](const WindowDim& dim) {
+      return (dim.input + dim.high + dim.low + dim.window).upper_bound() <= kLimit;
+    };
+    return std::ranges::all_of(dims, fits) &&
+           saturating::multiply(dims[0].window.upper_bound(), dims[1].window.upper_bound()) <= kLimit;
   }
 
   /// Counts, as an integer, the points of the window at output index `dim` that are in the operand or, if
   /// `counts_padding`, in its padding.
   BodyValue count(const AffineIndex& dim, const WindowDim& window, bool counts_padding) {
     BodyBuilder& b = nest.epilogue();
-    const DType dtype = has_short_indices() ? DType::kI32 : DType::kI64;
+    const DType dtype = counts_fit_i32() ? DType::kI32 : DType::kI64;
     const auto number = [&](std::int64_t value) { return b.constant_int(dtype, value); };
     if (!window.is_padded() || (counts_padding && !window.rounds_up)) return number(window.window.constant());
     const BodyValue index = b.convert(dtype, nest.index(b, dim));
