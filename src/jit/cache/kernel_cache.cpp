@@ -117,9 +117,11 @@ Status KernelCache::State::keep(const std::string& key, const ExecutableImage& i
 
 Result<Image> KernelCache::State::load_or_make(const Wanted& wanted) {
   MILLRACE_TRY_ASSIGN(FoundEntry found, directories.load(wanted.key));
-  if (found.image == nullptr && !wanted.generic_key.empty()) {
-    MILLRACE_TRY_ASSIGN(const FoundEntry generic, directories.load(wanted.generic_key));
-    found.image = generic.image;
+  std::string searched_key = wanted.key;
+  // A tool that fills a directory wants the code that it asked for. A file that was refused is made again.
+  if (found.image == nullptr && !wanted.generic_key.empty() && !requires_writes && !found.is_rejected()) {
+    MILLRACE_TRY_ASSIGN(found, directories.load(wanted.generic_key));
+    if (found.is_rejected()) searched_key = wanted.generic_key;
   }
   {
     const std::lock_guard lock(mutex);
@@ -131,7 +133,7 @@ Result<Image> KernelCache::State::load_or_make(const Wanted& wanted) {
   const bool is_unavailable = image.status().code() == StatusCode::kUnavailable;
   if (is_unavailable && (!wanted.has_parts || found.is_rejected())) {
     return unavailable(fmt::format("{} is in no kernel cache, and cannot be generated: {}; {}", wanted.name(),
-                                   image.status().message(), directories.searched_text(wanted.key, found)));
+                                   image.status().message(), directories.searched_text(searched_key, found)));
   }
   MILLRACE_TRY(image.status());
   MILLRACE_TRY(keep(wanted.key, *image));

@@ -74,6 +74,34 @@ TEST_CASE("generic code in a directory serves a tuned target, and tuned code onl
   CHECK(generator.emissions == 3);
 }
 
+TEST_CASE("a tool that fills a directory makes tuned code, though generic code is there") {
+  const TemporaryDirectory directory;
+  TargetSpec tuned = kSpec;
+  tuned.tune = CpuTune::kIntel;
+  PlannedKernel kernel = planned_kernel("a", "text");
+  kernel.uses_tune = true;
+  const CountingGenerator generator;
+  KernelCache filling({.directory = directory.path(), .requires_writes = true});
+  CHECK(filling.get(kernel, kSpec, generator).value()->target == "cpu:avx2");
+  CHECK(filling.get(kernel, tuned, generator).value()->target == "cpu:avx2,tune=intel");
+  CHECK(files_in(directory.path()).size() == 2);
+}
+
+TEST_CASE("a refused generic file is counted, and code is made in its place") {
+  const TemporaryDirectory directory;
+  TargetSpec tuned = kSpec;
+  tuned.tune = CpuTune::kIntel;
+  PlannedKernel kernel = planned_kernel("a", "text");
+  kernel.uses_tune = true;
+  const CountingGenerator generator;
+  REQUIRE(KernelCache({.directory = directory.path()}).get(kernel, kSpec, generator).ok());
+  REQUIRE(chmod(files_in(directory.path())[0].c_str(), 0666) == 0);
+  KernelCache cache({.directory = directory.path()});
+  CHECK(cache.get(kernel, tuned, generator).value()->target == "cpu:avx2,tune=intel");
+  CHECK(cache.stats().rejected == 1);
+  CHECK(generator.emissions == 2);
+}
+
 TEST_CASE("a kernel whose code does not depend on the tune has one entry for all") {
   KernelCache cache({});
   const CountingGenerator generator;
