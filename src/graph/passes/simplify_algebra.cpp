@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies the algebraic rules of simplify_rules.inc and the rules of node_rules.cpp and sink_reshape.cpp until nothing
 // changes.
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "base/guard_allocations.h"
 #include "graph/passes/constant_elements.h"
@@ -17,13 +19,23 @@ namespace {
 
 class Simplifier {
  public:
-  explicit Simplifier(const Graph& old) : rewriter_(old), old_(old) {}
+  explicit Simplifier(const Graph& old) : rewriter_(old), old_(old), has_other_readers_(old.nodes.size()) {
+    for (const Node& node : old.nodes) {
+      const auto* op = std::get_if<OpNode>(&node.what);
+      if (op != nullptr && has_trait(op->op, kElementwise)) continue;
+      for (const Value& operand : node.operands) has_other_readers_[index_of(operand.node)] = true;
+    }
+    for (const GraphUpdate& update : old.updates) has_other_readers_[index_of(update.value.node)] = true;
+  }
 
   Graph run() {
     for (std::uint32_t i = 0; i < old_.nodes.size(); ++i) {
       const NodeId id{i};
       const NodeId added = rewriter_.append(rewriter_.mapped(id));
-      const std::optional<Value> simpler = old_.nodes[id].results.size() == 1 ? simplify({added, 0}) : std::nullopt;
+      std::optional<Value> simpler = old_.nodes[id].results.size() == 1 ? simplify({added, 0}) : std::nullopt;
+      if (may_sink_reshapes(id)) {
+        if (const auto sunk = sink_reshape(rewriter_, simpler.value_or(Value{added, 0}))) simpler = sunk;
+      }
       if (simpler) {
         rewriter_.replace(id, *simpler);
       } else {
@@ -35,6 +47,14 @@ class Simplifier {
 
  private:
   const Graph& graph() const { return rewriter_.graph(); }
+
+  /// Whether only elementwise nodes read what the node reads. With another reader, a reshape that sinks would leave the
+  /// value in memory twice.
+  bool may_sink_reshapes(NodeId id) const {
+    return std::ranges::none_of(old_.nodes[id].operands, [&](const Value& operand) {
+      return has_other_readers_[index_of(operand.node)] && !is_source(old_.nodes[operand.node]);
+    });
+  }
 
   /// Applies rules until none matches. This terminates: every rule either removes a node or produces an op that no rule
   /// rewrites back.
@@ -51,7 +71,6 @@ class Simplifier {
       if (rewrite->value) return rewrite->value;
       return Value{rewriter_.append(*std::move(rewrite->node)), 0};
     }
-    if (const std::optional<Value> sunk = sink_reshape(rewriter_, value)) return sunk;
     for (const RewriteRule& rule : simplify_rules()) {
       const std::optional<RuleBindings> bindings = match(graph(), rule, value.node);
       if (bindings) return make(rule.replacement, *bindings, graph().type(value));
@@ -78,6 +97,7 @@ class Simplifier {
 
   GraphRewriter rewriter_;
   const Graph& old_;
+  std::vector<bool> has_other_readers_;  // by node: whether something other than elementwise nodes reads it
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Moves a reshape from the operands of an elementwise node to its result; simplify_algebra calls it.
 #include "graph/passes/sink_reshape.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/guard_allocations.h"
@@ -15,12 +16,19 @@ const OpNode* op_at(const Graph& graph, NodeId id, Op op) {
   return node != nullptr && node->op == op ? node : nullptr;
 }
 
-/// The operand of the first reshape of a computed value among the node's operands.
+/// Whether the kernel of a node can compute elementwise nodes that follow it.
+bool can_take_more(const Node& node) {
+  constexpr OpTraits kTraits[] = {kElementwise, kIndexView, kFusibleEpilogue};
+  const auto* op = std::get_if<OpNode>(&node.what);
+  return op != nullptr && std::ranges::any_of(kTraits, [&](OpTraits trait) { return has_trait(op->op, trait); });
+}
+
+/// The operand of the first reshape among the node's operands whose own kernel can take the node.
 std::optional<Value> find_reshaped(const Graph& graph, const Node& node) {
   for (const Value& operand : node.operands) {
     if (op_at(graph, operand.node, Op::reshape) == nullptr) continue;
     const Value inner = graph.nodes[operand.node].operands[0];
-    if (!is_source(graph.nodes[inner.node])) return inner;
+    if (can_take_more(graph.nodes[inner.node])) return inner;
   }
   return std::nullopt;
 }

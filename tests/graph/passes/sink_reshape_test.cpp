@@ -72,6 +72,14 @@ TEST_CASE("a reshape stays if another operand would have to be stored in its pla
           const Tensor total = graph.variable("total", {DType::kF32, {24}});
           graph.update(total, total + y);
         }) == "exp reshape add ");
+  CHECK(ops_of([](GraphBuilder& graph) {  // the kernel of a topk computes nothing after it
+          graph.output("y", reshape(topk(input(graph, "x", {4, 6}), 2).values, {8}) * 2.0);
+        }) == "topk reshape broadcast mul ");
+  CHECK(ops_of([](GraphBuilder& graph) {  // the sum reads the reshape from memory anyway
+          const Tensor y = reshape(exp(input(graph, "x", {4, 6})), {2, 12});
+          graph.output("sum", reduce_sum(y, {1}));
+          graph.output("squares", y * y);
+        }) == "exp reshape reduce_sum mul ");
   CHECK(ops_of([](GraphBuilder& graph) {  // the reshape of an input costs nothing where it is
           graph.output("y", exp(reshape(input(graph, "x", {4, 6}), {24})));
         }) == "reshape exp ");
@@ -92,6 +100,22 @@ TEST_CASE("what follows a norm of groups or a product joins its kernel through t
   const Graph dot = product.finish().value();
   CHECK(dispatches_of(dot) == 1);
   CHECK(test::check_graph(dot, {}, {}, 2) == "");
+}
+
+TEST_CASE("reshaped conditions and alternatives sink together, and so do those of no elements") {
+  const auto choose = [](GraphBuilder& graph, Tensor x) {
+    const Tensor is_large = reshape(less(graph.fill(DType::kF32, {4, 6}, 1), exp(x)), {24});
+    return select(is_large, reshape(abs(x), {24}), graph.fill(DType::kF32, {24}, -1));
+  };
+  GraphBuilder graph;
+  graph.output("y", choose(graph, input(graph, "x", {4, 6})));
+  const Graph plain = graph.finish().value();
+  CHECK(dispatches_of(plain) == 1);
+  CHECK(test::check_graph(plain, {}, {}, 4) == "");
+
+  GraphBuilder empty;
+  empty.output("y", relu(reshape(exp(input(empty, "x", {0, 6})), {0})));
+  CHECK(test::check_graph(empty.finish().value(), {}, {}, 5) == "");
 }
 
 TEST_CASE("a reshape of a size that a run binds sinks, too") {
