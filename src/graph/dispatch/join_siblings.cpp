@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joins reductions that read one value over the same axes, such as the sum and the maximum of x, so that one kernel
-// reads the value once for all of them; and gathers from one value, such as those of both neighbours in a linear
-// resize, so that what reads both is in their kernel.
+// reads the value once for all of them. Joins gathers from one value, such as those of both neighbours in a linear
+// resize, so that a node that reads both joins their kernel.
 #include <algorithm>
 #include <set>
 
@@ -47,9 +47,18 @@ bool NodeGroups::reads(std::uint32_t group, std::uint32_t other) {
   });
 }
 
+/// Whether the node finds an index in a row so long that kernels of its own, which share the row, are faster.
+bool NodeGroups::finds_index_in_long_row(std::uint32_t i) const {
+  const auto* op = std::get_if<OpNode>(&node(i).what);
+  if (op == nullptr || !std::holds_alternative<ArgAttrs>(op->attributes)) return false;
+  const std::optional<Rows> rows = rows_of(graph_, node(i));
+  return rows && rows->bytes() > kMaxRowBytes;
+}
+
 bool NodeGroups::can_join_sibling(std::uint32_t group, std::uint32_t other) {
   if (other == kNone || other == group || root_[other] == kNone) return false;
   if (!have_equal_points(root_[group], root_[other])) return false;
+  if (finds_index_in_long_row(root_[group]) || finds_index_in_long_row(root_[other])) return false;
   const auto is_root = [&](std::uint32_t member) { return have_equal_points(root_[group], member); };
   const auto num_roots = std::ranges::count_if(groups_[other], is_root);
   return static_cast<std::size_t>(num_roots) < kMaxSiblings && !obstacle_in_size(group, other) &&
@@ -61,7 +70,8 @@ bool NodeGroups::can_join_sibling(std::uint32_t group, std::uint32_t other) {
 void NodeGroups::join_sibling(std::uint32_t i) {
   if (reduced_axes(graph_, node(i)).empty() && !is_gather(node(i))) return;
   const Shape& shape = graph_.type(node(i).operands[0]).shape;
-  if (shape == node(i).results[0].shape) return;  // the term and the epilogue could read the same values
+  // The term and the epilogue of a reduction could read the same values.
+  if (shape == node(i).results[0].shape) return;
   const std::uint32_t group = find(i);
   for (const std::uint32_t member : groups_[group]) {
     for (const Value& operand : node(member).operands) {

@@ -55,6 +55,7 @@ class NodeGroups {
 
   bool have_equal_points(std::uint32_t a, std::uint32_t b) const;
   bool reads(std::uint32_t group, std::uint32_t other);
+  bool finds_index_in_long_row(std::uint32_t i) const;
   bool can_join_sibling(std::uint32_t group, std::uint32_t other);
   void join_sibling(std::uint32_t i);
 

@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// With fewer tiles along a dim whose index is checked, the edges are most of them.
+/// With fewer tiles along a dim whose index is checked, most tiles are at an edge.
 constexpr std::int64_t kMinTiles = 3;
 /// A row has at least this many tiles, if a tile can be that short.
 constexpr std::int64_t kManyTiles = 8;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "millrace/base/saturating.h"
+
 namespace millrace {
 namespace {
 
@@ -55,7 +57,7 @@ bool has_short_reduction(const LoopKernel& collapsed) {
   std::int64_t terms = 1;
   for (std::size_t d = collapsed.num_parallel(); d < collapsed.domain.size(); ++d) {
     if (!collapsed.domain[d].extent.is_constant()) return false;
-    terms = std::min(terms, kMaxTerms + 1) * collapsed.domain[d].extent.constant();
+    terms = saturating::multiply(terms, collapsed.domain[d].extent.constant());
   }
   return terms <= kMaxTerms && collapsed.terms[0].instructions.size() <= kMaxOverlappingInstructions;
 }

@@ -28,8 +28,8 @@ inline constexpr std::size_t kMaxOverlappingInstructions = 12;
 /// enough parallelism without copies, and every copy costs compile time.
 std::uint32_t vectors_of_body(const Body& body);
 
-/// Whether all terms of a reduction are so few and short that they can be emitted one after the other, without loops:
-/// such as those of a window of 3x3.
+/// Whether a reduction has so few and short terms that they can be emitted one after the other, without loops. The
+/// terms of a 3x3 window are an example.
 bool has_short_reduction(const LoopKernel& collapsed);
 
 /// The extent, or a guess within its bounds if it is known only at run time.

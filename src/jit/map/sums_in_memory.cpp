@@ -20,18 +20,8 @@ constexpr std::int64_t kMaxBytes = 8 << 10;
 constexpr std::int64_t kMinVectors = 16;
 /// Neighbouring rows that one visit of an accumulator adds.
 constexpr std::int64_t kRowsPerVisit = 4;
-/// With fewer reduction points, or rows that are less than this far apart, registers do as well.
+/// With fewer reduction points, or rows that are closer to each other, registers do as well.
 constexpr std::int64_t kMinPoints = 16, kMinStepBytes = 2048;
-
-/// Whether each step along the last reduction dim leaves the lines that a register tile reads.
-bool has_long_steps(const LoopKernel& kernel) {
-  return std::ranges::any_of(kernel.loads, [&](const Access& load) {
-    const KernelTensor& tensor = kernel.operands[load.tensor];
-    const auto element_bytes = static_cast<std::int64_t>(size_bytes(tensor.type.dtype));
-    const SizeExpr step = element_offset(load, tensor.layout, kernel.domain.size()).coefficients.back();
-    return step.is_constant() && saturating::multiply(step.constant(), element_bytes) >= kMinStepBytes;
-  });
-}
 
 /// The number of points that each accumulator sums; nothing if it is not known, or more than one accumulator may sum.
 std::optional<std::int64_t> summed_points(const LoopKernel& kernel) {
@@ -49,9 +39,8 @@ class SumsInMemory {
       : context_(context), b_(context.b), lanes_(context.tiling.lanes), points_(std::int64_t{shape.vectors} * lanes_) {}
 
   void run(const Position& position) {
-    for_each_vector(position, [&](const Position& at, MachineValue cell) {
+    for_each_vector(position, [&](const Position&, MachineValue cell) {
       store(cell, ReductionEmitter(context_, {}, 0, row_).initial());
-      (void)at;
     });
     emit_loops(context_.kernel.num_parallel(), position);
   }
@@ -111,23 +100,32 @@ class SumsInMemory {
 
 }  // namespace
 
+bool has_columns(const LoopKernel& collapsed, std::size_t dim) {
+  return std::ranges::any_of(collapsed.loads, [&](const Access& load) {
+    const KernelTensor& tensor = collapsed.operands[load.tensor];
+    const auto element_bytes = static_cast<std::int64_t>(size_bytes(tensor.type.dtype));
+    const SizeExpr step = element_offset(load, tensor.layout, collapsed.domain.size()).coefficients[dim];
+    return step.is_constant() && saturating::multiply(step.constant(), element_bytes) >= kMinStepBytes;
+  });
+}
+
 Tiling with_sums_in_memory(const LoopKernel& collapsed, Tiling tiling) {
   const bool has_vectors = tiling.vector_dim < collapsed.num_parallel() && tiling.lanes > 1 && tiling.row_unroll == 1;
   if (classify(collapsed) != LoopKind::kReduce || !has_vectors || tiling.splits_interior) return tiling;
   const auto finds_index = [](const Reduction& reduction) { return returns_index(reduction.kind); };
   const std::optional<std::int64_t> points = summed_points(collapsed);
   const SizeExpr& extent = collapsed.domain[tiling.vector_dim].extent;
-  if (!points || *points < kMinPoints || !extent.is_constant() || !has_long_steps(collapsed) ||
-      std::ranges::any_of(collapsed.reductions, finds_index)) {
+  if (!points || *points < kMinPoints || !extent.is_constant() ||
+      !has_columns(collapsed, collapsed.domain.size() - 1) || std::ranges::any_of(collapsed.reductions, finds_index)) {
     return tiling;
   }
   std::int64_t vector_bytes = 0;
   for (const Reduction& reduction : collapsed.reductions) {
     vector_bytes += tiling.lanes * static_cast<std::int64_t>(size_bytes(reduction.dtype));
   }
-  const std::int64_t vectors = extent.constant() / tiling.lanes, most = kMaxBytes / vector_bytes;
-  if (vectors < kMinVectors || most < kMinVectors) return tiling;
-  const std::int64_t pieces = (vectors + most - 1) / most;
+  const std::int64_t vectors = extent.constant() / tiling.lanes, max_vectors = kMaxBytes / vector_bytes;
+  if (vectors < kMinVectors || max_vectors < kMinVectors) return tiling;
+  const std::int64_t pieces = (vectors + max_vectors - 1) / max_vectors;
   tiling.vector_unroll = static_cast<std::uint32_t>(vectors / pieces);
   tiling.term_unroll = 1;
   tiling.row_dim = tiling.vector_dim;

@@ -5,8 +5,11 @@
 
 namespace millrace {
 
-/// Sets Tiling::sums_in_memory for reductions of columns: a tile then has a long piece of each row, which is read from
-/// its beginning to its end, as memory is fastest. Accumulators in registers would visit a few cache lines of every
+/// Whether a CPU reduces columns along `dim`: each step leaves the cache lines that the vector of the step before read.
+bool has_columns(const LoopKernel& collapsed, std::size_t dim);
+
+/// Sets Tiling::sums_in_memory for reductions of columns. A tile then reads a long piece of each row in the order of
+/// its addresses, which memory serves fastest. With accumulators in registers, it would read a few cache lines of every
 /// row.
 Tiling with_sums_in_memory(const LoopKernel& collapsed, Tiling tiling);
 

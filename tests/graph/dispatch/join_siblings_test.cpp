@@ -60,7 +60,13 @@ TEST_CASE("gathers of equal shape from one value, and what reads them, are one k
   graph.output("between", low * (1.0 - share) + high * share);
   CHECK(shape_of(formed(graph)) == "gather gather mul broadcast sub mul add -> 1\n");
 
-  GraphBuilder apart;  // of other shapes, or along another axis
+  GraphBuilder axes;  // along different axes, with results of one shape
+  const Tensor cube = axes.input("cube", DType::kF32, {3, 5, 5});
+  axes.output("outer", gather(cube, axes.input("i", DType::kI64, {3, 4}), 0));
+  axes.output("inner", gather(cube, axes.input("j", DType::kI64, {4, 5}), 1));
+  CHECK(formed(axes).regions.size() == 1);
+
+  GraphBuilder apart;  // of other shapes
   const Tensor table = apart.input("table", DType::kF32, {8, 8});
   const Tensor few = apart.input("few", DType::kI64, {3}), many = apart.input("many", DType::kI64, {4});
   apart.output("few_rows", gather(table, few, 0));

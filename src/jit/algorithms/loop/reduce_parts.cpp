@@ -10,10 +10,11 @@
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/loop/split_reduction.h"
 #include "jit/algorithms/size_margin.h"
-#include "jit/ir/affine.h"
 #include "jit/lanes/match_arg.h"
 #include "jit/map/gpu_mapping.h"
 #include "jit/map/nest.h"
+#include "jit/map/sum_levels.h"
+#include "jit/map/sums_in_memory.h"
 #include "millrace/base/saturating.h"
 
 namespace millrace {
@@ -39,9 +40,9 @@ constexpr std::int64_t kMaxProducts = 16;
 /// The length of a part is a multiple of this many points, so that only the rest has a partial vector.
 constexpr std::int64_t kLengthMultiple = 64;
 
-/// A part of columns has about kColumnLength points, and no more than one accumulator sums (with_sums_in_memory).
-/// Columns whose points are less than kMinColumnStep bytes apart stay whole.
-constexpr std::int64_t kColumnLength = 96, kMinColumnStep = 2048;
+/// A part of columns has at least kMinColumnLength points, and at most kMaxSumTerms, so that one accumulator sums them
+/// (with_sums_in_memory). Columns that are shorter than kMinColumn stay whole.
+constexpr std::int64_t kMinColumnLength = 64, kMinColumn = 512;
 
 std::int64_t ceil_div_of(std::int64_t value, std::int64_t unit) { return value / unit + (value % unit != 0); }
 
@@ -123,18 +124,26 @@ ReductionParts split_dim(std::size_t dim, const SizeExpr& extent, std::int64_t p
   return result;
 }
 
-/// Whether a CPU's lanes run across long columns: each step of the longest reduction dim then reads from another page,
-/// and a tile visits all of them.
-bool reduces_columns(const LoopKernel& collapsed, const TargetSpec& spec, const Work& work) {
+/// The parts of long columns on a CPU, so short that each is summed in the L1 cache; nothing for other nests.
+std::optional<ReductionParts> column_parts(const LoopKernel& collapsed, const TargetSpec& spec, const Work& work) {
   const SizeExpr& extent = collapsed.domain[work.longest].extent;
-  if (!spec.is_cpu() || !extent.is_constant()) return false;
-  if (choose_tiling(collapsed, spec).vector_dim >= collapsed.num_parallel()) return false;
-  return std::ranges::any_of(collapsed.loads, [&](const Access& load) {
-    const KernelTensor& tensor = collapsed.operands[load.tensor];
-    const auto element_bytes = static_cast<std::int64_t>(size_bytes(tensor.type.dtype));
-    const SizeExpr step = element_offset(load, tensor.layout, collapsed.domain.size()).coefficients[work.longest];
-    return step.is_constant() && saturating::multiply(step.constant(), element_bytes) >= kMinColumnStep;
-  });
+  const bool is_long = spec.is_cpu() && extent.is_constant() && extent.constant() >= kMinColumn;
+  const bool is_only_dim = collapsed.num_parallel() + 1 == collapsed.domain.size();
+  if (!is_long || !is_only_dim || finds_index(collapsed) || !has_columns(collapsed, work.longest)) return std::nullopt;
+  if (choose_tiling(collapsed, spec).vector_dim >= collapsed.num_parallel()) return std::nullopt;
+  const std::int64_t points = extent.constant();
+  ReductionParts result{.dim = work.longest};
+  for (std::int64_t parts = ceil_div_of(points, kMaxSumTerms); parts <= points / kMinColumnLength; ++parts) {
+    if (points % parts != 0) continue;
+    result.parts = parts;
+    result.length = points / parts;
+    return result;
+  }
+  result.parts = ceil_div_of(points - 1, kMaxSumTerms);
+  const std::int64_t length = (points - 1) / result.parts;
+  result.length = length;
+  result.rest = points - length * result.parts;
+  return result;
 }
 
 /// Returns nothing if the rule leaves the nest whole.
@@ -152,12 +161,9 @@ std::optional<PartsPlan> plan_parts(const LoopKernel& collapsed, const TargetSpe
     return PartsPlan{split_dim(work.longest, extent, parts, 1)};
   }
   const PartsRule& rule = spec.is_gpu() ? kGpuRule : kCpuRule;
-  if (extent.upper_bound() < kMinParts * rule.part_points || is_shared_elsewhere(collapsed, spec, work)) {
-    return std::nullopt;
-  }
-  if (reduces_columns(collapsed, spec, work)) {
-    return PartsPlan{split_dim(work.longest, extent, extent.constant() / kColumnLength, 1)};
-  }
+  if (is_shared_elsewhere(collapsed, spec, work)) return std::nullopt;
+  if (const auto parts = column_parts(collapsed, spec, work)) return PartsPlan{*parts};
+  if (extent.upper_bound() < kMinParts * rule.part_points) return std::nullopt;
   const std::int64_t groups = num_groups(collapsed, spec);
   if (groups >= rule.few_groups || groups < 1) return std::nullopt;
   const std::int64_t terms =
