@@ -102,6 +102,11 @@ void build_greedy_choice(GraphBuilder& graph, Tensor x) {
   graph.output("p", reduce_max(p, {1}, true));
   graph.output("index", argmax(p, 1, true));
 }
+/// An element drawn with the probabilities of softmax(x), from uniform noise.
+void build_draw(GraphBuilder& graph, Tensor x) {
+  const Tensor noise = graph.input("noise", x.dtype(), x.shape());
+  graph.output("index", argmax(x - log(-log(noise)), 1));
+}
 /// Each row has a scale and a zero point of its own.
 void build_quantized_rows(GraphBuilder& graph, Tensor x) {
   const Tensor lowest = min(reduce_min(x, {1}, true), 0), highest = max(reduce_max(x, {1}, true), 0);
@@ -132,6 +137,7 @@ const std::vector<RowCase>& row_cases() {
       {"two reductions in a pass", {6, 40}, 2, build_siblings},
       {"argmax and maximum", {6, 40}, 1, build_arg_and_max},
       {"the most likely element and its probability", {6, 40}, 3, build_greedy_choice},
+      {"a draw", {6, 40}, 1, build_draw},
       {"quantized rows", {6, 40}, 2, build_quantized_rows},
   };
   return kCases;
