@@ -68,8 +68,8 @@ struct PoolNest {
                       {n, c, dims[0].walked_by(i, kh), dims[1].walked_by(j, kw)}, options);
   }
 
-  /// Whether the indices of the padded operand, and the points of a window, fit an i32, of which a vector has twice as
-  /// many as of i64.
+  /// Whether the indices of the padded operand, and the points of a window, fit an i32. A vector has twice as many i32
+  /// as i64.
   bool counts_fit_i32() const {
     constexpr std::int64_t kLimit = std::numeric_limits<std::int32_t>::max();
     const auto fits = [](const WindowDim& dim) {

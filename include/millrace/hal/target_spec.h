@@ -41,8 +41,8 @@ CpuFeatures host_cpu_features();
 
 /// The cores that CPU code is scheduled for. Every core of the level executes the code, with the same results.
 enum class CpuTune : std::uint8_t {
-  kGeneric,  // Zen 3, from avx512 on Zen 4
-  kIntel,    // Skylake, from avx512 on Sapphire Rapids
+  kGeneric,  // any x86-64-v2 for baseline, Zen 3 for avx2, Zen 4 for avx512
+  kIntel,    // Skylake; Sapphire Rapids for avx512
 };
 /// "generic", "intel".
 std::string_view to_text(CpuTune);

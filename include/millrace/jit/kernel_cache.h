@@ -45,11 +45,11 @@ class KernelCache {
     std::uint64_t rejected = 0;  // damaged or untrusted files
     std::uint64_t written = 0;   // files written to the directory
   };
-  /// Returns the kernel from memory or disk, or compiles it with `compiler` and stores it. If the disk has no code that
-  /// is tuned like the target, generic code from there is taken. A file is recompiled and
+  /// Returns the kernel from memory or disk, or compiles it with `compiler` and stores it. If the disk has no code with
+  /// the target's tune, generic code from there serves, unless requires_writes is set. A file is recompiled and
   /// replaced, never trusted, if it is damaged, or if anyone other than this user or root owns it or can write it. If
-  /// the compiler is not available, the error names the kernel, its target, the directories that were searched, and
-  /// why files there were refused.
+  /// the compiler is not available, the error names the kernel, its target, the directories that were searched, and why
+  /// files there were refused.
   Result<std::shared_ptr<const ExecutableImage>> get(const PlannedKernel&, const TargetSpec&,
                                                      const KernelCompiler& compiler);
   /// The code object of a GPU program: these kernels, linked in this order. Calls `link` if the object is not cached. A

@@ -29,8 +29,8 @@ struct Tiling {
   std::uint32_t term_unroll = 1;
   /// Whether stores of whole vectors may bypass the caches, if their offsets are known to be aligned.
   bool streams = false;
-  /// Whether a tile that reads only inside its operands runs code without bounds checks. The code of a tile then exists
-  /// twice: such as for the inside and the edges of a padded picture.
+  /// Whether a tile that reads only inside its operands runs code without bounds checks. The tile's code then exists
+  /// twice, with and without checks.
   bool splits_interior = false;
   /// Whether the terms of a tile without bounds checks are emitted one after the other, without loops.
   bool unrolls_reductions = false;

@@ -36,7 +36,6 @@ struct LlvmTarget {
   const char* triple;
   std::string cpu;
   const char* tune;  // the processor that instructions are chosen and ordered for
-
   /// Features in addition to the CPU's.
   const char* features;
   /// The bits of the widest vector that code generation may choose.

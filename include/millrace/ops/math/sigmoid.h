@@ -5,8 +5,8 @@
 
 namespace millrace::math {
 
-/// 1 / (1 + e^-x), as s / (s + s * e^-x) with a power of two s so small that s * e^-x overflows for no result above 0.
-/// Subnormal results are kept; 0 for -inf, 1 for +inf; NaN stays NaN.
+/// 1 / (1 + e^-x), as s / (s + s * e^-x) with a power of two s, so small that s * e^-x is finite wherever the result is
+/// above 0. Subnormal results are kept; 0 for -inf, 1 for +inf; NaN stays NaN.
 /// Error: at most 3 ulp.
 template <class B>
 typename B::Value sigmoid(B& b, typename B::Value x) {

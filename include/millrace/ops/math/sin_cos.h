@@ -30,7 +30,7 @@ inline constexpr double kCosLong[] = {4.16666666666666019037e-02, -1.38888888888
                                       2.48015872894767294178e-05, -2.75573143513906633035e-07,
                                       2.08757232129817482790e-09, -1.13596475577881948265e-11};
 
-/// What a reduction subtracts from an angle: n + offset parts of a revolution, of which `per_turn` are a whole one.
+/// What a reduction subtracts from an angle: n + offset steps. A revolution has `per_turn` steps.
 struct AngleStep {
   int per_turn = 4;
   double offset = 0;
