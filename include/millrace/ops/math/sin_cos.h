@@ -145,7 +145,7 @@ struct SineAndCosine {
   V quarters;
 };
 
-/// Of an f64. Precondition: x >= 0 or NaN.
+/// The sine and cosine of an f64 that is not negative, or NaN.
 template <class B, class V>
 SineAndCosine<V> sine_and_cosine(B& b, V x) {
   const ReducedAngle<V> angle = reduce_f64_angle(b, x);
