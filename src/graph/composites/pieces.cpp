@@ -4,6 +4,7 @@
 
 #include "graph/composites/axes.h"
 #include "graph/composites/composite.h"
+#include "graph/composites/repeat.h"
 #include "ops/infer.h"
 
 namespace millrace {
@@ -140,6 +141,40 @@ Tensor flip(Tensor x, std::vector<std::int64_t> axes) {
     }
     return x;
   });
+}
+
+std::int64_t whole_factor(const SizeExpr& from, const SizeExpr& to) {
+  constexpr std::int64_t kMaxFactor = 16;
+  for (std::int64_t factor = 2; factor <= kMaxFactor && from != to; ++factor) {
+    if (to == from * factor) return factor;
+  }
+  return 0;
+}
+
+/// Two dims at a time, because each gets a neighbour and ranks are limited. The dims between them are joined.
+Tensor repeat_points(Tensor x, std::span<const RepeatedDim> dims) {
+  constexpr std::size_t kAtOnce = 2;
+  for (std::size_t first = 0; first < dims.size() && x.is_valid(); first += kAtOnce) {
+    const std::vector<SizeExpr> old = x.shape().dims();
+    std::vector<SizeExpr> joined = {1}, repeated = {1}, result = old;
+    std::vector<std::int64_t> kept = {0};
+    std::size_t next = first;
+    for (std::size_t d = 0; d < old.size(); ++d) {
+      if (next == std::min(first + kAtOnce, dims.size()) || dims[next].dim != d) {
+        joined.back() = repeated.back() = joined.back() * old[d];
+        continue;
+      }
+      const std::int64_t times = dims[next++].times;
+      result[d] = old[d] * times;
+      joined.insert(joined.end(), {old[d], SizeExpr(1)});
+      repeated.insert(repeated.end(), {old[d], SizeExpr(times), SizeExpr(1)});
+      kept.push_back(std::ssize(repeated) - 3);
+      kept.push_back(std::ssize(repeated) - 1);
+    }
+    Tensor parts = reshape(x, Shape(std::move(joined)));
+    x = reshape(broadcast(parts, Shape(std::move(repeated)), kept), Shape(std::move(result)));
+  }
+  return x;
 }
 
 /// Repeats one axis at a time. Joins the dims before the axis, and the axis with the dims after it, so that the rank

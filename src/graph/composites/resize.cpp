@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resizes axis by axis: a short vector holds each result point's position in the operand, and gathers read through it.
+// The mode nearest, by a whole factor, repeats points instead.
 #include "graph/composites/composite.h"
+#include "graph/composites/repeat.h"
 #include "ops/infer.h"
 
 namespace millrace {
@@ -108,6 +110,23 @@ Status check_resize(const TensorType& x, std::span<const std::int64_t> axes, std
   return expect_within_limits(result);
 }
 
+/// The axes along which the mode nearest takes each point a whole number of times: the positions (i + 1/2) / n - 1/2
+/// and i / n both round to the quotient of i / n.
+std::vector<RepeatedDim> find_repeated(const TensorType& type, std::span<const std::int64_t> axes,
+                                       std::span<const SizeExpr> sizes, ResizeMode mode,
+                                       ResizeCoordinates coordinates) {
+  std::vector<RepeatedDim> found;
+  if (mode != ResizeMode::kNearest || coordinates == ResizeCoordinates::kAlignCorners) return found;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto rank = static_cast<std::int64_t>(type.shape.rank());
+    const auto dim = static_cast<std::size_t>(axes[i] < 0 ? axes[i] + rank : axes[i]);
+    const std::int64_t times = whole_factor(type.shape[dim], sizes[i]);
+    if (times != 0) found.push_back({dim, times});
+  }
+  std::ranges::sort(found, {}, &RepeatedDim::dim);
+  return found;
+}
+
 }  // namespace
 
 Tensor resize(Tensor x, std::vector<std::int64_t> axes, std::vector<SizeExpr> sizes, ResizeMode mode,
@@ -115,9 +134,10 @@ Tensor resize(Tensor x, std::vector<std::int64_t> axes, std::vector<SizeExpr> si
   return build_composite({x}, [&](Composite& composite) -> Tensor {
     if (!composite.passes(check_resize(x.type(), axes, sizes, mode))) return {};
     const TensorType type = x.type();
-    for (std::size_t i = 0; i < axes.size(); ++i) {
+    x = repeat_points(x, find_repeated(type, axes, sizes, mode, coordinates));
+    for (std::size_t i = 0; i < axes.size() && x.is_valid(); ++i) {
       const std::int64_t axis = axes[i] < 0 ? axes[i] + static_cast<std::int64_t>(type.shape.rank()) : axes[i];
-      const ResizedAxis resized{*x.builder(), type.shape[static_cast<std::size_t>(axis)], sizes[i]};
+      const ResizedAxis resized{*x.builder(), x.shape()[static_cast<std::size_t>(axis)], sizes[i]};
       if (resized.from == resized.to) continue;
       composite.explain_wrong_index(
           fmt::format("axis {} of operand 0, {}, is empty, expected at least one point to resize to {}; "
@@ -125,7 +145,6 @@ Tensor resize(Tensor x, std::vector<std::int64_t> axes, std::vector<SizeExpr> si
                       axes[i], type.to_text(), sizes[i].to_text()));
       x = mode == ResizeMode::kLinear ? resize_linear(x, axis, resized, coordinates)
                                       : resize_nearest(x, axis, resized, coordinates);
-      if (!x.is_valid()) return {};
     }
     return x;
   });

@@ -17,6 +17,20 @@ bool is_rare_select(const BodyInstruction& instruction) {
 
 }  // namespace
 
+/// Each round rotates the bits of the index (vector, lane) by one.
+std::vector<MachineValue> weave(MachineBuilder& b, std::vector<MachineValue> vectors) {
+  for (std::size_t round = 1; round < vectors.size(); round *= 2) {
+    std::vector<MachineValue> next;
+    for (std::size_t i = 0; i < vectors.size() / 2; ++i) {
+      for (const bool is_upper : {false, true}) {
+        next.push_back(b.interleave(vectors[i], vectors[i + vectors.size() / 2], is_upper));
+      }
+    }
+    vectors = std::move(next);
+  }
+  return vectors;
+}
+
 BodyEmitter::BodyEmitter(const MapContext& context, std::optional<std::uint32_t> pass, const Position& position,
                          const TileShape& shape, const RowValues& row)
     : context_(context),
@@ -208,9 +222,8 @@ bool BodyEmitter::is_transposed(const BodyInstruction& load) const {
 }
 
 /// The rows of a square block. Loads one vector per lane; its elements are neighbours in memory and belong to
-/// successive rows. Then transposes the block in registers: each round rotates the bits of the index (vector, lane) by
-/// one. A lane without a point loads the vector of the last lane with a point, so that nothing outside the tensor is
-/// read.
+/// successive rows. Then weaves them, which transposes a square block. A lane without a point loads the vector of the
+/// last lane with a point, so that nothing outside the tensor is read.
 const std::vector<MachineValue>& BodyEmitter::transposed_rows(std::uint64_t load, std::uint32_t vector) {
   std::vector<MachineValue>& block = transposed_[{load, vector}];
   if (!block.empty()) return block;
@@ -224,13 +237,7 @@ const std::vector<MachineValue>& BodyEmitter::transposed_rows(std::uint64_t load
     const MachineValue along_rows = b_.load(plan.memory, offset.value(b_), lanes);
     block.push_back(plan.stored == DType::kBool ? b_.convert(DType::kU8, along_rows) : along_rows);
   }
-  for (std::uint32_t round = 1; round < lanes; round *= 2) {
-    std::vector<MachineValue> next;
-    for (std::uint32_t i = 0; i < lanes / 2; ++i) {
-      for (const bool is_upper : {false, true}) next.push_back(b_.interleave(block[i], block[i + lanes / 2], is_upper));
-    }
-    block = std::move(next);
-  }
+  block = weave(b_, std::move(block));
   return block;
 }
 

@@ -75,6 +75,9 @@ class BodyEmitter {
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<MachineValue>> transposed_;
 };
 
+/// Alternates the lanes of a power of two of vectors: lane l of vector v becomes element l * vectors + v of the result.
+std::vector<MachineValue> weave(MachineBuilder& b, std::vector<MachineValue> vectors);
+
 /// One load or store of a tile's cell, at `row` and `vector`.
 struct CellAccess {
   const AccessPlan& plan;
@@ -95,6 +98,8 @@ class CellStores {
   /// `value` has the form in which memory stores it. It is a vector, or a scalar if the tile's lanes run along a
   /// reduction.
   void store(const CellAccess& access, const std::optional<MachineValue>& mask, MachineValue value);
+  /// Stores whole rows of a store that weaves them; `values` has one vector per row, in the form of store().
+  void store_woven(const CellAccess& access, std::vector<MachineValue> values);
   void finish();
 
  private:

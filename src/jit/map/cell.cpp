@@ -169,6 +169,25 @@ void CellStores::store(const CellAccess& access, const std::optional<MachineValu
   streaming_.push_back({access.plan.memory, *offset, value});
 }
 
+void CellStores::store_woven(const CellAccess& access, std::vector<MachineValue> values) {
+  MachineBuilder& b = context_.b;
+  const bool is_bool = values[0].dtype == DType::kBool;
+  for (MachineValue& value : values) {
+    if (value.lanes == 1) value = b.splat(value, context_.tiling.lanes);
+    if (is_bool) value = b.convert(DType::kU8, value);
+  }
+  LinearValue offset = context_.in_tile(access.position.offset, access.plan.offset, access.row, access.vector);
+  for (const MachineValue& woven : weave(b, std::move(values))) {
+    const MachineValue value = is_bool ? b.convert(DType::kBool, woven) : woven;
+    if (access.plan.streams) {
+      streaming_.push_back({access.plan.memory, offset.value(b), value});
+    } else {
+      b.store(access.plan.memory, offset.value(b), value);
+    }
+    offset = offset.plus(b, LinearValue(std::int64_t{context_.tiling.lanes}));
+  }
+}
+
 void CellStores::finish() {
   for (const Streaming& store : streaming_) context_.b.store_streaming(store.memory, store.offset, store.value);
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "jit/ir/affine.h"
 #include "jit/map/code_estimate.h"
 #include "jit/map/interior.h"
+#include "jit/map/lane_costs.h"
 #include "jit/map/nest.h"
 #include "jit/map/sums_in_memory.h"
 #include "millrace/base/saturating.h"
@@ -20,15 +20,11 @@ constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
 constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
 /// A kernel with at most this many times the points of a group is a single group.
 constexpr std::int64_t kSingleGroupFactor = 2;
-/// Limits for the lanes of blocks transposed in registers: smaller blocks gain nothing, larger ones need more vectors
-/// than there are registers.
-constexpr std::uint32_t kMinTransposedLanes = 4, kMaxTransposedLanes = 16;
+/// The minimum of lanes of blocks transposed in registers: smaller ones gain nothing.
+constexpr std::uint32_t kMinTransposedLanes = 4;
 /// A row of adjacent transposed blocks fills one cache line. If the blocks then still fit into kTransposedRegisters
 /// registers, it fills two lines, which are fetched together.
 constexpr std::uint32_t kLineBytes = 64, kTransposedRegisters = 32;
-/// Elements that are a multiple of this many bytes apart share few sets of the L1 cache and evict each other. Measured
-/// (commit 8159106a): storing 3584 elements 1024 bytes apart took 6.9 us; storing them along the rows took 1.3 us.
-constexpr std::int64_t kCollidingBytes = 512;
 /// Instructions for one cell of a transposed block, including conversions.
 constexpr std::int64_t kAccessInstructions = 4, kF16AccessInstructions = 24;
 /// The limit for all copies of an epilogue, one per cell of a tile. The remainders can add three more tiles.
@@ -45,7 +41,7 @@ constexpr std::uint32_t kWideRegisters = 32, kVectorsWithWideRows = 3, kVectorsW
 constexpr std::uint32_t kOperandShare = 4;
 /// The number of accumulators that keep an adder busy: an addition takes about four cycles, and one can begin in every
 /// cycle. A reduction of fewer than kMinSteps steps is not unrolled.
-constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16, kManyTerms = 4;
+constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16;
 /// The number of rows that a nest with several passes computes at a time, if a row has few vectors.
 constexpr std::int64_t kFewSteps = 2, kSomeSteps = 8;
 constexpr std::uint32_t kRowsOfFewSteps = 4, kRowsOfSomeSteps = 2;
@@ -60,38 +56,14 @@ constexpr std::uint32_t kMaxRowsAlongLanes = 4, kMaxVectorsAlongLanes = 2;
 /// takes half a cycle. The figures are those of Intel's cores since Skylake (Intel, optimization reference manual).
 constexpr double kMulAddsPerCycle = 2, kMulAddCycles = 4, kLoopCycles = 0.5;
 
-/// Costs in units of a vector load that hits the L1 cache. These are estimates, used only to rank the dims.
-constexpr double kInstructionCost = 0.25, kSplatCost = 0.25;
-constexpr double kTransposeCost = 0.5;                          // per bit of the lane index
-constexpr double kEverySecondCost = 3;                          // two loads and a shuffle
-constexpr double kGatherLaneCost = 0.75, kCollidingCost = 1.5;  // per lane
-constexpr double kShuffleCost = 3;                              // per level of the tree that joins lanes
-
-/// One access of the term or the epilogue, and how its address changes.
-struct Walk {
-  AffineIndex offset;
-  bool is_dynamic = false;
-  bool is_store = false;
-  bool in_term = false;
-  bool is_guarded = false;
-  DType stored = DType::kF32;
-};
-
 class TilingChoice {
  public:
   TilingChoice(const LoopKernel& kernel, const TargetSpec& target)
-      : kernel_(kernel), num_parallel_(kernel.num_parallel()), target_(target) {
-    for (const Body& term : kernel.terms) collect_walks(term, true);
-    collect_walks(kernel.epilogue, false);
-    for (const Access& store : kernel.stores) {
-      const Layout& layout = kernel.results[store.tensor].layout;
-      walks_.push_back({element_offset(store, layout, kernel.domain.size()), false, true, store.pass.has_value(), false,
-                        kernel.results[store.tensor].type.dtype});
-    }
-    for (std::size_t d = num_parallel_; d < kernel.domain.size(); ++d) {
-      reduction_points_ = saturating::multiply(reduction_points_, guess_extent(kernel.domain[d].extent));
-    }
-  }
+      : kernel_(kernel),
+        num_parallel_(kernel.num_parallel()),
+        target_(target),
+        costs_(kernel, target),
+        reduction_points_(costs_.reduction_points()) {}
 
   Tiling run() {
     Tiling tiling;
@@ -130,20 +102,6 @@ class TilingChoice {
   }
 
  private:
-  void collect_walks(const Body& body, bool in_term) {
-    for (const BodyInstruction& instruction : body.instructions) {
-      if (instruction.op != KernelOp::kLoad) continue;
-      const Access& load = kernel_.loads[instruction.immediate];
-      const Layout& layout = kernel_.operands[load.tensor].layout;
-      walks_.push_back({element_offset(load, layout, kernel_.domain.size()), load.dynamic_dim.has_value(), false,
-                        in_term, load.fill.has_value(), stored_dtype(instruction)});
-    }
-  }
-
-  DType stored_dtype(const BodyInstruction& load) const {
-    return kernel_.operands[kernel_.loads[load.immediate].tensor].type.dtype;
-  }
-
   std::int64_t max_written_bytes() const {
     std::int64_t sum = 0;
     for (const KernelTensor& result : kernel_.results) {
@@ -155,84 +113,15 @@ class TilingChoice {
 
   std::int64_t extent(std::size_t dim) const { return guess_extent(kernel_.domain[dim].extent); }
 
-  /// Whether the kernel only moves elements. Registers then hold 16-bit floats unconverted.
-  bool is_copy() const {
-    const Body& body = kernel_.epilogue;
-    return kernel_.terms.empty() && body.instructions.size() == 1 &&
-           body.instructions[BodyValueId{0}].op == KernelOp::kLoad &&
-           std::ranges::all_of(kernel_.results, [&](const KernelTensor& result) {
-             return result.type.dtype == stored_dtype(body.instructions[BodyValueId{0}]);
-           });
-  }
-
-  /// The number of lanes of a vector of the widest dtype in which the bodies compute, but no more than the dim needs.
-  /// An epilogue after many terms may take several vectors.
-  std::uint32_t lanes_along(std::size_t dim) const {
-    std::size_t widest = 1;
-    const auto widen = [&](const Body& body) {
-      for (const BodyInstruction& instruction : body.instructions) {
-        widest = std::max(widest, size_bytes(is_copy() ? stored_dtype(instruction) : instruction.dtype));
-      }
-    };
-    std::ranges::for_each(kernel_.terms, widen);
-    if (kernel_.terms.empty() || reduction_points_ < kManyTerms) widen(kernel_.epilogue);
-    const auto full = static_cast<std::uint32_t>(target_.vector_bytes() / widest);
-    const SizeExpr& size = kernel_.domain[dim].extent;
-    if (size.upper_bound() >= full) return full;
-    return std::bit_ceil(static_cast<std::uint32_t>(std::max<std::int64_t>(size.upper_bound(), 1)));
-  }
-
-  /// Whether `choose_block` can transpose the loads of `walk` when lanes run along `dim`.
-  bool can_transpose(const Walk& walk, std::size_t dim) const {
-    if (!kernel_.terms.empty() || walk.is_store || walk.is_guarded || walk.is_dynamic) return false;
-    for (std::size_t other = 0; other < num_parallel_; ++other) {
-      if (other != dim && walk.offset.coefficients[other].is(1)) return extent(other) >= kMaxTransposedLanes;
-    }
-    return false;
-  }
-
-  /// The cost of one vector of `walk` with lanes along `dim`, in units of a vector load.
-  double access_cost(const Walk& walk, std::size_t dim, std::uint32_t lanes) const {
-    const SizeExpr& step = walk.offset.coefficients[dim];
-    if (walk.is_dynamic && step.is(0)) return lanes;
-    if (step.is(1)) return 1;
-    if (step.is(0)) return kSplatCost;
-    if (can_transpose(walk, dim)) return kTransposeCost * std::bit_width(lanes);
-    if (step.is(2) && !walk.is_store) return kEverySecondCost;
-    const bool collides = walk.is_store && step.known_multiple() * size_bytes(walk.stored) % kCollidingBytes == 0;
-    return (collides ? kCollidingCost : kGatherLaneCost) * lanes;
-  }
-
-  /// The cost per point of the whole domain with lanes along `dim`.
-  double cost_along(std::size_t dim) const {
-    const std::uint32_t lanes = lanes_along(dim);
-    const bool is_parallel = dim < num_parallel_;
-    double term = kInstructionCost * static_cast<double>(num_term_instructions());
-    double epilogue = kInstructionCost * static_cast<double>(kernel_.epilogue.instructions.size());
-    for (const Walk& walk : walks_) {
-      (walk.in_term ? term : epilogue) += is_parallel || walk.in_term ? access_cost(walk, dim, lanes) : 1;
-    }
-    const double used_lanes = static_cast<double>(extent(dim)) / static_cast<double>((extent(dim) + lanes - 1) / lanes);
-    // Joining lanes after a reduction takes a tree of shuffles.
-    epilogue = is_parallel ? epilogue / used_lanes : epilogue + kShuffleCost * std::bit_width(lanes);
-    return term / used_lanes + epilogue / static_cast<double>(reduction_points_);
-  }
-
-  std::size_t num_term_instructions() const {
-    std::size_t all = 0;
-    for (const Body& term : kernel_.terms) all += term.instructions.size();
-    return all;
-  }
-
   void choose_vector_dim(Tiling& tiling) const {
     double best = 0;
     for (std::size_t dim = kernel_.domain.size(); dim-- > 0;) {
       if (kernel_.domain[dim].is_workgroup_dim) continue;
-      const double cost = cost_along(dim);
+      const double cost = costs_.along(dim);
       if (tiling.vector_dim < kernel_.domain.size() && cost >= best) continue;
       best = cost;
       tiling.vector_dim = static_cast<std::uint32_t>(dim);
-      tiling.lanes = lanes_along(dim);
+      tiling.lanes = costs_.lanes_along(dim);
     }
   }
 
@@ -242,7 +131,7 @@ class TilingChoice {
     std::pair<std::int64_t, std::int64_t> best = {0, 0};  // shared loads, then points
     for (std::size_t dim = 0; dim < num_parallel_; ++dim) {
       if (dim == tiling.vector_dim || extent(dim) < 2 || kernel_.domain[dim].is_workgroup_dim) continue;
-      const std::int64_t shared = std::count_if(walks_.begin(), walks_.end(), [&](const Walk& walk) {
+      const std::int64_t shared = std::count_if(costs_.walks().begin(), costs_.walks().end(), [&](const Walk& walk) {
         return walk.in_term && walk.offset.coefficients[dim].is(0) &&
                !walk.offset.coefficients[tiling.vector_dim].is(0);
       });
@@ -258,7 +147,7 @@ class TilingChoice {
   /// touches.
   void choose_block(Tiling& tiling) const {
     for (std::size_t dim = 0; dim < num_parallel_; ++dim) {
-      const bool is_transposed = std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) {
+      const bool is_transposed = std::any_of(costs_.walks().begin(), costs_.walks().end(), [&](const Walk& walk) {
         const SizeExpr& step = walk.offset.coefficients[tiling.vector_dim];
         return walk.offset.coefficients[dim].is(1) && !step.is(0) && !step.is(1);
       });
@@ -277,7 +166,7 @@ class TilingChoice {
 
   std::uint32_t transposed_lanes(const Tiling& tiling) const {
     const std::size_t bytes = size_bytes(kernel_.results[0].type.dtype);
-    const bool is_narrow_copy = is_copy() && bytes <= 2;
+    const bool is_narrow_copy = costs_.is_copy() && bytes <= 2;
     return std::min(
         {tiling.lanes, is_narrow_copy ? static_cast<std::uint32_t>(kInterleaveBytes / bytes) : kMaxTransposedLanes});
   }
@@ -289,11 +178,12 @@ class TilingChoice {
     if (lanes < kMinTransposedLanes || extent(tiling.row_dim) < lanes) return false;
     std::size_t stored_bytes = sizeof(std::uint64_t);
     std::int64_t cell_instructions = estimate_instructions(kernel_.epilogue);
-    for (const Walk& walk : walks_) {
+    for (const Walk& walk : costs_.walks()) {
       const bool lies_along_rows = walk.offset.coefficients[tiling.row_dim].is(1);
       if (lies_along_rows && (walk.is_store || walk.is_guarded || walk.is_dynamic)) return false;
       if (walk.is_store) stored_bytes = std::min(stored_bytes, size_bytes(walk.stored));
-      cell_instructions += walk.stored == DType::kF16 && !is_copy() ? kF16AccessInstructions : kAccessInstructions;
+      cell_instructions +=
+          walk.stored == DType::kF16 && !costs_.is_copy() ? kF16AccessInstructions : kAccessInstructions;
     }
     const std::int64_t affordable = kMaxTransposedInstructions / (lanes * cell_instructions);
     if (affordable < 1) return false;
@@ -328,7 +218,7 @@ class TilingChoice {
     const std::uint32_t accumulators = std::max((registers - registers / kOperandShare) / num_reductions, 1u);
     const bool has_index = std::any_of(kernel_.reductions.begin(), kernel_.reductions.end(),
                                        [](const Reduction& r) { return returns_index(r.kind); });
-    const bool is_long = num_term_instructions() > kMaxOverlappingInstructions;
+    const bool is_long = costs_.num_term_instructions() > kMaxOverlappingInstructions;
     std::uint32_t wanted = has_index || is_long ? 1 : has_rows ? with_rows : kVectorsOfOneRow;
     if (tiling.vector_dim >= num_parallel_ && has_rows) wanted = std::min(wanted, kMaxVectorsAlongLanes);
     tiling.vector_unroll = std::min(vectors_within(tiling, wanted), accumulators);
@@ -386,8 +276,8 @@ class TilingChoice {
   const LoopKernel& kernel_;
   std::size_t num_parallel_;
   const TargetSpec& target_;
-  std::vector<Walk> walks_;
-  std::int64_t reduction_points_ = 1;
+  LaneCosts costs_;
+  std::int64_t reduction_points_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "jit/map/context.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "millrace/base/saturating.h"
@@ -142,17 +143,26 @@ AccessPlan MapContext::plan_access(const Access& access, const KernelTensor& ten
   return plan;
 }
 
+bool MapContext::weaves_rows(const AccessPlan& store) const {
+  const std::uint32_t rows = tiling.row_unroll;
+  return has_row_dim() && has_vector_dim() && !reduces_lanes() && rows > 1 && std::has_single_bit(rows) &&
+         rows <= tiling.lanes && row_coefficient(store.offset).is(1) && vector_coefficient(store.offset).is(rows);
+}
+
 /// Whether each vector of a store begins at a multiple of its lanes, for an instruction that needs that. Loops along
 /// the lanes start at 0 and step by whole vectors. A tile of several rows must write whole cache lines of each, because
 /// a processor combines the streaming stores of few lines at a time.
 bool MapContext::can_stream(const AccessPlan& store) const {
   constexpr std::uint64_t kMinBytes = 16, kLineBytes = 64;
   const std::uint64_t vector_bytes = tiling.lanes * size_bytes(store.stored);
-  if (vector_bytes < kMinBytes || !vector_coefficient(store.offset).is(1)) return false;
-  if (tiling.row_unroll > 1 && vector_bytes * tiling.vector_unroll % kLineBytes != 0) return false;
+  const bool weaves = weaves_rows(store);
+  if (vector_bytes < kMinBytes || !(weaves || vector_coefficient(store.offset).is(1))) return false;
+  const std::uint64_t adjacent = weaves ? tiling.row_unroll : tiling.vector_unroll;
+  if (tiling.row_unroll > 1 && vector_bytes * adjacent % kLineBytes != 0) return false;
   const auto is_multiple = [&](const SizeExpr& value) { return value.known_multiple() % tiling.lanes == 0; };
   for (std::size_t d = 0; d < store.offset.coefficients.size(); ++d) {
-    if (d != tiling.vector_dim && !is_multiple(store.offset.coefficients[d])) return false;
+    if (d == tiling.vector_dim || (weaves && d == tiling.row_dim)) continue;
+    if (!is_multiple(store.offset.coefficients[d])) return false;
   }
   return is_multiple(store.offset.offset) && is_multiple(store.dynamic_stride);
 }

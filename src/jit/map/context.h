@@ -71,6 +71,9 @@ struct MapContext {
   std::uint32_t cell_lanes() const { return reduces_lanes() ? 1 : tiling.lanes; }
   /// Whether lanes run along a reduction dim. Accumulators are then joined across lanes before the epilogue.
   bool reduces_lanes() const { return has_vector_dim() && kernel.domain[tiling.vector_dim].is_reduction; }
+  /// Whether a tile's rows fill the gaps between the lanes of the store: whole rows are then woven in registers, and
+  /// stored as vectors.
+  bool weaves_rows(const AccessPlan& store) const;
   SizeExpr row_coefficient(const AffineIndex& index) const {
     return has_row_dim() ? index.coefficients[tiling.row_dim] : SizeExpr(0);
   }

@@ -59,12 +59,24 @@ void emit_stores(const MapContext& context, const Position& position, TileShape 
   }
   const std::vector<std::size_t> stores = context.kernel.stores_of({});
   CellStores cells(context);
+  const auto is_woven = [&](const AccessPlan& plan) {
+    return context.weaves_rows(plan) && shape.rows == context.tiling.row_unroll && !shape.mask;
+  };
   for (std::uint32_t row = 0; row < shape.rows; ++row) {
     for (std::uint32_t vector = 0; vector < shape.vectors; ++vector) {
       for (std::size_t i = 0; i < stores.size(); ++i) {
         const AccessPlan& plan = context.stores[stores[i]];
-        const MachineValue value = body.stored_value(context.kernel.epilogue.yields[i], plan.stored, row, vector);
-        cells.store({plan, position.stores[stores[i]], row, vector, {}}, shape.mask, value);
+        const CellAccess access{plan, position.stores[stores[i]], row, vector, {}};
+        const auto value = [&](std::uint32_t of_row) {
+          return body.stored_value(context.kernel.epilogue.yields[i], plan.stored, of_row, vector);
+        };
+        if (!is_woven(plan)) {
+          cells.store(access, shape.mask, value(row));
+        } else if (row == 0) {
+          std::vector<MachineValue> rows;
+          for (std::uint32_t each = 0; each < shape.rows; ++each) rows.push_back(value(each));
+          cells.store_woven(access, std::move(rows));
+        }
       }
     }
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/composites/repeat.h"
 #include "graph/import/onnx/node_context.h"
 #include "graph/import/onnx/ops/image/resize_axis.h"
 #include "millrace/base/printable.h"
@@ -231,6 +232,28 @@ Status read_roi(OnnxNodeContext& node, Axes& axes) {
   return {};
 }
 
+/// Whether result point i is operand point i / n, rounded down, if the scale is a whole number n from 2 on.
+bool repeats_points(const OnnxResizeStyle& style) {
+  if (style.mode != OnnxResizeMode::kNearest) return false;
+  switch (style.coordinates) {
+    case OnnxCoordinates::kHalfPixel:
+    case OnnxCoordinates::kHalfPixelSymmetric:
+    case OnnxCoordinates::kPytorchHalfPixel:
+      return style.nearest == OnnxNearest::kRoundPreferFloor || style.nearest == OnnxNearest::kRoundPreferCeil;
+    case OnnxCoordinates::kAsymmetric:
+    case OnnxCoordinates::kTfHalfPixelForNn:
+      return style.nearest == OnnxNearest::kFloor;
+    default:
+      return false;
+  }
+}
+
+/// How often each point of the axis is repeated, if that is all that happens; otherwise 0.
+std::int64_t times_repeated(const OnnxResizedAxis& axis, const OnnxResizeStyle& style) {
+  const std::int64_t times = repeats_points(style) ? whole_factor(axis.from, axis.to) : 0;
+  return axis.numerator == axis.denominator * times ? times : 0;
+}
+
 Result<OnnxResults> resize_axes(OnnxNodeContext& node, Tensor x, const Axes& axes, const OnnxResizeStyle& style) {
   const DType dtype = x.dtype();
   const bool is_nearest = style.mode == OnnxResizeMode::kNearest;
@@ -240,12 +263,20 @@ Result<OnnxResults> resize_axes(OnnxNodeContext& node, Tensor x, const Axes& axe
                                              x.type().to_text()));
   }
   if (!is_nearest && dtype != DType::kF64) x = cast(x, DType::kF32);
+  std::vector<RepeatedDim> repeated;
   for (const OnnxResizedAxis& axis : axes) {
     const bool is_crop = style.coordinates == OnnxCoordinates::kTfCropAndResize;
     if (axis.from == axis.to && axis.numerator == axis.denominator && !is_crop) continue;
-    MILLRACE_TRY(node.match_dim(x, static_cast<std::size_t>(axis.axis), axis.from));
-    MILLRACE_TRY_ASSIGN(x, node.built(resize_axis(x, axis, style)));
+    const auto dim = static_cast<std::size_t>(axis.axis);
+    MILLRACE_TRY(node.match_dim(x, dim, axis.from));
+    if (const std::int64_t times = times_repeated(axis, style); times != 0) {
+      repeated.push_back({dim, times});
+    } else {
+      MILLRACE_TRY_ASSIGN(x, node.built(resize_axis(x, axis, style)));
+    }
   }
+  std::ranges::sort(repeated, {}, &RepeatedDim::dim);
+  MILLRACE_TRY_ASSIGN(x, node.built(repeat_points(x, repeated)));
   return is_nearest ? x : cast(x, dtype);
 }
 
