@@ -44,7 +44,10 @@ BodyValue BodyBuilder::constant_scalar(Scalar value) {
 BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<BodyValue> operands) {
   BodyInstruction instruction{.op = op, .dtype = dtype};
   DType dtypes[3] = {};
-  MILLRACE_CHECK(operands.size() <= instruction.operands.size());
+  if (operands.size() > instruction.operands.size()) {
+    note_mistake(refused(fmt::format("{}({}) : {}", to_text(op), dtypes_text(operands), to_text(dtype))));
+    return append({.op = KernelOp::kConstant, .dtype = dtype});
+  }
   const bool converts = rule_of(op) == KernelOpRule::kConvert;
   bool are_defined = true, have_body_dtypes = converts || !is_16_bit_float(dtype);
   for (const BodyValue& operand : operands) {
@@ -113,7 +116,10 @@ BodyValue BodyBuilder::temporary(std::uint32_t number, DType dtype) {
 }
 
 BodyValue BodyBuilder::check_index(BodyValue index, BodyValue extent) {
-  MILLRACE_CHECK(index.dtype == DType::kI64 && extent.dtype == DType::kI64);
+  if (index.dtype != DType::kI64 || extent.dtype != DType::kI64 || !defines(index) || !defines(extent)) {
+    note_mistake(refused(fmt::format("check_index({}) : i64", dtypes_text({index, extent}))));
+    return append({.op = KernelOp::kConstant, .dtype = DType::kI64});
+  }
   return append(
       {.op = KernelOp::kCheckIndex, .dtype = DType::kI64, .num_operands = 2, .operands = {index.id, extent.id}});
 }

@@ -110,8 +110,8 @@ class Verifier {
     if (access.fill || access.dynamic_dim == axis || !extent.is_constant()) return;
     const std::optional<IndexRange> range = constant_range(access.indices[axis], kernel_.domain);
     if (range && (range->min < 0 || range->max >= extent.constant())) {
-      fail("{}: index {} runs from {} to {}, expected inside [0, {}); give it a fill", where, axis, range->min,
-           range->max, extent.constant());
+      fail("{}: index {} runs from {} to {}, expected inside [0, {}){}", where, axis, range->min, range->max,
+           extent.constant(), where.starts_with("load") ? "; give it a fill" : "");
     }
   }
 
