@@ -64,10 +64,30 @@ bool LaneCosts::is_copy() const {
          });
 }
 
+/// For each instruction, whether its value changes along the dim.
+std::vector<bool> LaneCosts::varying(const Body& body, std::size_t dim) const {
+  std::vector<bool> varies;
+  for (const BodyInstruction& instruction : body.instructions) {
+    bool found =
+        instruction.op == KernelOp::kTemporary || (instruction.op == KernelOp::kReduced && dim < num_parallel_);
+    for (unsigned i = 0; i < instruction.num_operands; ++i) found |= varies[index_of(instruction.operands[i])];
+    if (instruction.op == KernelOp::kIndex) found = instruction.immediate == dim;
+    if (instruction.op == KernelOp::kLoad) {
+      found |= std::ranges::any_of(kernel_.loads[instruction.immediate].indices,
+                                   [dim](const AffineIndex& index) { return !index.coefficients[dim].is(0); });
+    }
+    varies.push_back(found);
+  }
+  return varies;
+}
+
 std::uint32_t LaneCosts::lanes_along(std::size_t dim) const {
   std::size_t widest = 1;
   const auto widen = [&](const Body& body) {
-    for (const BodyInstruction& instruction : body.instructions) {
+    const std::vector<bool> varies = varying(body, dim);
+    for (std::size_t i = 0; i < varies.size(); ++i) {
+      const BodyInstruction& instruction = body.instructions[BodyValueId(i)];
+      if (!varies[i] && std::ranges::find(body.yields, BodyValueId(i)) == body.yields.end()) continue;
       widest = std::max(widest, size_bytes(is_copy() ? stored_dtype(instruction) : instruction.dtype));
     }
   };

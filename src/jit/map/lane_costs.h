@@ -36,7 +36,7 @@ class LaneCosts {
   /// Whether the kernel only moves elements. Registers then hold 16-bit floats unconverted.
   bool is_copy() const;
   /// The number of lanes of a vector of the widest dtype in which the bodies compute, but no more than the dim needs.
-  /// An epilogue after many terms may take several vectors.
+  /// What is equal in all lanes does not count. An epilogue after many terms may take several vectors.
   std::uint32_t lanes_along(std::size_t dim) const;
   /// The cost per point of the whole domain with lanes along `dim`, in units of a vector load that hits the L1 cache.
   double along(std::size_t dim) const;
@@ -45,6 +45,7 @@ class LaneCosts {
   void collect_walks(const Body& body, bool in_term);
   DType stored_dtype(const BodyInstruction& load) const;
   std::int64_t extent(std::size_t dim) const;
+  std::vector<bool> varying(const Body& body, std::size_t dim) const;
   bool can_transpose(const Walk& walk, std::size_t dim) const;
   bool weaves(const Walk& walk, std::size_t dim) const;
   double access_cost(const Walk& walk, std::size_t dim, std::uint32_t lanes) const;

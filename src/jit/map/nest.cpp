@@ -46,7 +46,18 @@ std::int64_t tile_of(const Tiling& tiling, std::size_t dim) {
 }
 
 std::uint32_t vectors_of_body(const Body& body) {
-  const std::size_t size = body.instructions.size();
+  std::size_t size = 0;
+  std::vector<bool> is_fixed;
+  for (const BodyInstruction& instruction : body.instructions) {
+    bool fixed = instruction.op == KernelOp::kReduced || instruction.op == KernelOp::kExtent;
+    bool is_constant = instruction.op == KernelOp::kConstant;
+    if (instruction.num_operands > 0 && instruction.op != KernelOp::kLoad) {
+      const auto operands = std::span(instruction.operands).first(instruction.num_operands);
+      fixed = std::ranges::all_of(operands, [&](BodyValueId operand) { return is_fixed[index_of(operand)]; });
+    }
+    is_fixed.push_back(fixed || is_constant);
+    size += fixed ? 0 : 1;
+  }
   if (size > kMaxCopiedInstructions) return 1;
   return size > kMaxOverlappingInstructions ? kVectorsOfBody : kVectorsOfShortBody;
 }

@@ -25,7 +25,8 @@ std::int64_t tile_of(const Tiling& tiling, std::size_t dim);
 /// A body of at most this many instructions has kVectorsOfShortBody copies in a step.
 inline constexpr std::size_t kMaxOverlappingInstructions = 12;
 /// The number of copies of a body in one step. Each copy computes one of several adjacent vectors. Long bodies have
-/// enough parallelism without copies, and every copy costs compile time.
+/// enough parallelism without copies, and every copy costs compile time. What is equal at all points of a row, because
+/// it depends on sizes and reductions alone, does not count.
 std::uint32_t vectors_of_body(const Body& body);
 
 /// Whether a reduction has so few and short terms that they can be emitted one after the other, without loops. The
