@@ -12,6 +12,7 @@
 #include "graph/verify_built.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
+#include "millrace/jit/loop_kernel_builder.h"
 #include "millrace/jit/scalar.h"
 #include "millrace/ops/op_def.h"
 
@@ -201,6 +202,25 @@ Tensor GraphBuilder::add_custom(CustomKernel kernel, std::span<const Tensor> ope
   return append(std::move(node))[0];
 }
 
+std::vector<Tensor> GraphBuilder::add_nest(Result<LoopKernel> nest, std::span<const Tensor> inputs,
+                                           const std::string& who) {
+  const auto refuse = [&](const Status& status) {
+    fail({status.code(), fmt::format("{}: {}", who, status.message())});
+    return std::vector<Tensor>();
+  };
+  if (!nest.ok()) return refuse(nest.status());
+  Node node{NestNode{std::make_shared<const LoopKernel>(*std::move(nest))}, {}, {}};
+  std::vector<TensorType> types;
+  for (const Tensor& input : inputs) {
+    node.operands.push_back(input.value());
+    types.push_back(input.type());
+  }
+  Result<Inference> inferred = infer_node(node, types);
+  if (!inferred.ok()) return refuse(inferred.status());
+  node.results = std::move(inferred->results);
+  return append(std::move(node));
+}
+
 Tensor GraphBuilder::add_output(std::string name, Tensor tensor) {
   const std::string who = fmt::format("output '{}'", printable(name));
   if (!status_.ok() || !accept(tensor, fmt::format("{}: the tensor", who)) || !accept_outside(who)) return {};
@@ -296,6 +316,47 @@ Tensor GraphBuilder::custom(CustomKernel kernel, std::initializer_list<Tensor> o
 Tensor GraphBuilder::custom(CustomKernel (*make)(std::string), std::string name,
                             std::initializer_list<Tensor> operands) {
   return build_or_fail(this, [&] { return custom(make(std::move(name)), operands); });
+}
+
+KernelResults GraphBuilder::nest(std::string name, std::span<const Tensor> inputs, void* function, BuildNest build) {
+  const auto add = [&]() -> KernelResults {
+    const std::string who = next_text("kernel " + printable(name));
+    if (!status_.ok() || !accept(inputs, who)) return {};
+    LoopKernelBuilder kernel(std::move(name));
+    std::vector<OperandId> operands;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      operands.push_back(kernel.operand(fmt::format("x{}", i), inputs[i].type()));
+    }
+    build(function, kernel, operands);
+    return KernelResults(add_nest(kernel.finish_unverified(), inputs, who));
+  };
+  return build_or_fail(this, add, 0, "kernel");
+}
+
+KernelResults GraphBuilder::kernel(LoopKernel nest, std::vector<Tensor> inputs) {
+  return build_or_fail(this, [&]() -> KernelResults {
+    const std::string who = next_text("kernel " + printable(nest.name));
+    if (!status_.ok() || !accept(inputs, who)) return {};
+    return KernelResults(add_nest(std::move(nest), inputs, who));
+  });
+}
+
+Tensor KernelResults::operator[](std::size_t result) const {
+  if (result < results_.size()) return results_[result];
+  if (results_.empty() || !results_[0].is_valid()) return {};
+  GraphBuilder& graph = *results_[0].builder();
+  const std::string who = node_text(graph.graph(), results_[0].value().node);
+  return graph.fail(invalid_argument(
+      fmt::format("{}: result {}, expected less than {}, the number of its stores", who, result, results_.size())));
+}
+
+KernelResults::operator Tensor() const {
+  if (results_.size() <= 1) return (*this)[0];
+  if (!results_[0].is_valid()) return {};
+  GraphBuilder& graph = *results_[0].builder();
+  const std::string who = node_text(graph.graph(), results_[0].value().node);
+  return graph.fail(invalid_argument(
+      fmt::format("{}: {} results are used as one tensor; choose one by its number", who, results_.size())));
 }
 
 void GraphBuilder::output(std::string name, Tensor tensor) {

@@ -5,6 +5,7 @@
 #include "base/guard_allocations.h"
 #include "graph/infer.h"
 #include "millrace/base/printable.h"
+#include "millrace/jit/loop_kernel.h"
 
 namespace millrace {
 
@@ -119,6 +120,7 @@ std::string kind_name(const Node& node) {
     std::string operator()(const LoopNode&) const { return "while"; }
     std::string operator()(const CondNode&) const { return "if"; }
     std::string operator()(const OpNode& op) const { return is_known(op.op) ? std::string(to_text(op.op)) : "op"; }
+    std::string operator()(const NestNode& own) const { return "kernel " + printable(own.nest->name); }
     std::string operator()(const KernelNode& kernel) const { return "kernel " + printable(kernel.kernel.name); }
   };
   return std::visit(Visitor{}, node.what);

@@ -8,6 +8,7 @@
 
 #include "base/guard_allocations.h"
 #include "graph/control_rules.h"
+#include "jit/ir/kernel_sizes.h"
 
 namespace millrace {
 
@@ -16,6 +17,7 @@ Result<Inference> infer_kind(const Node& node, std::span<const TensorType> opera
   if (const auto* op = std::get_if<OpNode>(&node.what)) return unguarded(infer_types(op->op, operands, op->attributes));
   if (const auto* kernel = std::get_if<KernelNode>(&node.what))
     return unguarded(infer_custom(kernel->kernel, operands));
+  if (const auto* own = std::get_if<NestNode>(&node.what)) return unguarded(infer_nest(*own->nest, operands));
   if (const auto* loop = std::get_if<LoopNode>(&node.what)) return infer_loop(*loop, operands);
   if (const auto* cond = std::get_if<CondNode>(&node.what)) return infer_cond(*cond, operands);
   return node.results;
@@ -83,6 +85,9 @@ std::vector<SizeExpr> sizes_of(const Node& node) {
   if (const auto* op = std::get_if<OpNode>(&node.what)) {
     // A copy: `visit` also serves writers, so it is not const.
     std::visit([&](auto copy) { copy.visit(SizeCollector{sizes}); }, op->attributes);
+  }
+  if (const auto* own = std::get_if<NestNode>(&node.what)) {
+    for_each_size(*own->nest, [&](const SizeExpr& size) { sizes.push_back(size); });
   }
   for (const TensorType& type : node.results) {
     sizes.insert(sizes.end(), type.shape.dims().begin(), type.shape.dims().end());

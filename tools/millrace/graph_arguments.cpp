@@ -58,9 +58,15 @@ Result<Graph> import_model(const std::string& file) {
 Result<Graph> read_graph(const GraphArguments& arguments) {
   if (arguments.file.ends_with(".onnx")) return import_model(arguments.file);
   if (!is_standard_input(arguments.file)) return millrace::read_graph(arguments.file);
-  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> bytes, read_standard_input("standard input"));
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  MILLRACE_TRY_ASSIGN(const std::string text, read_text(arguments.file));
   return parse_graph(text, {.name = "standard input", .directory = "."});
+}
+
+Result<std::string> read_text(const std::string& file) {
+  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> bytes, is_standard_input(file)
+                                                              ? read_standard_input("standard input")
+                                                              : read_file(shown_file(file), file));
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 Result<Program> compile_graph(Graph graph, const GraphArguments& arguments, std::shared_ptr<Device> device) {

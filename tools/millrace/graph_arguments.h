@@ -36,6 +36,8 @@ std::string shown_file(const std::string& file);
 /// If the text comes from standard input, files of constants are looked up in the working directory. A file whose name
 /// ends with ".onnx" is imported without options, and the importer's notes go to standard error.
 Result<Graph> read_graph(const GraphArguments&);
+/// The whole text of the file, or of standard input.
+Result<std::string> read_text(const std::string& file);
 /// Compiles for `device` or, if `device` is null, for the device in the arguments. Shows progress on standard error if
 /// standard error is a terminal and compiling takes long.
 Result<Program> compile_graph(Graph, const GraphArguments&, std::shared_ptr<Device> device = nullptr);

@@ -18,6 +18,8 @@
 namespace millrace {
 
 class GraphBuilder;
+class LoopKernelBuilder;
+enum class OperandId : std::uint32_t;
 
 namespace detail {
 /// The elements of a vector, an array, or a C array of any rank, as one row-major span.
@@ -60,6 +62,23 @@ class Tensor {
   Tensor(GraphBuilder* builder, Value value) : builder_(builder), value_(value) {}
   GraphBuilder* builder_ = nullptr;
   Value value_;
+};
+
+/// The results of an application's kernel, in the order of its stores.
+class KernelResults {
+ public:
+  KernelResults() = default;
+  /// An invalid tensor after a mistake. Recorded as a mistake if there is no such result.
+  Tensor operator[](std::size_t result) const;
+  /// The only result. Recorded as a mistake if there are several.
+  operator Tensor() const;  // NOLINT: `Tensor y = graph.kernel(...)` is the usual call
+  /// 0 after a mistake.
+  std::size_t size() const { return results_.size(); }
+
+ private:
+  friend class GraphBuilder;
+  explicit KernelResults(std::vector<Tensor> results) : results_(std::move(results)) {}
+  std::vector<Tensor> results_;
 };
 
 /// Builds a Graph node by node and infers types on the way. Functions on tensors (functions.h) read like arithmetic. A
@@ -171,6 +190,30 @@ class GraphBuilder {
   }
   Tensor custom(CustomKernel kernel, std::initializer_list<Tensor> operands);
 
+  /// An application's own loop nest: reductions, windows, gathers, rows with several passes. `build` is called once,
+  /// with a LoopKernelBuilder (loop_kernel_builder.h) and its operand for each input, and adds everything else. The
+  /// inputs' shapes are the operands', the stores' are the results'.
+  ///
+  ///     Tensor y = graph.kernel("double_it", {x}, [&](LoopKernelBuilder& k, std::span<const OperandId> in) {
+  ///       const std::vector<AffineIndex> point = k.parallel_dims(x.shape());
+  ///       const BodyValue value = k.load(k.epilogue(), in[0], point);
+  ///       k.store("y", x.type(), point, k.epilogue().add(value, value));
+  ///     });
+  ///
+  /// Elementwise nodes before and after it join its kernel, as with the library's own reductions. A mistake is reported
+  /// with the kernel's name; see LoopKernelBuilder::finish, verify(LoopKernel) and verify_safe.
+  template <class Build>
+    requires std::is_invocable_v<Build&, LoopKernelBuilder&, std::span<const OperandId>>
+  KernelResults kernel(std::string name, std::vector<Tensor> inputs, Build&& build) {
+    using Function = std::remove_reference_t<Build>;
+    const auto call = [](void* function, LoopKernelBuilder& kernel, std::span<const OperandId> operands) {
+      (*static_cast<Function*>(function))(kernel, operands);
+    };
+    return nest(std::move(name), inputs, const_cast<void*>(static_cast<const void*>(std::addressof(build))), call);
+  }
+  /// A loop nest that is built already, or read by parse_loop_kernel.
+  KernelResults kernel(LoopKernel nest, std::vector<Tensor> inputs);
+
   /// Ends its scope when it is destroyed.
   class [[nodiscard]] OpenScope {
    public:
@@ -254,6 +297,9 @@ class GraphBuilder {
   std::vector<Tensor> add_op(Op op, std::span<const Tensor> operands, Attributes attributes);
   Tensor add_custom(CustomKernel kernel, std::span<const Tensor> operands);
   Tensor custom(CustomKernel (*make)(std::string), std::string name, std::initializer_list<Tensor> operands);
+  using BuildNest = void (*)(void* function, LoopKernelBuilder&, std::span<const OperandId>);
+  KernelResults nest(std::string name, std::span<const Tensor> inputs, void* function, BuildNest build);
+  std::vector<Tensor> add_nest(Result<LoopKernel> nest, std::span<const Tensor> inputs, const std::string& who);
   Tensor add_output(std::string name, Tensor tensor);  // returns an invalid tensor
   Result<Graph> take_graph();
   std::vector<Tensor> append(Node node);

@@ -120,8 +120,8 @@ struct DispatchGraph {
 };
 
 /// Cuts the graph into regions. A chain of elementwise nodes becomes one region. Elementwise nodes and views move into
-/// the reduction or contraction that reads them; elementwise nodes after it move into its epilogue, and those before a
-/// sort or scan into its load. Up to four reductions that read one value over the same axes become one region.
+/// the reduction, contraction or own nest that reads them; elementwise nodes after it move into its epilogue, and those
+/// before a sort or scan into its load. Up to four reductions that read one value over the same axes become one region.
 /// Reductions over the same axes, and elementwise nodes that read their results again at each point of a row, become
 /// one region whose kernel has several passes: a softmax or a norm is one region. Only views are recomputed. A region
 /// has at most 128 nodes, and no more instructions than LLVM compiles in 100 ms (kMaxMapInstructions).
@@ -144,8 +144,8 @@ std::string label_of(const Graph&, std::span<const NodeId>);
 ///   A concat without a region counts as stored when all of its operands are stored as parts of it.
 /// * A value whose StoragePart has rows is not an input of any region.
 /// * No region reads a value after another region has overwritten it in place.
-/// * Every region output is stored by one region only. It is used, except that a loop or a condition may have unused
-///   outputs.
+/// * Every region output is stored by one region only. It is used, except that a loop, a condition or an application's
+///   nest may have unused outputs.
 /// * Bodies keep these invariants.
 /// * Every graph output and every update is a graph input, a constant, a variable or stored by a region, after
 ///   following aliases.

@@ -22,6 +22,8 @@
 
 namespace millrace {
 
+struct LoopKernel;
+
 enum class NodeId : std::uint32_t {};
 
 /// A result of a node. Immutable: no op writes its operands.
@@ -48,8 +50,14 @@ struct OpNode {
   Attributes attributes;
   friend bool operator==(const OpNode&, const OpNode&) = default;
 };
+/// An application's elementwise kernel.
 struct KernelNode {
   CustomKernel kernel;
+};
+/// An application's loop nest, with one result per store. verify() and verify_safe() accept it, its tensors are
+/// row-major, and it has the types of the node's operands and results.
+struct NestNode {
+  std::shared_ptr<const LoopKernel> nest;
 };
 
 /// A tensor that a session keeps from run to run. Its dims are numbers.
@@ -84,7 +92,7 @@ struct NodeOrigin {
 };
 
 struct Node {
-  std::variant<InputNode, ConstantNode, OpNode, KernelNode, VariableNode, LoopNode, CondNode> what;
+  std::variant<InputNode, ConstantNode, OpNode, KernelNode, NestNode, VariableNode, LoopNode, CondNode> what;
   std::vector<Value> operands;
   std::vector<TensorType> results;
   /// Names of the results in text and messages: none, or one per result, empty for a result without a name. Unique

@@ -23,7 +23,7 @@
 ///     statement := value {"," value} "=" operation [":" type {"," type}]
 ///                | "input" value  |  "update" value "=" value
 ///     operation := (op | composite) (operands | numbered) ["{" [attribute {"," attribute}] "}"]
-///                | "kernel" name operands
+///                | "kernel" name operands  |  "kernel" operands "{" loop kernel "}"
 ///                | ("constant" | "variable") "(" elements ")"
 ///                | "while" operands "{" graph "}"  |  "if" operands "{" graph graph "}"
 ///     operands  := "(" [value {"," value}] ")"
@@ -79,7 +79,8 @@
 /// * `bytes` are the row-major, little-endian elements, with two hexadecimal digits per byte. `file` names a NumPy
 ///   file, a safetensors file and one of its entries, or any file and the byte offset of elements that are stored as in
 ///   `bytes`. Only the last form of `file` needs a type.
-/// * "kernel" names one of ParseOptions::kernels.
+/// * "kernel" with a name calls one of ParseOptions::kernels. Without a name it holds the application's loop nest, in
+/// the form of parse_loop_kernel (loop_kernel.h), which verify_safe() must accept.
 /// * Inputs come before all other nodes, except that a line "input %x" places %x among the nodes.
 namespace millrace {
 

@@ -143,6 +143,16 @@ std::string_view to_text(ReductionKind);
 /// * `epilogue` uses no reduction dim, by index or load, and no temporary. A term uses only the reductions and
 ///   temporaries of earlier passes.
 Status verify(const LoopKernel&);
+/// Checks what verify() cannot know of kernels with symbolic sizes, for kernels that applications write: whatever the
+/// sizes and the data, they access only their tensors, and write each element of each result exactly once. Fails with
+/// kInvalidArgument and one line per failure, which names the access, its index and what would prove it.
+/// * Extents of dims are known to be 0 or more.
+/// * An index of a load without fill is known to be inside its dim.
+/// * A dynamic index without fill is the result of check_index with the extent of its dim, and nothing is added to it.
+/// * The indices of a store count through its result: each dim of the points at which it runs has its own digits, as in
+///   [m, n] or [m * 4 + n] with n below 4.
+/// Precondition: verified.
+Status verify_safe(const LoopKernel&);
 /// The whole kernel as text, which parse_loop_kernel reads. Equal kernels have equal text. Without the names, this text
 /// enters the cache key. Precondition: verified.
 std::string to_text(const LoopKernel&);

@@ -56,7 +56,8 @@ struct LoadOptions {
 ///     kernel.store_in_pass("y", {DType::kF32, {rows, columns}}, {m, n}, quotient);
 ///
 /// Domain dims, operands, loads, reductions and results are numbered in the order of the calls. Wrong calls are
-/// recorded; finish() returns an error for the first one.
+/// recorded; finish() returns an error for the first one. GraphBuilder::kernel makes such a kernel a node of a
+/// graph; it adds the operands, and calls finish() itself.
 class LoopKernelBuilder {
  public:
   explicit LoopKernelBuilder(std::string name) { kernel_.name = std::move(name); }

@@ -61,5 +61,7 @@ Result<Inference> infer_types(Op op, std::span<const TensorType> operands, const
 /// The type rule and the request of a custom kernel, like OpDef::infer and OpDef::build.
 Result<Inference> infer_custom(const CustomKernel&, std::span<const TensorType> operands);
 Result<std::vector<KernelRequest>> build_custom(const CustomKernel&, const OpInstance&);
+/// The type rule of an application's loop nest.
+Result<Inference> infer_nest(const LoopKernel&, std::span<const TensorType> operands);
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "graph/dispatch/composer.h"
+#include "graph/dispatch/nest_reads.h"
 #include "graph/dispatch/node_instructions.h"
 #include "graph/dispatch/views.h"
 #include "millrace/graph/text.h"
@@ -124,6 +125,9 @@ Result<std::vector<ComposedRequest>> compose_region(const DispatchGraph& dispatc
   const std::vector<NodeId> roots = find_roots(graph, region);
   if (roots.empty()) return placed(dispatch, region, Composer(dispatch, region).compose_map());
   const NodeId root = roots[0];
+  if (const LoopKernel* nest = own_nest(graph.nodes[root])) {
+    return placed(dispatch, region, Composer(dispatch, region).compose_nest(root, *nest));
+  }
   const bool is_border = is_pad_in_place(dispatch, region, graph.nodes[root]);
   MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_root(graph, region, root, is_border));
   if (is_border) return borders(region, std::move(requests));

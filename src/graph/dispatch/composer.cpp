@@ -13,15 +13,11 @@
 #include "ops/iota.h"
 
 namespace millrace {
-namespace {
-
 /// A 16-bit node rounds to its dtype even if its value is never stored.
 BodyValue round_to(BodyBuilder& b, DType dtype, BodyValue value) {
   if (dtype == DType::kF16 || dtype == DType::kBF16) return b.convert(DType::kF32, b.convert(dtype, value));
   return value;
 }
-
-}  // namespace
 
 ComposedRequest Composer::compose_map() {
   const Indices point = set_domain(graph_.type(region_.outputs[0]).shape);
@@ -160,19 +156,24 @@ std::uint32_t Composer::access_number(Access access) {
   return static_cast<std::uint32_t>(kernel_.loads.size() - 1);
 }
 
-/// Inlines a root's own body. Pulls the values of plain loads; loads with a fill value or a dynamic dim stay loads.
 std::vector<BodyValue> Composer::inline_root(BodyBuilder& b, const NumberedRoot& root, const Body& body) {
-  const LoopKernel& nest = root.root->nest;
+  return inline_nest(b, root.root->node, root.root->nest, body, root.first_reduction, root.first_extent);
+}
+
+/// Inlines a body of a root's own nest. Pulls the values of plain loads; loads with a fill value or a dynamic dim stay
+/// loads.
+std::vector<BodyValue> Composer::inline_nest(BodyBuilder& b, NodeId root, const LoopKernel& nest, const Body& body,
+                                             std::uint32_t first_reduction, std::uint32_t first_extent) {
   return b.inline_body(body, [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {
     if (instruction.op == KernelOp::kReduced) {
-      return b.reduced(static_cast<std::uint32_t>(root.first_reduction + instruction.immediate), instruction.dtype);
+      return b.reduced(static_cast<std::uint32_t>(first_reduction + instruction.immediate), instruction.dtype);
     }
     if (instruction.op == KernelOp::kExtent) {
-      return b.extent(static_cast<std::uint32_t>(root.first_extent + instruction.immediate));
+      return b.extent(static_cast<std::uint32_t>(first_extent + instruction.immediate));
     }
     if (instruction.op != KernelOp::kLoad) return std::nullopt;
     Access access = nest.loads[instruction.immediate];
-    const Value value = graph_.nodes[root.root->node].operands[access.tensor];
+    const Value value = graph_.nodes[root].operands[access.tensor];
     if (!access.fill && !access.dynamic_dim) return pull(b, value, access.indices);
     access.tensor = operand_number(value);
     const std::uint32_t number = access_number(std::move(access));

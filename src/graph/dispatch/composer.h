@@ -11,6 +11,9 @@
 
 namespace millrace {
 
+/// A value as others see it if it is stored as `dtype`: a 16-bit float is rounded even if it is never stored.
+BodyValue round_to(BodyBuilder& b, DType dtype, BodyValue value);
+
 /// A node of the region that has a loop nest of its own.
 struct RootNest {
   NodeId node{};
@@ -38,6 +41,9 @@ class Composer {
   /// points. If a root needs the result of another, or if an output has a value for each point of the reductions, the
   /// kernel has several passes.
   ComposedRequest compose_roots(std::vector<RootNest> roots);
+  /// Composes a region whose root is an application's nest. Nodes before it are computed where it reads them, nodes
+  /// after it where it stores the results that they read: all at one place (has_one_place).
+  ComposedRequest compose_nest(NodeId root, const LoopKernel& nest);
 
  private:
   /// A value of a body that is already computed at an index.
@@ -67,6 +73,10 @@ class Composer {
   void compose_pass(std::uint32_t pass, const std::vector<RootNest>& roots);
   void finish_passes();
   bool is_stored_in_pass(Value output) const;
+  std::uint32_t stored_with(Value output, NodeId root) const;
+  void compose_nest_body(BodyBuilder& b, NodeId root, const LoopKernel& nest, std::optional<std::uint32_t> pass);
+  std::vector<BodyValue> inline_nest(BodyBuilder& b, NodeId root, const LoopKernel& nest, const Body& body,
+                                     std::uint32_t first_reduction, std::uint32_t first_extent);
   std::vector<BodyValue> inline_root(BodyBuilder& b, const NumberedRoot& root, const Body& body);
   std::optional<BodyValue> kept_value(BodyBuilder& b, Value value, const Indices& indices);
   std::uint32_t temporary_number(std::uint32_t pass, BodyValue value);

@@ -7,6 +7,7 @@
 
 #include "base/guard_allocations.h"
 #include "base/verification.h"
+#include "graph/dispatch/nest_reads.h"
 #include "millrace/base/indent.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/dispatch.h"
@@ -137,7 +138,8 @@ Status verify(const DispatchGraph& dispatch) {
         }
       }
       for (const Value& output : region.outputs) {
-        if ((used[output.node] >> output.result & 1) == 0 && region.bodies.empty()) {
+        const bool may_be_unused = !region.bodies.empty() || own_nest(dispatch.graph.nodes[output.node]) != nullptr;
+        if ((used[output.node] >> output.result & 1) == 0 && !may_be_unused) {
           problem(
               fmt::format("region {}: stores {}, which is unused", region.name, value_text(dispatch.graph, output)));
         }

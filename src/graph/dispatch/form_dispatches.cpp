@@ -7,6 +7,7 @@
 
 #include "base/guard_allocations.h"
 #include "base/verification.h"
+#include "graph/dispatch/nest_reads.h"
 #include "graph/dispatch/node_groups.h"
 #include "graph/dispatch/place_parts.h"
 #include "graph/dispatch/place_updates.h"
@@ -22,18 +23,23 @@ constexpr std::uint32_t kNone = NodeGroups::kNone;
 
 class Former {
  public:
-  explicit Former(Graph graph) : graph_(std::move(graph)), groups_(graph_) {}
+  explicit Former(Graph graph) : graph_(std::move(graph)), used_(used_results(graph_)), groups_(graph_) {}
 
   DispatchGraph finish();
 
  private:
   const Node& node(std::uint32_t i) const { return graph_.nodes[NodeId{i}]; }
+  /// An application's nest stores all its results, even those that nothing reads: its passes belong together.
+  bool stores_unused(std::uint32_t i, std::uint32_t result) const {
+    return own_nest(node(i)) != nullptr && (used_[NodeId{i}] >> result & 1) == 0;
+  }
   std::vector<std::uint32_t> ordered_groups();
   Region make_region(std::uint32_t group, const std::set<Value>& needed);
   void collect_inputs(Value operand, std::uint32_t group, Region& region, std::set<Value>& inputs,
                       std::set<NodeId>& nodes);
 
   Graph graph_;
+  IdVector<NodeId, std::uint32_t> used_;
   NodeGroups groups_;
 };
 
@@ -88,7 +94,9 @@ Region Former::make_region(std::uint32_t group, const std::set<Value>& needed) {
     for (const Value& operand : node(member).operands) collect_inputs(operand, group, region, inputs, nodes);
     for (std::uint32_t result = 0; result < node(member).results.size(); ++result) {
       const bool is_control = !bodies_of(node(member)).empty();
-      if (is_control || needed.contains({NodeId{member}, result})) region.outputs.push_back({NodeId{member}, result});
+      if (is_control || needed.contains({NodeId{member}, result}) || stores_unused(member, result)) {
+        region.outputs.push_back({NodeId{member}, result});
+      }
     }
   }
   region.nodes.assign(nodes.begin(), nodes.end());
@@ -101,7 +109,10 @@ Region Former::make_region(std::uint32_t group, const std::set<Value>& needed) {
       break;
     }
     const auto* kernel = std::get_if<KernelNode>(&node(member).what);
-    name += (name.empty() ? "" : "_") + (kernel ? printable(kernel->kernel.name) : kind_name(node(member)));
+    const LoopKernel* nest = own_nest(node(member));
+    name += (name.empty() ? "" : "_") + (kernel ? printable(kernel->kernel.name)
+                                         : nest ? printable(nest->name)
+                                                : kind_name(node(member)));
   }
   region.name = name;
   return region;

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/dispatch/nest_reads.h"
 #include "graph/dispatch/node_instructions.h"
 #include "graph/dispatch/views.h"
 #include "jit/map/code_estimate.h"
@@ -42,9 +43,16 @@ bool has_trait(const Node& node, OpTraits trait) {
 bool has_fusible_term(const Node& node) { return has_trait(node, kFusibleTerm); }
 bool has_fusible_load(const Node& node) { return has_trait(node, kFusibleLoad); }
 
-/// Whether the node reads its operands through index maps, into which views can be composed.
-bool looks_through_views(const Node& node) {
+/// Whether the node reads the operand through index maps, into which views can be composed.
+bool looks_through_views(const Node& node, std::size_t operand) {
+  if (const LoopKernel* nest = own_nest(node)) return reads_plainly(*nest, operand);
   return is_elementwise(node) || is_index_view(node) || has_fusible_term(node) || has_trait(node, kReadsViews);
+}
+
+/// Whether the node's kernel can compute the operand in its term.
+bool takes_in_term(const Node& node, std::size_t operand) {
+  if (const LoopKernel* nest = own_nest(node)) return reads_each_once(*nest, operand);
+  return operand == 0 && has_fusible_term(node);
 }
 
 /// Whether the node reads each element once, so that computing an iota there is cheaper than reading it from memory.
@@ -54,7 +62,9 @@ bool is_reduction(const Node& node) {
 }
 
 /// Whether the node's kernel has an epilogue at each result point.
-bool has_fusible_epilogue(const Node& node) { return is_elementwise(node) || has_trait(node, kFusibleEpilogue); }
+bool has_fusible_epilogue(const Node& node) {
+  return is_elementwise(node) || has_trait(node, kFusibleEpilogue) || own_nest(node) != nullptr;
+}
 
 bool is_control(const Node& node) {
   return std::holds_alternative<LoopNode>(node.what) || std::holds_alternative<CondNode>(node.what);
@@ -96,9 +106,10 @@ void NodeGroups::prepare() {
   const IdVector<NodeId, std::uint32_t> used = used_results(graph_);
   for (std::uint32_t i = 0; i < count; ++i) {
     if (used[NodeId{i}] == 0) continue;
-    for (const Value& operand : node(i).operands) {
-      users_[index_of(operand.node)].insert(i);
-      if (!looks_through_views(node(i))) stored[index_of(operand.node)] = true;
+    for (std::size_t k = 0; k < node(i).operands.size(); ++k) {
+      const std::uint32_t operand = index_of(node(i).operands[k].node);
+      users_[operand].insert(i);
+      if (!looks_through_views(node(i), k)) stored[operand] = true;
     }
   }
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -240,6 +251,23 @@ std::uint32_t NodeGroups::points_of(std::uint32_t group) const {
   return root_[group] != kNone ? root_[group] : groups_[group].front();
 }
 
+/// Whether all results of an application's nest that elementwise nodes of its group and of `consumer` read are stored
+/// at one place, where these nodes are computed too.
+bool NodeGroups::has_one_place_with(std::uint32_t producer, std::uint32_t consumer) const {
+  const LoopKernel& nest = *own_nest(node(root_[producer]));
+  std::optional<std::uint32_t> place;
+  for (const std::uint32_t group : {producer, consumer}) {
+    for (const std::uint32_t member : groups_[group]) {
+      for (const Value& operand : node(member).operands) {
+        if (index_of(operand.node) != root_[producer]) continue;
+        if (place && !has_one_place(nest, *place, operand.result)) return false;
+        place = operand.result;
+      }
+    }
+  }
+  return true;
+}
+
 /// The obstacle that keeps an elementwise node out of the epilogue of the group that computes its operand.
 std::optional<Separation> NodeGroups::obstacle_to_epilogue(std::uint32_t i, Value operand) {
   const std::uint32_t consumer = find(i), producer = group_of(index_of(operand.node));
@@ -249,9 +277,9 @@ std::optional<Separation> NodeGroups::obstacle_to_epilogue(std::uint32_t i, Valu
   // A fused reduction's term nodes have other points; the epilogue can use only values at the result's points.
   const Shape& shape = node(i).results[0].shape;
   const std::uint32_t points = points_of(producer);
-  if (!(node(points).results[0].shape == shape) || !(graph_.type(operand).shape == shape)) {
-    return obstacle(JoinObstacle::kShapeDiffers, points);
-  }
+  const bool has_points = root != kNone && own_nest(node(root)) != nullptr ? has_one_place_with(producer, consumer)
+                                                                           : node(points).results[0].shape == shape;
+  if (!has_points || !(graph_.type(operand).shape == shape)) return obstacle(JoinObstacle::kShapeDiffers, points);
   if (auto found = obstacle_in_size(producer, consumer)) return found;
   if (root_reads(producer, consumer)) return obstacle(JoinObstacle::kReadByRoot, root);
   if (root_reads(consumer, producer)) return obstacle(JoinObstacle::kReadByRoot, root_[consumer]);
@@ -283,8 +311,8 @@ std::optional<Separation> NodeGroups::find_obstacle(std::uint32_t i, std::size_t
   if (is_control(reader)) return obstacle(JoinObstacle::kControl, i);
   const std::uint32_t root = root_[producer_group(operand)];
   if (root != kNone && is_control(node(root))) return obstacle(JoinObstacle::kControl, root);
-  const bool takes_first = has_fusible_term(reader) || has_fusible_load(reader);
-  if (!is_elementwise(reader) && !(takes_first && k == 0)) return obstacle(JoinObstacle::kReadsMemory, i);
+  const bool takes = takes_in_term(reader, k) || (has_fusible_load(reader) && k == 0);
+  if (!is_elementwise(reader) && !takes) return obstacle(JoinObstacle::kReadsMemory, i);
   if (group_of(read) == kNone) return obstacle_after(read, i);
   if (is_elementwise(reader)) return obstacle_to_epilogue(i, operand);
   // Fusing only a view saves no work, and the view's elements may be far apart in memory.
@@ -315,7 +343,7 @@ void NodeGroups::join_operand(std::uint32_t i, Value operand) {
   if (is_elementwise(node(i))) {
     join(producer, find(i), fmt::format("{} at the points of {}: no store and load between them", reader, read));
   } else {
-    const std::string_view place = has_fusible_term(node(i)) ? "term" : "load";
+    const std::string_view place = has_fusible_load(node(i)) ? "load" : "term";
     join(find(i), producer, fmt::format("{} in the {} of {}, its only reader", read, place, reader));
   }
 }

@@ -5,6 +5,7 @@
 #include "graph/dispatch/views.h"
 #include "jit/ir/affine.h"
 #include "jit/map/code_estimate.h"
+#include "millrace/jit/loop_kernel.h"
 #include "millrace/ops/op_def.h"
 
 namespace millrace {
@@ -61,6 +62,11 @@ BodyValue record_body(BodyBuilder& b, const Graph& graph, const Node& node, std:
 }
 
 std::int64_t body_instructions(const Graph& graph, const Node& node) {
+  if (const auto* own = std::get_if<NestNode>(&node.what)) {
+    std::int64_t count = estimate_instructions(own->nest->epilogue);
+    for (const Body& term : own->nest->terms) count += estimate_instructions(term);
+    return count;
+  }
   if (!is_elementwise(node)) return 0;
   BodyBuilder b;
   std::vector<BodyValue> operands;

@@ -9,6 +9,7 @@
 
 #include "base/size_expr/is_saturated.h"
 #include "base/size_expr/never_negative.h"
+#include "graph/dispatch/nest_reads.h"
 #include "graph/dispatch/node_instructions.h"
 #include "graph/dispatch/views.h"
 #include "millrace/graph/text.h"
@@ -85,6 +86,10 @@ class PartPlacer {
       const Node& node = graph_.nodes[id];
       nest.instructions += body_instructions(graph_, node);
       if (is_elementwise(node) || is_index_view(node)) continue;
+      if (own_nest(node) != nullptr) {
+        nest.is_map = false;
+        continue;
+      }
       const auto& op = std::get<OpNode>(node.what);
       if (!has_trait(op.op, kFusibleEpilogue)) return {};
       nest.is_map = !has_trait(op.op, kReduction) && !has_trait(op.op, kContraction);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/dispatch/nest_reads.h"
 #include "graph/dispatch/views.h"
 #include "millrace/graph/text.h"
 
@@ -198,12 +199,19 @@ class UpdatePlacer {
     return std::ranges::count_if(region.inputs, is_old) == 1;
   }
 
-  /// Whether the region reads `old` only at the point that it stores: elementwise ops and an iota, without views. A
-  /// custom kernel does not qualify, because it may be split into several kernels, each of which reads `old`.
+  /// Whether the region reads `old` only at the point that it stores: elementwise ops and an iota, without views, and
+  /// an application's nest that does so. An elementwise kernel of an application does not qualify, because it may be
+  /// split into several kernels, each of which reads `old`.
   bool is_pointwise(const Region& region, Value old) const {
     return region.outputs.size() == 1 && std::ranges::all_of(region.nodes, [&](NodeId id) {
              const Node& node = graph_.nodes[id];
              if (is_index_view(node)) return dispatch_.storage_of(node.operands[0]) != old;
+             if (const LoopKernel* nest = own_nest(node)) {
+               for (std::size_t k = 0; k < node.operands.size(); ++k) {
+                 if (!reads_where_it_stores(*nest, k)) return false;
+               }
+               return true;
+             }
              const auto* op = std::get_if<OpNode>(&node.what);
              return op != nullptr && (has_trait(op->op, kElementwise) || op->op == Op::iota);
            });

@@ -10,9 +10,11 @@
 #include "graph/infer.h"
 #include "graph/passes/constant_elements.h"
 #include "graph/passes/rewriter.h"
+#include "millrace/base/saturating.h"
 #include "millrace/graph/passes.h"
 #include "millrace/graph/text.h"
 #include "millrace/jit/body.h"
+#include "millrace/jit/loop_kernel.h"
 #include "millrace/ops/op_def.h"
 
 namespace millrace {
@@ -39,6 +41,7 @@ class Folder {
     if (const auto* op = std::get_if<OpNode>(&node.what); op != nullptr && has_trait(op->op, kStorageView)) {
       return std::optional(constant(node.operands[0])->data);
     }
+    if (const auto* own = std::get_if<NestNode>(&node.what)) return fold_nest(node, *own->nest);
     const TensorType& type = node.results[0];
     const auto count = static_cast<std::size_t>(type.shape.num_elements().constant());
     Bytes result(count * size_bytes(type.dtype));
@@ -60,7 +63,9 @@ class Folder {
 
   bool is_worth_folding(const Node& node) const {
     const auto* op = std::get_if<OpNode>(&node.what);
-    if (!op && !std::holds_alternative<KernelNode>(node.what)) return false;
+    const auto* own = std::get_if<NestNode>(&node.what);
+    if (!op && !own && !std::holds_alternative<KernelNode>(node.what)) return false;
+    if (own && node.results.size() != 1) return false;
     // Folding a broadcast would only enlarge the constant: kernels read through a broadcast.
     if (op && (!has_trait(op->op, kElementwise) && !has_trait(op->op, kView))) return false;
     if (op && op->op == Op::broadcast) return false;
@@ -70,9 +75,26 @@ class Folder {
       if (!constant(operand)) return false;
       operand_elements += graph_.type(operand).shape.num_elements().constant();
     }
-    const std::int64_t elements = node.results[0].shape.num_elements().constant();
+    std::int64_t elements = node.results[0].shape.num_elements().constant();
+    for (std::size_t d = 0; own && d < own->nest->domain.size(); ++d) {  // a nest takes one step per point
+      elements = saturating::multiply(d == 0 ? 1 : elements, own->nest->domain[d].extent.constant());
+    }
     return elements <=
            (op && has_trait(op->op, kView) ? std::max(kMaxFoldedElements, operand_elements) : kMaxFoldedElements);
+  }
+
+  /// Nothing if an index is out of range: the run then reports it.
+  std::optional<SharedBytes> fold_nest(const Node& node, const LoopKernel& nest) const {
+    std::vector<Bytes> tensors;
+    for (const Value& operand : node.operands) {
+      const std::span<const std::byte> data = constant(operand)->data;
+      tensors.emplace_back(data.begin(), data.end());
+    }
+    tensors.emplace_back(static_cast<std::size_t>(size_bytes(node.results[0]).constant()));
+    std::vector<void*> pointers;
+    for (Bytes& tensor : tensors) pointers.push_back(tensor.data());
+    if (!evaluate_loop_kernel(nest, pointers, {}).ok()) return std::nullopt;
+    return SharedBytes(std::move(tensors.back()));
   }
 
   Status fold_elementwise(const Node& node, HostFunction host, Bytes& result) const {

@@ -8,6 +8,7 @@
 #include "base/guard_allocations.h"
 #include "graph/passes/rewriter.h"
 #include "millrace/graph/passes.h"
+#include "millrace/jit/loop_kernel.h"
 
 namespace millrace {
 namespace {
@@ -38,6 +39,7 @@ bool equal(const Node& a, const Node& b) {
   if (const auto* op = std::get_if<OpNode>(&a.what)) return *op == std::get<OpNode>(b.what);
   if (const auto* kernel = std::get_if<KernelNode>(&a.what))
     return kernel->kernel == std::get<KernelNode>(b.what).kernel;
+  if (const auto* own = std::get_if<NestNode>(&a.what)) return *own->nest == *std::get<NestNode>(b.what).nest;
   if (const auto* constant = std::get_if<ConstantNode>(&a.what)) {
     return constant->data == std::get<ConstantNode>(b.what).data;
   }

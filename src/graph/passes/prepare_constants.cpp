@@ -16,6 +16,7 @@
 #include "millrace/graph/compile_report.h"
 #include "millrace/graph/passes.h"
 #include "millrace/graph/text.h"
+#include "millrace/jit/loop_kernel.h"
 #include "millrace/ops/op_def.h"
 
 namespace millrace {
@@ -55,6 +56,15 @@ bool are_indices_known(const Graph& graph, const Node& node, const GatherAttrs& 
   return true;
 }
 
+/// Whether the node is an application's nest that cannot find an index out of range.
+bool is_safe_nest(const Node& node) {
+  const auto* own = std::get_if<NestNode>(&node.what);
+  const auto checks = [](const BodyInstruction& instruction) { return instruction.op == KernelOp::kCheckIndex; };
+  return own != nullptr && std::ranges::none_of(own->nest->epilogue.instructions, checks) &&
+         std::ranges::none_of(own->nest->terms,
+                              [&](const Body& term) { return std::ranges::any_of(term.instructions, checks); });
+}
+
 bool is_static(const TensorType& type) { return type.shape.is_static(); }
 
 class ConstantTaker {
@@ -92,8 +102,9 @@ class ConstantTaker {
       const std::size_t bytes = constant->data.size();
       return {true, false, true, bytes > size_bytes(node.results[0].dtype) ? static_cast<std::int64_t>(bytes) : 0};
     }
-    const bool may_be = (as_op(node) != nullptr || std::holds_alternative<KernelNode>(node.what)) &&
-                        std::ranges::all_of(node.results, is_static) && (!node.operands.empty() || is_iota(node));
+    const bool may_be =
+        (as_op(node) != nullptr || std::holds_alternative<KernelNode>(node.what) || is_safe_nest(node)) &&
+        std::ranges::all_of(node.results, is_static) && (!node.operands.empty() || is_iota(node));
     if (!may_be) return {};
     Kind kind{true, false, true, 0};
     for (const Value& operand : node.operands) {

@@ -17,6 +17,7 @@
 #include "graph/text/reorder_nodes.h"
 #include "graph/text/value_names.h"
 #include "graph/variable_rules.h"
+#include "jit/ir/read_loop_kernel.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
@@ -199,6 +200,7 @@ class GraphParser {
       return append({VariableNode{{}, std::move(constant.bytes)}, {}, {std::move(constant.type)}}, what);
     }
     if (text_.take_word("kernel")) {
+      if (text_.rest().starts_with('(')) return read_nest(begin, what);
       MILLRACE_TRY_ASSIGN(KernelNode kernel, read_kernel(text_, parsed_.kernels));
       MILLRACE_TRY_ASSIGN(std::vector<Value> operands, read_operands());
       return infer({std::move(kernel), std::move(operands), {}}, begin, what);
@@ -231,6 +233,16 @@ class GraphParser {
     }
     complete_attributes(attributes, graph_, operands.values);
     return infer({OpNode{*called.op, std::move(attributes)}, std::move(operands.values), {}}, begin, what);
+  }
+
+  /// Reads the rest of "kernel(%x) { loop_kernel ... }".
+  Result<std::vector<Value>> read_nest(std::size_t begin, std::string& what) {
+    MILLRACE_TRY_ASSIGN(std::vector<Value> operands, read_operands());
+    if (!text_.take("{")) return text_.unexpected("expected '{'; write the loop nest of the kernel in braces");
+    MILLRACE_TRY_ASSIGN(LoopKernel nest, read_loop_kernel(text_));
+    if (!text_.take("}")) return text_.unexpected("expected '}'; close the kernel");
+    NestNode own{std::make_shared<const LoopKernel>(std::move(nest))};
+    return infer({std::move(own), std::move(operands), {}}, begin, what);
   }
 
   /// Checks the optional types that follow an operation against the appended values.

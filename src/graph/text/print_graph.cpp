@@ -9,6 +9,7 @@
 #include "graph/text/constant_text.h"
 #include "millrace/base/indent.h"
 #include "millrace/graph/text.h"
+#include "millrace/jit/loop_kernel.h"
 #include "ops/attributes_text.h"
 
 namespace millrace {
@@ -87,6 +88,8 @@ class GraphPrinter {
     std::string operation = kind_name(node), attributes;
     if (const auto* kernel = std::get_if<KernelNode>(&node.what)) {
       operation = "kernel " + name_text(kernel->kernel.name);
+    } else if (std::holds_alternative<NestNode>(node.what)) {
+      operation = "kernel";
     } else if (const SharedBytes* stored = elements_of(node)) {
       operands = elements_text(id, node.results[0], *stored);
     } else if (const auto* op = std::get_if<OpNode>(&node.what)) {
@@ -109,6 +112,7 @@ class GraphPrinter {
     for (const Graph* body : bodies_of(node)) {
       text += indented(GraphPrinter(*body, options, printed_symbols_).print(), "    ");
     }
+    if (const auto* own = std::get_if<NestNode>(&node.what)) text = indented(millrace::to_text(*own->nest), "    ");
     return text.empty() ? text : " {\n" + text + "  }";
   }
 

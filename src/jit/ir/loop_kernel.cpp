@@ -10,6 +10,7 @@
 #include "base/guard_allocations.h"
 #include "base/text/reader.h"
 #include "jit/ir/affine.h"
+#include "jit/ir/kernel_sizes.h"
 #include "jit/ir/operation_text.h"
 
 namespace millrace {
@@ -64,27 +65,11 @@ std::string indented(const std::string& text) {
 
 /// Fails if two sizes state different facts about one symbol.
 Status collect_symbols(const LoopKernel& kernel, std::map<std::string, Dim>& symbols) {
-  const auto collect = [&](const std::vector<SizeExpr>& sizes) -> Status {
-    for (const SizeExpr& size : sizes) MILLRACE_TRY(size.collect_symbols(symbols));
-    return {};
-  };
-  for (const LoopDim& dim : kernel.domain) MILLRACE_TRY(dim.extent.collect_symbols(symbols));
-  for (const auto* tensors : {&kernel.operands, &kernel.results}) {
-    for (const KernelTensor& tensor : *tensors) {
-      MILLRACE_TRY(collect(tensor.type.shape.dims()));
-      MILLRACE_TRY(tensor.layout.offset.collect_symbols(symbols));
-      MILLRACE_TRY(collect(tensor.layout.strides));
-    }
-  }
-  for (const auto* accesses : {&kernel.loads, &kernel.stores}) {
-    for (const Access& access : *accesses) {
-      for (const AffineIndex& index : access.indices) {
-        MILLRACE_TRY(index.offset.collect_symbols(symbols));
-        MILLRACE_TRY(collect(index.coefficients));
-      }
-    }
-  }
-  return collect(kernel.extents);
+  Status first;
+  for_each_size(kernel, [&](const SizeExpr& size) {
+    if (first.ok()) first = size.collect_symbols(symbols);
+  });
+  return first;
 }
 
 std::string symbols_text(const LoopKernel& kernel) {

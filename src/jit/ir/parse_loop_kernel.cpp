@@ -11,6 +11,7 @@
 #include "base/text/read_type.h"
 #include "jit/ir/affine.h"
 #include "jit/ir/operation_text.h"
+#include "jit/ir/read_loop_kernel.h"
 #include "millrace/jit/loop_kernel.h"
 
 namespace millrace {
@@ -18,7 +19,7 @@ namespace {
 
 class LoopKernelParser {
  public:
-  LoopKernelParser(std::string_view name, std::string_view text) : text_(name, text) {}
+  explicit LoopKernelParser(TextReader& text) : text_(text) {}
 
   Result<LoopKernel> parse() {
     if (!text_.take_word("loop_kernel")) return text_.unexpected("expected 'loop_kernel'");
@@ -33,7 +34,6 @@ class LoopKernelParser {
     if (!text_.take_word("epilogue")) return text_.unexpected("expected the epilogue");
     MILLRACE_TRY(read_body(kernel_.epilogue));
     MILLRACE_TRY(expect(text_, "}"));
-    if (!text_.at_end()) return text_.unexpected("expected the end of the text; a text holds one kernel");
     // classify() requires a verified kernel.
     if (kind && unguarded(verify(kernel_)).ok() && classify(kernel_) != *kind) {
       return text_.error(kind_begin,
@@ -238,15 +238,22 @@ class LoopKernelParser {
     return {};
   }
 
-  TextReader text_;
+  TextReader& text_;
   std::map<std::string, Dim> symbols_;
   LoopKernel kernel_;
 };
 
 }  // namespace
 
+Result<LoopKernel> read_loop_kernel(TextReader& text) { return LoopKernelParser(text).parse(); }
+
 Result<LoopKernel> parse_loop_kernel(std::string_view text, std::string_view name) {
-  return guard_allocations([&] { return LoopKernelParser(name, text).parse(); });
+  return guard_allocations([&]() -> Result<LoopKernel> {
+    TextReader reader(name, text);
+    MILLRACE_TRY_ASSIGN(LoopKernel kernel, read_loop_kernel(reader));
+    if (!reader.at_end()) return reader.unexpected("expected the end of the text; a text holds one kernel");
+    return kernel;
+  });
 }
 
 }  // namespace millrace

@@ -34,7 +34,8 @@ std::byte byte_of(DType dtype, std::size_t at, std::size_t byte) {
   return static_cast<std::byte>(dtype == DType::kBool ? at % 3 == 0 : at * 31 + byte * 7);
 }
 
-void check_run(DType dtype, const TargetSpec& target, std::int64_t width, std::int64_t times, bool has_planes, bool is_symbolic) {
+void check_run(DType dtype, const TargetSpec& target, std::int64_t width, std::int64_t times, bool has_planes,
+               bool is_symbolic) {
   INFO(to_text(dtype), " ", target.to_text(), ": ", width, " x ", times, has_planes ? " planes" : "");
   const std::size_t size = size_bytes(dtype);
   const auto w = static_cast<std::size_t>(width), k = static_cast<std::size_t>(times);

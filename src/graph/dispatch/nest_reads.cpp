@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds what may join an application's loop nest: which operands can be computed inside it, and where it stores.
+#include "graph/dispatch/nest_reads.h"
+
+#include <algorithm>
+
+namespace millrace {
+
+const LoopKernel* own_nest(const Node& node) {
+  const auto* own = std::get_if<NestNode>(&node.what);
+  return own != nullptr ? own->nest.get() : nullptr;
+}
+
+bool reads_plainly(const LoopKernel& nest, std::size_t operand) {
+  return std::ranges::all_of(
+      nest.loads, [&](const Access& load) { return load.tensor != operand || (!load.fill && !load.dynamic_dim); });
+}
+
+bool reads_each_once(const LoopKernel& nest, std::size_t operand) {
+  const auto first = std::ranges::find(nest.loads, operand, &Access::tensor);
+  if (first == nest.loads.end() || !reads_plainly(nest, operand)) return false;
+  if (std::ranges::count(nest.loads, operand, &Access::tensor) != 1) return false;
+  for (std::size_t d = 0; d < nest.domain.size(); ++d) {
+    const bool is_walked =
+        std::ranges::any_of(first->indices, [d](const AffineIndex& index) { return !index.coefficients[d].is(0); });
+    if (!is_walked && !nest.domain[d].extent.is(1)) return false;
+  }
+  return true;
+}
+
+bool has_one_place(const LoopKernel& nest, std::uint32_t result, std::uint32_t other) {
+  return nest.stores[result].pass == nest.stores[other].pass &&
+         nest.stores[result].indices == nest.stores[other].indices;
+}
+
+bool reads_where_it_stores(const LoopKernel& nest, std::size_t operand) {
+  if (!nest.terms.empty() || nest.stores.size() != 1) return false;
+  return std::ranges::all_of(nest.loads, [&](const Access& load) {
+    return load.tensor != operand || (!load.fill && !load.dynamic_dim && load.indices == nest.stores[0].indices);
+  });
+}
+
+}  // namespace millrace
