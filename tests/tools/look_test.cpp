@@ -22,6 +22,40 @@ TEST_CASE("check reads and verifies, and reports where a mistake is") {
         "topq(%x)\n       ^\n");
 }
 
+constexpr const char* kRows = R"(loop_kernel "rows" reduce {
+  d0 m parallel 4
+  d1 n reduction 8
+  operand 0 %x f32[4x8] offset 0 strides [8, 1]
+  result 0 %sums f32[4] offset 0 strides [1]
+  load 0 operand 0 [d0, d1]
+  store 0 result 0 [d0]
+  reduction 0 sum f32
+  term
+    %0 = load 0 : f32
+    yield %0
+  epilogue
+    %0 = reduced 0 : f32
+    yield %0
+}
+)";
+
+TEST_CASE("check --kernel reads a loop kernel, and proves that it stays inside its tensors") {
+  const Workplace here;
+  here.write("rows.kernel", kRows);
+  CHECK(here.output_of("check --kernel rows.kernel") == "rows.kernel: kernel 'rows' is valid: operands 1, results 1\n");
+  CHECK(here.output_of("check --kernel - --target amdgpu:gfx1100 < rows.kernel") ==
+        "standard input: kernel 'rows' is valid: operands 1, results 1; for amdgpu:gfx1100: dispatches 1, kernels 1\n");
+  std::string text = kRows;
+  text.replace(text.find("[d0, d1]"), 8, "[d1, d0]");
+  here.write("wrong.kernel", text);
+  CHECK(here.error_of("check --kernel wrong.kernel") ==
+        "millrace: wrong.kernel: %1 = kernel rows: loop kernel 'rows': load 0: index 0 runs from 0 to 7, expected "
+        "inside [0, 4); give it a fill\n");
+  CHECK(
+      here.error_of("check --kernel top.mr") ==
+      "millrace: top.mr:1:1: found 'graph', expected 'loop_kernel'\n  graph top(%x: f32[rows in 1..64, 10]) {\n  ^\n");
+}
+
 TEST_CASE("a dash stands for standard input, in every command that reads a graph") {
   const Workplace here;
   CHECK(here.output_of("check - < top.mr") == "standard input: graph 'top' is valid: inputs 1, outputs 2, nodes 3\n");

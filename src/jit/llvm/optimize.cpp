@@ -2,6 +2,10 @@
 // The LLVM passes that run on a kernel: a few on CPUs, the standard pipeline on GPUs.
 #include "jit/llvm/optimize.h"
 
+#include <vector>
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
@@ -40,6 +44,28 @@ llvm::ModulePassManager gpu_passes(llvm::PassBuilder& builder) {
   return all;
 }
 
+/// Hides `0 - x` from its users. LLVM's AMDGPU back end takes it for -x where an instruction can negate its operand
+/// (SelectVOP3ModsImpl: "fold fsub [+-]0 into fneg"), but for x = 0 it is +0, not -0.
+void fence_subtractions_from_zero(llvm::Module& module) {
+  std::vector<llvm::Instruction*> found;
+  for (llvm::Function& function : module) {
+    for (llvm::BasicBlock& block : function) {
+      for (llvm::Instruction& instruction : block) {
+        const bool is_subtraction = instruction.getOpcode() == llvm::Instruction::FSub;
+        if (is_subtraction && llvm::PatternMatch::match(instruction.getOperand(0), llvm::PatternMatch::m_PosZeroFP())) {
+          found.push_back(&instruction);
+        }
+      }
+    }
+  }
+  for (llvm::Instruction* const subtraction : found) {
+    llvm::IRBuilder<> builder(subtraction->getNextNode());
+    llvm::CallInst* const fence = builder.CreateArithmeticFence(subtraction, subtraction->getType());
+    subtraction->replaceAllUsesWith(fence);
+    fence->setArgOperand(0, subtraction);
+  }
+}
+
 }  // namespace
 
 LlvmOptimizer::LlvmOptimizer(llvm::TargetMachine& machine)
@@ -56,6 +82,7 @@ void LlvmOptimizer::run(llvm::Module& module) {
   llvm::ModulePassManager passes = is_gpu_ ? gpu_passes(builder_) : host_passes();
   passes.run(module, modules_);
   expand_f16(module);
+  if (is_gpu_) fence_subtractions_from_zero(module);
   // Analyses are cached by the address of a function. Without this, a function of the next kernel at the same address
   // would get the analyses of this kernel.
   loops_.clear();
