@@ -15,7 +15,7 @@ struct RepeatedDim {
   std::int64_t times = 1;
 };
 
-/// Repeats the points of some dims: one kernel for each two dims that have times > 1. `dims` are in ascending order.
+/// Repeats the points of some dims, which are in ascending order: one kernel for up to two dims.
 Tensor repeat_points(Tensor x, std::span<const RepeatedDim> dims);
 
 /// The number n for which `to` is `from` * n, from 2 to 16; 0 if there is none.
