@@ -73,9 +73,10 @@ TEST_CASE("the operands of a concat share one kernel, whose argument is where ea
   CHECK((*outputs)[0].bytes == expected);
 }
 
-// The first operand of a large one adds no offset to the index of its loop, so its code is another.
+// The first operand of a large one adds no offset to the index of its loop, so its code is another. With vectors of 16
+// lanes, every second operand is aligned, so that its stores may bypass the caches.
 TEST_CASE("operands of a concat that are large or of different extents share kernels, too") {
-  CHECK(num_kernels(concat_of(64, [](std::int64_t) { return Shape{60, 70}; })) <= 2);
+  CHECK(num_kernels(concat_of(64, [](std::int64_t) { return Shape{60, 70}; })) <= 3);
   CHECK(num_kernels(concat_of(1000, [](std::int64_t i) { return Shape{1 + i % 5, 4}; })) <= 5);
 }
 

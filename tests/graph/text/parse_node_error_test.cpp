@@ -177,11 +177,11 @@ constexpr Mistake kNodes[] = {
      "  %y = kernel swish(%x)\n"
      "              ^"},
     {"graph g(%x: f32[4]) {\n"
-     "  %y = kernel (%x)\n"
+     "  %y = kernel %x\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:15: found '(', expected the kernel's name; write it\n"
-     "  %y = kernel (%x)\n"
+     "g.mr:2:15: found '%', expected the kernel's name; write it\n"
+     "  %y = kernel %x\n"
      "              ^"},
 };
 
