@@ -10,6 +10,8 @@
 #include "examples/own_kernels/kernels.h"
 #include "examples/own_kernels/plain.h"
 #include "millrace/graph/compile_report.h"
+#include "millrace/graph/testing.h"
+#include "millrace/jit/loop_kernel_builder.h"
 #include "millrace/millrace.h"
 
 using namespace millrace;
@@ -152,11 +154,23 @@ Status check_nearest_centre() {
   return compare("nearest_centre", nearest, expected, 0);
 }
 
+/// Compares a kernel with its own definition, as the tests of an application would.
+Status check_by_definition() {
+  LoopKernelBuilder k("double_it");
+  const AffineIndex m = k.parallel("m", Dim("rows")), n = k.parallel("n", 3);
+  const BodyValue element = k.load(k.epilogue(), k.operand("x", {DType::kF32, {Dim("rows"), 3}}), {m, n});
+  k.store("y", {DType::kF32, {Dim("rows"), 3}}, {m, n}, k.epilogue().add(element, element));
+  MILLRACE_TRY_ASSIGN(const LoopKernel kernel, k.finish());
+  const testing::Array x = testing::Array::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  testing::compare(kernel, {{x}}, {{"cpu", "sim:gfx1100"}}).throw_if_error();
+  return {};
+}
+
 }  // namespace
 
 int main() {
   for (const auto check : {check_rms_norm, check_median_filter, check_diffuse, check_quantise, check_centroid,
-                           check_embedding_bag, check_nearest_centre}) {
+                           check_embedding_bag, check_nearest_centre, check_by_definition}) {
     const Status status = check();
     if (status.ok()) continue;
     std::printf("%s\n", status.message().c_str());

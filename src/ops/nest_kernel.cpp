@@ -20,8 +20,9 @@ Status check_layout(std::string_view role, std::size_t number, const KernelTenso
 
 Status check_operands(const LoopKernel& nest, std::span<const TensorType> operands) {
   if (operands.size() != nest.operands.size()) {
-    return invalid_argument(fmt::format("{} operands, expected {} as in its loop nest; pass one per operand",
-                                        operands.size(), nest.operands.size()));
+    return invalid_argument(
+        fmt::format("{} operands, expected {} as in its loop nest; pass one per operand, and add none to the nest",
+                    operands.size(), nest.operands.size()));
   }
   for (std::size_t i = 0; i < operands.size(); ++i) {
     MILLRACE_TRY(check_layout("operand", i, nest.operands[i]));
@@ -41,8 +42,8 @@ Result<Inference> infer_nest(const LoopKernel& nest, std::span<const TensorType>
     MILLRACE_TRY(check_operands(nest, operands));
     if (nest.in_place) return invalid_argument("it is in place; leave that to the compiler");
     if (nest.results.empty() || nest.results.size() > kMaxResults) {
-      return invalid_argument(
-          fmt::format("{} results, expected 1 to {}; add stores", nest.results.size(), kMaxResults));
+      return invalid_argument(fmt::format("{} results, expected 1 to {}; {}", nest.results.size(), kMaxResults,
+                                          nest.results.empty() ? "add a store" : "make it several kernels"));
     }
     std::vector<TensorType> results;
     for (std::size_t i = 0; i < nest.results.size(); ++i) {

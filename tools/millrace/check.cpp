@@ -11,6 +11,7 @@
 #include "millrace/graph/compile_report.h"
 #include "millrace/graph/signature.h"
 #include "millrace/jit/loop_kernel.h"
+#include "millrace/ops/op_def.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
 #include "tools/millrace/tool_context.h"
@@ -32,6 +33,11 @@ Result<std::string> lowered_text(Graph graph, const GraphArguments& arguments) {
 Result<Graph> read_kernel(const GraphArguments& arguments) {
   MILLRACE_TRY_ASSIGN(const std::string text, read_text(arguments.file));
   MILLRACE_TRY_ASSIGN(LoopKernel kernel, parse_loop_kernel(text, shown_file(arguments.file)));
+  std::vector<TensorType> operands;
+  for (const KernelTensor& operand : kernel.operands) operands.push_back(operand.type);
+  if (const Status refused = infer_nest(kernel, operands).status(); !refused.ok()) {
+    return Status(refused.code(), fmt::format("{}: {}", shown_file(arguments.file), refused.message()));
+  }
   GraphBuilder graph(kernel.name);
   std::vector<Tensor> inputs;
   for (const KernelTensor& operand : kernel.operands) {

@@ -69,6 +69,7 @@ enum class JoinObstacle : std::uint8_t {
   kNoEpilogue,      // `node`, in the producer's region, has a kernel without an epilogue
   kViewAlone,       // the reader loads whole rows; `node`, a view, makes rows of distant elements
   kShapeDiffers,    // `node`, in the producer's region, has a different shape from the reader
+  kPlaceDiffers,    // `node`, an application's nest, stores what the reader reads at two places
   kWouldFormCycle,  // `node`, in a third region, reads one region, and the other region needs `node`
   kReadByRoot,      // `node`, one region's dot or reduction, reads the other region at other points
   kRootInOperand,   // `node`, in the producer's region, is not elementwise, so the reader cannot fuse it

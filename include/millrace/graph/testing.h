@@ -10,6 +10,7 @@
 #include "millrace/base/dtype.h"
 #include "millrace/base/shape.h"
 #include "millrace/base/status.h"
+#include "millrace/graph/compile.h"
 #include "millrace/jit/loop_kernel.h"
 
 /// For the tests of an application's own kernels: runs a kernel on arrays, by its definition or on a device, and
@@ -40,22 +41,23 @@ struct Array {
   }
 };
 
-/// How far an element of a float may be from the one by definition: absolute + relative * |definition|. NaN equals NaN.
-/// Elements of other dtypes must be equal.
+/// How far an element of a float may be from the one by definition: absolute + relative * |definition|. NaN equals NaN;
+/// an infinity equals only itself. Elements of other dtypes must be equal.
 struct Tolerance {
   double relative = 0;
   double absolute = 0;
 };
 
 /// The results of the kernel by definition (evaluate_loop_kernel), point by point. A symbol has the value of the
-/// operand dim that it is; other symbols are an error, and so are arrays that do not fit the operands.
+/// operand dim that it is; other symbols are an error, and so are arrays that do not fit the operands, and a kernel
+/// that a graph would refuse.
 Result<std::vector<Array>> evaluate(const LoopKernel&, std::span<const Array> operands);
-/// The results of the kernel as the only node of a graph that is compiled for the device and run: "cpu:avx2",
-/// "sim:gfx1100", "isa:gfx1100".
-Result<std::vector<Array>> run(const LoopKernel&, std::span<const Array> operands, const std::string& device);
+/// The results of the kernel as the only node of a graph that is compiled with these options and run. The options name
+/// the device, such as "cpu:avx2" or "sim:gfx1100". "isa:gfx1100" needs a context with isa_driver() (isa/driver.h).
+Result<std::vector<Array>> run(const LoopKernel&, std::span<const Array> operands, const CompileOptions& options);
 /// Runs the kernel on each device, and fails with the first element that differs from the one by definition: "kernel
-/// 'scale' on cpu:avx2: y[1, 2] is 4, expected 3".
+/// 'scale' on cpu:avx2: y[1, 2] is 4, expected 3". The options are those of run(), apart from the device.
 Status compare(const LoopKernel&, std::span<const Array> operands, std::span<const std::string> devices,
-               Tolerance tolerance = {});
+               Tolerance tolerance = {}, CompileOptions options = {});
 
 }  // namespace millrace::testing

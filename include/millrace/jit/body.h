@@ -53,6 +53,7 @@ struct Body {
 struct BodyValue {
   BodyValueId id{};
   DType dtype = DType::kF32;
+  std::uint32_t builder = 0;  // the number of the BodyBuilder that computes it; 0 fits every builder
 };
 
 /// The interface that a body template needs from a builder. BodyBuilder records; HostEval computes. A body is a generic
@@ -151,8 +152,10 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
     MILLRACE_CHECK(mistake_.empty());
     return std::move(body_);
   }
+  /// Whether this builder computes the value.
   bool defines(BodyValue value) const {
-    return body_.instructions.contains(value.id) && body_.instructions[value.id].dtype == value.dtype;
+    return (value.builder == 0 || value.builder == number_) && body_.instructions.contains(value.id) &&
+           body_.instructions[value.id].dtype == value.dtype;
   }
   /// Appends `body`. `replace(instruction)` may return a value to use instead of an instruction (such as a load that
   /// another body computes); otherwise the instruction is copied. Returns the yields.
@@ -161,7 +164,9 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
 
  private:
   BodyValue append(BodyInstruction);
+  static std::uint32_t next_number();
   Body body_;
+  std::uint32_t number_ = next_number();
   std::string mistake_;
 };
 

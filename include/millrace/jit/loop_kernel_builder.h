@@ -57,7 +57,7 @@ struct LoadOptions {
 ///
 /// Domain dims, operands, loads, reductions and results are numbered in the order of the calls. Wrong calls are
 /// recorded; finish() returns an error for the first one. GraphBuilder::kernel makes such a kernel a node of a
-/// graph; it adds the operands, and calls finish() itself.
+/// graph; it adds the operands, and finishes the kernel itself.
 class LoopKernelBuilder {
  public:
   explicit LoopKernelBuilder(std::string name) { kernel_.name = std::move(name); }
@@ -131,6 +131,7 @@ class LoopKernelBuilder {
   std::vector<BodyValue> results_;                 // of reduce()
   BodyBuilder epilogue_;
   std::string mistake_;
+  bool is_finished_ = false;
 };
 
 }  // namespace millrace

@@ -14,6 +14,7 @@
 #include "millrace/graph/compile.h"
 #include "millrace/graph/program.h"
 #include "millrace/jit/scalar.h"
+#include "millrace/ops/op_def.h"
 
 namespace millrace::testing {
 namespace {
@@ -24,6 +25,14 @@ Extents extents_of(const Array& array) {
   std::vector<std::int64_t> extents;
   for (const SizeExpr& dim : array.type.shape.dims()) extents.push_back(dim.constant());
   return Extents(extents);
+}
+
+/// Checks that a graph would take the kernel.
+Status check_kernel(const LoopKernel& kernel) {
+  std::vector<TensorType> operands;
+  for (const KernelTensor& operand : kernel.operands) operands.push_back(operand.type);
+  const Status refused = unguarded(infer_nest(kernel, operands)).status();
+  return refused.ok() ? refused : Status(refused.code(), fmt::format("{}: {}", name_of(kernel), refused.message()));
 }
 
 Status does_not_fit(const LoopKernel& kernel, std::size_t i, const Array& found) {
@@ -100,16 +109,19 @@ std::string element_text(const LoopKernel& kernel, std::size_t result, std::size
   return fmt::format("{}[{}]", printable(kernel.results[result].name), text);
 }
 
-bool are_close(double found, double expected, DType dtype, Tolerance tolerance) {
-  if (found == expected || (std::isnan(found) && std::isnan(expected))) return true;
-  return is_float(dtype) && std::abs(found - expected) <= tolerance.absolute + tolerance.relative * std::abs(expected);
+bool are_close(Scalar found, Scalar expected, Tolerance tolerance) {
+  if (!is_float(expected.dtype)) return found == expected;
+  const double value = found.to_double(), wanted = expected.to_double();
+  if (value == wanted || (std::isnan(value) && std::isnan(wanted))) return true;
+  return std::isfinite(wanted) &&
+         std::abs(value - wanted) <= tolerance.absolute + tolerance.relative * std::abs(wanted);
 }
 
 }  // namespace
 
 Result<std::vector<Array>> evaluate(const LoopKernel& kernel, std::span<const Array> operands) {
   return guard_allocations([&]() -> Result<std::vector<Array>> {
-    MILLRACE_TRY(verify(kernel));
+    MILLRACE_TRY(check_kernel(kernel));
     MILLRACE_TRY(check_arrays(kernel, operands));
     MILLRACE_TRY_ASSIGN(const SymbolValues symbols, bind_symbols(kernel, operands));
     MILLRACE_TRY_ASSIGN(std::vector<Array> results, make_results(kernel, symbols));
@@ -123,8 +135,10 @@ Result<std::vector<Array>> evaluate(const LoopKernel& kernel, std::span<const Ar
   });
 }
 
-Result<std::vector<Array>> run(const LoopKernel& kernel, std::span<const Array> operands, const std::string& device) {
+Result<std::vector<Array>> run(const LoopKernel& kernel, std::span<const Array> operands,
+                               const CompileOptions& options) {
   return guard_allocations([&]() -> Result<std::vector<Array>> {
+    MILLRACE_TRY(check_kernel(kernel));
     MILLRACE_TRY(check_arrays(kernel, operands));
     MILLRACE_TRY_ASSIGN(const SymbolValues symbols, bind_symbols(kernel, operands));
     MILLRACE_TRY_ASSIGN(std::vector<Array> results, make_results(kernel, symbols));
@@ -137,7 +151,7 @@ Result<std::vector<Array>> run(const LoopKernel& kernel, std::span<const Array> 
     const KernelResults tensors = graph.kernel(kernel, inputs);
     for (std::size_t i = 0; i < results.size(); ++i) graph.output(fmt::format("y{}", i), tensors[i]);
     MILLRACE_TRY_ASSIGN(Graph built, graph.finish());
-    MILLRACE_TRY_ASSIGN(const Program program, compile(std::move(built), {.device = device}));
+    MILLRACE_TRY_ASSIGN(const Program program, compile(std::move(built), options));
     MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
     std::vector<TensorBinding> in, out;
     const auto add = [](std::vector<TensorBinding>& bindings, const Array& array, const void* data) {
@@ -154,19 +168,19 @@ Result<std::vector<Array>> run(const LoopKernel& kernel, std::span<const Array> 
 }
 
 Status compare(const LoopKernel& kernel, std::span<const Array> operands, std::span<const std::string> devices,
-               Tolerance tolerance) {
+               Tolerance tolerance, CompileOptions options) {
   return guard_allocations([&]() -> Status {
     MILLRACE_TRY_ASSIGN(const std::vector<Array> expected, evaluate(kernel, operands));
     for (const std::string& device : devices) {
-      MILLRACE_TRY_ASSIGN(const std::vector<Array> found, run(kernel, operands, device));
+      options.device = device;
+      MILLRACE_TRY_ASSIGN(const std::vector<Array> found, run(kernel, operands, options));
       for (std::size_t r = 0; r < expected.size(); ++r) {
         const DType dtype = expected[r].type.dtype;
         for (std::size_t i = 0; i < expected[r].bytes.size() / size_bytes(dtype); ++i) {
-          const double wanted = load_element(dtype, expected[r].bytes, i).to_double();
-          const double got = load_element(dtype, found[r].bytes, i).to_double();
-          if (are_close(got, wanted, dtype, tolerance)) continue;
+          const Scalar wanted = load_element(dtype, expected[r].bytes, i), got = load_element(dtype, found[r].bytes, i);
+          if (are_close(got, wanted, tolerance)) continue;
           return internal_error(fmt::format("{} on {}: {} is {}, expected {}", name_of(kernel), device,
-                                            element_text(kernel, r, i, expected[r]), got, wanted));
+                                            element_text(kernel, r, i, expected[r]), to_text(got), to_text(wanted)));
         }
       }
     }

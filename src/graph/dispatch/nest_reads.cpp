@@ -3,6 +3,9 @@
 #include "graph/dispatch/nest_reads.h"
 
 #include <algorithm>
+#include <set>
+
+#include "jit/ir/affine.h"
 
 namespace millrace {
 
@@ -20,10 +23,12 @@ bool reads_each_once(const LoopKernel& nest, std::size_t operand) {
   const auto first = std::ranges::find(nest.loads, operand, &Access::tensor);
   if (first == nest.loads.end() || !reads_plainly(nest, operand)) return false;
   if (std::ranges::count(nest.loads, operand, &Access::tensor) != 1) return false;
+  std::set<std::size_t> used;
+  for (const AffineIndex& index : first->indices) {
+    if (!count_digits(index, nest.domain, used)) return false;
+  }
   for (std::size_t d = 0; d < nest.domain.size(); ++d) {
-    const bool is_walked =
-        std::ranges::any_of(first->indices, [d](const AffineIndex& index) { return !index.coefficients[d].is(0); });
-    if (!is_walked && !nest.domain[d].extent.is(1)) return false;
+    if (!used.contains(d) && !nest.domain[d].extent.is(1)) return false;
   }
   return true;
 }
@@ -34,7 +39,6 @@ bool has_one_place(const LoopKernel& nest, std::uint32_t result, std::uint32_t o
 }
 
 bool reads_where_it_stores(const LoopKernel& nest, std::size_t operand) {
-  if (!nest.terms.empty() || nest.stores.size() != 1) return false;
   return std::ranges::all_of(nest.loads, [&](const Access& load) {
     return load.tensor != operand || (!load.fill && !load.dynamic_dim && load.indices == nest.stores[0].indices);
   });

@@ -20,7 +20,7 @@ bool reads_plainly(const LoopKernel&, std::size_t operand);
 bool reads_each_once(const LoopKernel&, std::size_t operand);
 /// Whether the nest stores both results in the same pass and at the same indices.
 bool has_one_place(const LoopKernel&, std::uint32_t result, std::uint32_t other);
-/// Whether the nest, a map with one result, reads the operand only where it stores.
+/// Whether the nest reads the operand only where it stores its first result.
 bool reads_where_it_stores(const LoopKernel&, std::size_t operand);
 
 }  // namespace millrace

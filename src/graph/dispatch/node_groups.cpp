@@ -49,12 +49,6 @@ bool looks_through_views(const Node& node, std::size_t operand) {
   return is_elementwise(node) || is_index_view(node) || has_fusible_term(node) || has_trait(node, kReadsViews);
 }
 
-/// Whether the node's kernel can compute the operand in its term.
-bool takes_in_term(const Node& node, std::size_t operand) {
-  if (const LoopKernel* nest = own_nest(node)) return reads_each_once(*nest, operand);
-  return operand == 0 && has_fusible_term(node);
-}
-
 /// Whether the node reads each element once, so that computing an iota there is cheaper than reading it from memory.
 bool is_reduction(const Node& node) {
   const auto* op = std::get_if<OpNode>(&node.what);
@@ -277,8 +271,9 @@ std::optional<Separation> NodeGroups::obstacle_to_epilogue(std::uint32_t i, Valu
   // A fused reduction's term nodes have other points; the epilogue can use only values at the result's points.
   const Shape& shape = node(i).results[0].shape;
   const std::uint32_t points = points_of(producer);
-  const bool has_points = root != kNone && own_nest(node(root)) != nullptr ? has_one_place_with(producer, consumer)
-                                                                           : node(points).results[0].shape == shape;
+  const bool is_nest = root != kNone && own_nest(node(root)) != nullptr;
+  if (is_nest && !has_one_place_with(producer, consumer)) return obstacle(JoinObstacle::kPlaceDiffers, root);
+  const bool has_points = is_nest || node(points).results[0].shape == shape;
   if (!has_points || !(graph_.type(operand).shape == shape)) return obstacle(JoinObstacle::kShapeDiffers, points);
   if (auto found = obstacle_in_size(producer, consumer)) return found;
   if (root_reads(producer, consumer)) return obstacle(JoinObstacle::kReadByRoot, root);
@@ -303,6 +298,19 @@ std::optional<Separation> NodeGroups::obstacle_to_operand(std::uint32_t i, Value
   return obstacle_around(producer, find(i));
 }
 
+/// Whether the node's kernel can compute the operand in its term. A nest must read nothing else of the operand's group
+/// from memory.
+bool NodeGroups::takes_in_term(std::uint32_t i, std::size_t k) {
+  const Node& reader = node(i);
+  const LoopKernel* nest = own_nest(reader);
+  if (nest == nullptr) return k == 0 && has_fusible_term(reader);
+  const std::uint32_t producer = producer_group(reader.operands[k]);
+  for (std::size_t other = 0; other < reader.operands.size(); ++other) {
+    if (producer_group(reader.operands[other]) == producer && !reads_each_once(*nest, other)) return false;
+  }
+  return true;
+}
+
 /// The obstacle between the node's group and the group that produces its operand `k`.
 std::optional<Separation> NodeGroups::find_obstacle(std::uint32_t i, std::size_t k) {
   const Node& reader = node(i);
@@ -311,7 +319,7 @@ std::optional<Separation> NodeGroups::find_obstacle(std::uint32_t i, std::size_t
   if (is_control(reader)) return obstacle(JoinObstacle::kControl, i);
   const std::uint32_t root = root_[producer_group(operand)];
   if (root != kNone && is_control(node(root))) return obstacle(JoinObstacle::kControl, root);
-  const bool takes = takes_in_term(reader, k) || (has_fusible_load(reader) && k == 0);
+  const bool takes = takes_in_term(i, k) || (has_fusible_load(reader) && k == 0);
   if (!is_elementwise(reader) && !takes) return obstacle(JoinObstacle::kReadsMemory, i);
   if (group_of(read) == kNone) return obstacle_after(read, i);
   if (is_elementwise(reader)) return obstacle_to_epilogue(i, operand);

@@ -49,6 +49,7 @@ class NodeGroups {
   bool root_reads(std::uint32_t group, std::uint32_t from);
   std::optional<Separation> obstacle_in_size(std::uint32_t a, std::uint32_t b) const;
   std::uint32_t points_of(std::uint32_t group) const;
+  bool takes_in_term(std::uint32_t i, std::size_t k);
   bool has_one_place_with(std::uint32_t producer, std::uint32_t consumer) const;
   std::optional<Separation> obstacle_to_epilogue(std::uint32_t i, Value operand);
   std::optional<Separation> obstacle_to_operand(std::uint32_t i, Value operand);

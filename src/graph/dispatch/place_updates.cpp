@@ -207,8 +207,12 @@ class UpdatePlacer {
              const Node& node = graph_.nodes[id];
              if (is_index_view(node)) return dispatch_.storage_of(node.operands[0]) != old;
              if (const LoopKernel* nest = own_nest(node)) {
+               if (!nest->terms.empty() || nest->stores.size() != 1) return false;
                for (std::size_t k = 0; k < node.operands.size(); ++k) {
-                 if (!reads_where_it_stores(*nest, k)) return false;
+                 const Value operand = node.operands[k];
+                 const bool may_read =
+                     dispatch_.storage_of(operand) == old || std::ranges::binary_search(region.nodes, operand.node);
+                 if (may_read && !reads_where_it_stores(*nest, k)) return false;
                }
                return true;
              }

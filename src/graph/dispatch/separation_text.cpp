@@ -84,6 +84,12 @@ std::string obstacle_text(const Graph& graph, const Separation& edge) {
     case JoinObstacle::kShapeDiffers:
       return fmt::format("its dispatch stores at the points of {}, {}; give both one shape", node(),
                          graph.type({edge.node, 0}).shape.to_text());
+    case JoinObstacle::kPlaceDiffers:
+      return fmt::format(
+          "{} stores its results at different points or in different passes, and other nodes joined it at another "
+          "place; "
+          "only one place takes in what follows",
+          node());
     case JoinObstacle::kWouldFormCycle:
       return fmt::format(
           "{} is between the two: it reads one, and the other needs it; only a different formula would help", node());

@@ -11,6 +11,7 @@
 #include "base/guard_allocations.h"
 #include "graph/dispatch/node_instructions.h"
 #include "graph/dispatch/views.h"
+#include "graph/infer.h"
 #include "graph/passes/rewriter.h"
 #include "jit/map/code_estimate.h"
 #include "millrace/graph/compile_report.h"
@@ -56,11 +57,12 @@ bool are_indices_known(const Graph& graph, const Node& node, const GatherAttrs& 
   return true;
 }
 
-/// Whether the node is an application's nest that cannot find an index out of range.
+/// Whether the node is an application's nest of constant sizes that cannot find an index out of range.
 bool is_safe_nest(const Node& node) {
   const auto* own = std::get_if<NestNode>(&node.what);
   const auto checks = [](const BodyInstruction& instruction) { return instruction.op == KernelOp::kCheckIndex; };
-  return own != nullptr && std::ranges::none_of(own->nest->epilogue.instructions, checks) &&
+  return own != nullptr && std::ranges::all_of(sizes_of(node), &SizeExpr::is_constant) &&
+         std::ranges::none_of(own->nest->epilogue.instructions, checks) &&
          std::ranges::none_of(own->nest->terms,
                               [&](const Body& term) { return std::ranges::any_of(term.instructions, checks); });
 }

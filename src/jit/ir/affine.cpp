@@ -95,6 +95,22 @@ bool is_inside(const AffineIndex& index, const SizeExpr& extent, std::span<const
   return min_index.lower_bound() >= 0 && (extent - max_index).lower_bound() >= 1;
 }
 
+std::optional<SizeExpr> count_digits(const AffineIndex& index, std::span<const LoopDim> domain,
+                                     std::set<std::size_t>& used) {
+  std::set<std::size_t> left;
+  for (std::size_t d = 0; d < domain.size(); ++d) {
+    if (!index.coefficients[d].is(0) && !domain[d].extent.is(1)) left.insert(d);
+  }
+  SizeExpr count = 1;
+  while (!left.empty()) {
+    const auto next = std::ranges::find_if(left, [&](std::size_t d) { return index.coefficients[d] == count; });
+    if (next == left.end() || !used.insert(*next).second) return std::nullopt;
+    count = count * domain[*next].extent;
+    left.erase(next);
+  }
+  return count;
+}
+
 std::optional<IndexRange> constant_range(const AffineIndex& index, std::span<const LoopDim> domain) {
   if (!index.offset.is_constant()) return std::nullopt;
   IndexRange range{index.offset.constant(), index.offset.constant()};

@@ -2,6 +2,7 @@
 // Records scalar bodies, and the first mistake that a caller makes in a body. Prints bodies.
 #include "millrace/jit/body.h"
 
+#include <atomic>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -33,7 +34,13 @@ bool is_16_bit_float(DType dtype) { return body_dtype(dtype) != dtype; }
 
 BodyValue BodyBuilder::append(BodyInstruction instruction) {
   const DType dtype = instruction.dtype;
-  return {body_.instructions.push_back(instruction), dtype};
+  return {body_.instructions.push_back(instruction), dtype, number_};
+}
+
+std::uint32_t BodyBuilder::next_number() {
+  static std::atomic<std::uint32_t> last = 0;
+  const std::uint32_t number = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return number == 0 ? next_number() : number;
 }
 
 BodyValue BodyBuilder::constant_scalar(Scalar value) {
@@ -58,8 +65,11 @@ BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<Body
   }
   if (are_defined && have_body_dtypes && follows_rule(op, dtype, std::span(dtypes, operands.size())))
     return append(instruction);
-  note_mistake(refused(fmt::format("{}({}) : {}{}", to_text(op), dtypes_text(operands), to_text(dtype),
-                                   are_defined ? "" : " of a value that this body does not compute")));
+  const std::string operation = fmt::format("{}({}) : {}", to_text(op), dtypes_text(operands), to_text(dtype));
+  note_mistake(are_defined ? refused(operation)
+                           : fmt::format("computes {} of a value that this body does not compute; compute it here, or "
+                                         "pass it on with reduced() or kept()",
+                                         operation));
   return append({.op = KernelOp::kConstant, .dtype = dtype});
 }
 

@@ -3,11 +3,13 @@
 #include "millrace/jit/loop_kernel_builder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
 #include "jit/ir/affine.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 
@@ -143,7 +145,7 @@ KeptId LoopKernelBuilder::keep(BodyValue value) {
 
 BodyValue LoopKernelBuilder::reduced(BodyValue result) {
   const auto it = std::ranges::find(results_, result.id, &BodyValue::id);
-  if (it == results_.end() || it->dtype != result.dtype) {
+  if (it == results_.end() || it->dtype != result.dtype || !epilogue_.defines(result)) {
     return note_mistake(term(), "reduced: expected a result of reduce()");
   }
   return term().reduced(static_cast<std::uint32_t>(it - results_.begin()), result.dtype);
@@ -195,12 +197,18 @@ void LoopKernelBuilder::add_result(KernelTensor tensor, std::vector<AffineIndex>
 
 Result<LoopKernel> LoopKernelBuilder::finish_unverified() {
   return guard_allocations([&]() -> Result<LoopKernel> {
+    if (std::exchange(is_finished_, true)) {
+      return failed_precondition(
+          "loop kernel: finish() is called twice; call it once, and not at all where GraphBuilder::kernel builds the "
+          "kernel");
+    }
     const auto take_mistake = [&](std::string_view role, const BodyBuilder& body) {
       if (mistake_.empty() && !body.mistake().empty()) mistake_ = fmt::format("the {} {}", role, body.mistake());
     };
     for (const Pass& pass : passes_) take_mistake("term", pass.term);
     take_mistake("epilogue", epilogue_);
-    if (!mistake_.empty()) return invalid_argument(fmt::format("loop kernel '{}': {}", kernel_.name, mistake_));
+    if (!mistake_.empty())
+      return invalid_argument(fmt::format("loop kernel '{}': {}", printable(kernel_.name), mistake_));
     // An index has no coefficients for dims that were added after it.
     for (std::vector<Access>* accesses : {&kernel_.loads, &kernel_.stores}) {
       for (Access& access : *accesses) {

@@ -7,6 +7,7 @@
 #include "base/guard_allocations.h"
 #include "base/verification.h"
 #include "jit/ir/affine.h"
+#include "millrace/base/printable.h"
 #include "millrace/jit/loop_kernel.h"
 
 namespace millrace {
@@ -37,7 +38,8 @@ class Verifier {
   template <class... Args>
   void fail(fmt::format_string<Args...> format, Args&&... args) {
     if (!broken_.empty()) broken_ += "\n";
-    broken_ += fmt::format("loop kernel '{}': ", kernel_.name) + fmt::format(format, std::forward<Args>(args)...);
+    broken_ +=
+        fmt::format("loop kernel '{}': ", printable(kernel_.name)) + fmt::format(format, std::forward<Args>(args)...);
   }
 
   std::string term_text(std::uint32_t pass) const {

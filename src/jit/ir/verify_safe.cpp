@@ -58,8 +58,8 @@ class Prover {
 
   void check_load(const Body& body, const BodyInstruction& instruction) {
     const Access& load = kernel_.loads[instruction.immediate];
-    if (load.fill) return;  // each index is checked at run time
     const KernelTensor& tensor = kernel_.operands[load.tensor];
+    if (load.fill) return check_moderate(instruction.immediate, tensor, load);
     for (std::size_t axis = 0; axis < load.indices.size(); ++axis) {
       const std::string where = index_text("load", instruction.immediate, tensor, load, axis);
       const SizeExpr& extent = tensor.type.shape[axis];
@@ -68,6 +68,20 @@ class Prover {
       } else {
         check_inside(where, load.indices[axis], extent);
       }
+    }
+  }
+
+  /// With a fill each index is checked at run time. It must not overflow before that.
+  void check_moderate(std::size_t number, const KernelTensor& tensor, const Access& load) {
+    constexpr std::int64_t kLimit = std::int64_t{1} << 31;
+    const auto is_moderate = [](const SizeExpr& size) {
+      return !size.is_constant() || (size.constant() < kLimit && size.constant() > -kLimit);
+    };
+    for (std::size_t axis = 0; axis < load.indices.size(); ++axis) {
+      const AffineIndex& index = load.indices[axis];
+      if (is_moderate(index.offset) && std::ranges::all_of(index.coefficients, is_moderate)) continue;
+      fail("{} has numbers of 2^31 and more, expected smaller ones; correct it",
+           index_text("load", number, tensor, load, axis));
     }
   }
 
@@ -90,8 +104,7 @@ class Prover {
     if (is_checked && is_plain) return;
     fail(
         "{} adds a value of the body, expected check_index(value, {}) with nothing added to it; compute the whole "
-        "index "
-        "in the body and check it, or give the load a fill",
+        "index in the body and check it, or give the load a fill",
         where, extent.to_text());
   }
 
@@ -106,31 +119,14 @@ class Prover {
     std::set<std::size_t> used;
     for (std::size_t axis = 0; axis < store.indices.size(); ++axis) {
       const SizeExpr& extent = tensor.type.shape[axis];
-      const std::optional<SizeExpr> counted = count_digits(store.indices[axis], used);
-      if (counted && *counted == extent) continue;
+      const std::optional<SizeExpr> counted = count_digits(store.indices[axis], kernel_.domain, used);
+      if (counted && *counted == extent && store.indices[axis].offset.is(0)) continue;
       fail(
-          "{} is not known to count from 0 to {}, each number once; index the result by each dim once, as in [m, n] or "
-          "[m * 4 + n] with n below 4",
-          index_text("store", store.tensor, tensor, store, axis), (extent - 1).to_text());
+          "{} is not known to count through an extent of {}, each number once; index the result by each dim once, as "
+          "in "
+          "[m, n] or [m * 4 + n] with n below 4",
+          index_text("store", store.tensor, tensor, store, axis), extent.to_text());
     }
-  }
-
-  /// How far the index counts if its dims are digits: the first has coefficient 1, each other one the product of the
-  /// extents before it. Empty if they are not, or if an earlier index has `used` one of them.
-  std::optional<SizeExpr> count_digits(const AffineIndex& index, std::set<std::size_t>& used) const {
-    std::set<std::size_t> left;
-    for (std::size_t d = 0; d < kernel_.domain.size(); ++d) {
-      if (!index.coefficients[d].is(0) && !kernel_.domain[d].extent.is(1)) left.insert(d);
-    }
-    SizeExpr count = 1;
-    if (!index.offset.is(0)) return std::nullopt;
-    while (!left.empty()) {
-      const auto next = std::ranges::find_if(left, [&](std::size_t d) { return index.coefficients[d] == count; });
-      if (next == left.end() || !used.insert(*next).second) return std::nullopt;
-      count = count * kernel_.domain[*next].extent;
-      left.erase(next);
-    }
-    return count;
   }
 
   const LoopKernel& kernel_;

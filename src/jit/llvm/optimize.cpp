@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
@@ -46,7 +47,7 @@ llvm::ModulePassManager gpu_passes(llvm::PassBuilder& builder) {
 
 /// Hides `0 - x` from its users. LLVM's AMDGPU back end takes it for -x where an instruction can negate its operand
 /// (SelectVOP3ModsImpl: "fold fsub [+-]0 into fneg"), but for x = 0 it is +0, not -0.
-void fence_subtractions_from_zero(llvm::Module& module) {
+void hide_subtractions_from_zero(llvm::Module& module) {
   std::vector<llvm::Instruction*> found;
   for (llvm::Function& function : module) {
     for (llvm::BasicBlock& block : function) {
@@ -59,10 +60,14 @@ void fence_subtractions_from_zero(llvm::Module& module) {
     }
   }
   for (llvm::Instruction* const subtraction : found) {
+    // Empty assembly that takes a value and gives the same. (llvm.arithmetic.fence fails for uniform values.)
+    llvm::Type* const type = subtraction->getType();
+    llvm::InlineAsm* const same =
+        llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", "=v,0", /*hasSideEffects=*/false);
     llvm::IRBuilder<> builder(subtraction->getNextNode());
-    llvm::CallInst* const fence = builder.CreateArithmeticFence(subtraction, subtraction->getType());
-    subtraction->replaceAllUsesWith(fence);
-    fence->setArgOperand(0, subtraction);
+    llvm::CallInst* const hidden = builder.CreateCall(same, {subtraction});
+    subtraction->replaceAllUsesWith(hidden);
+    hidden->setArgOperand(0, subtraction);
   }
 }
 
@@ -82,7 +87,7 @@ void LlvmOptimizer::run(llvm::Module& module) {
   llvm::ModulePassManager passes = is_gpu_ ? gpu_passes(builder_) : host_passes();
   passes.run(module, modules_);
   expand_f16(module);
-  if (is_gpu_) fence_subtractions_from_zero(module);
+  if (is_gpu_) hide_subtractions_from_zero(module);
   // Analyses are cached by the address of a function. Without this, a function of the next kernel at the same address
   // would get the analyses of this kernel.
   loops_.clear();

@@ -125,36 +125,36 @@ constexpr Misuse kGathers[] = {
 
 constexpr Misuse kStores[] = {
     {"nothing is stored", [](GraphBuilder& g) { own(g, [](auto&&...) {}); },
-     "%1 = kernel own: 0 results, expected 1 to 32; add stores"},
+     "%1 = kernel own: 0 results, expected 1 to 32; add a store"},
     {"a dim that the store does not walk",
      [](GraphBuilder& g) { own_store(g, {4}, [](auto m, auto) { return Indices{m}; }); },
      "%1 = kernel own: loop kernel 'own': store 0: not indexed by d1, so its points overwrite each other"},
     {"a result with more elements than points",
      [](GraphBuilder& g) { own_store(g, {4, 9}, [](auto m, auto n) { return Indices{m, n}; }); },
-     "%1 = kernel own: loop kernel 'own': store 0 of 'y': index d1 of dim 1 is not known to count from 0 to 8, each "
-     "number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below 4"},
+     "%1 = kernel own: loop kernel 'own': store 0 of 'y': index d1 of dim 1 is not known to count through an extent of "
+     "9, each number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below 4"},
     {"a store beside its result",
      [](GraphBuilder& g) { own_store(g, {5, 8}, [](auto m, auto n) { return Indices{m + 1, n}; }); },
-     "%1 = kernel own: loop kernel 'own': store 0 of 'y': index d0 + 1 of dim 0 is not known to count from 0 to 4, "
-     "each number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below 4"},
+     "%1 = kernel own: loop kernel 'own': store 0 of 'y': index d0 + 1 of dim 0 is not known to count through an "
+     "extent of 5, each number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below 4"},
     {"a store outside its result",
      [](GraphBuilder& g) { own_store(g, {4, 8}, [](auto m, auto n) { return Indices{m + 1, n}; }); },
      "%1 = kernel own: loop kernel 'own': store 0: index 0 runs from 1 to 4, expected inside [0, 4)"},
     {"points that share an element",
      [](GraphBuilder& g) { own_store(g, {31}, [](auto m, auto n) { return Indices{m * 7 + n}; }); },
-     "%1 = kernel own: loop kernel 'own': store 0 of 'y': index 7*d0 + d1 of dim 0 is not known to count from 0 to 30, "
-     "each number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below 4"},
+     "%1 = kernel own: loop kernel 'own': store 0 of 'y': index 7*d0 + d1 of dim 0 is not known to count through an "
+     "extent of 31, each number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below 4"},
     {"points with gaps between them",
      [](GraphBuilder& g) { own_store(g, {35}, [](auto m, auto n) { return Indices{m * 9 + n}; }); },
-     "%1 = kernel own: loop kernel 'own': store 0 of 'y': index 9*d0 + d1 of dim 0 is not known to count from 0 to 34, "
-     "each number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below 4"},
+     "%1 = kernel own: loop kernel 'own': store 0 of 'y': index 9*d0 + d1 of dim 0 is not known to count through an "
+     "extent of 35, each number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below 4"},
     {"two dims added", [](GraphBuilder& g) { own_store(g, {11}, [](auto m, auto n) { return Indices{m + n}; }); },
-     "%1 = kernel own: loop kernel 'own': store 0 of 'y': index d0 + d1 of dim 0 is not known to count from 0 to 10, "
-     "each number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below 4"},
+     "%1 = kernel own: loop kernel 'own': store 0 of 'y': index d0 + d1 of dim 0 is not known to count through an "
+     "extent of 11, each number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below 4"},
     {"a dim twice",
      [](GraphBuilder& g) { own_store(g, {4, 32}, [](auto m, auto n) { return Indices{m, m * 8 + n}; }); },
-     "%1 = kernel own: loop kernel 'own': store 0 of 'y': index 8*d0 + d1 of dim 1 is not known to count from 0 to 31, "
-     "each number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below 4"},
+     "%1 = kernel own: loop kernel 'own': store 0 of 'y': index 8*d0 + d1 of dim 1 is not known to count through an "
+     "extent of 32, each number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below 4"},
     {"too few indices of a store",
      [](GraphBuilder& g) { own_store(g, {4, 8}, [](auto m, auto) { return Indices{m}; }); },
      "%1 = kernel own: loop kernel 'own': store 0: 1 indices, expected 2 like f32[4x8]"},

@@ -39,9 +39,9 @@ TEST_CASE("a nest in a text is read, and proven again") {
         "  %z = kernel(%x) {\n"
         "       ^");
   CHECK(message_of(text_of("      load 0 operand 0 [d0]\n      store 0 result 0 [2*d0]\n")) ==
-        "g.mr:2:8: kernel own: loop kernel 'own': store 0 of 'z': index 2*d0 of dim 0 is not known to count from 0 to "
-        "n - "
-        "1, each number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below 4\n"
+        "g.mr:2:8: kernel own: loop kernel 'own': store 0 of 'z': index 2*d0 of dim 0 is not known to count through "
+        "an extent of n, each number once; index the result by each dim once, as in [m, n] or [m * 4 + n] with n below "
+        "4\n"
         "  %z = kernel(%x) {\n"
         "       ^");
 }
@@ -52,7 +52,8 @@ TEST_CASE("a nest in a text has the types of its operands") {
         "  %z = kernel(%y) {\n"
         "       ^");
   CHECK(message_of(text_of(kPlain, "}", "%x, %y")) ==
-        "g.mr:2:8: kernel own: 2 operands, expected 1 as in its loop nest; pass one per operand\n"
+        "g.mr:2:8: kernel own: 2 operands, expected 1 as in its loop nest; pass one per operand, and "
+        "add none to the nest\n"
         "  %z = kernel(%x, %y) {\n"
         "       ^");
   CHECK(message_of(text_of(kPlain, "} : f32[4]")) ==

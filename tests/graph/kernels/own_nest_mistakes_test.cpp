@@ -179,7 +179,7 @@ constexpr Misuse kMore[] = {
        });
      },
      "%1 = kernel own: loop kernel 'own': the term computes add(f32, f32) : f32 of a value that this body does not "
-     "compute, which is not supported; cast the operands, or convert in the body"},
+     "compute; compute it here, or pass it on with reduced() or kept()"},
     {"an index of a dim that the kernel does not have",
      [](GraphBuilder& g) {
        own(g, [](auto& k, auto, auto m, auto n) {
@@ -202,6 +202,65 @@ constexpr Misuse kMore[] = {
      "%1 = kernel own: loop kernel 'own': load 0: dynamic dim 2, expected less than 2"},
 };
 
+constexpr Misuse kBodiesMixed[] = {
+    {"a value of the term in the epilogue",
+     [](GraphBuilder& g) {
+       own_rows(g, [](auto& k, auto x, auto m, auto n) {
+         const BodyValue element = k.load(k.term(), x, {m, n});
+         const BodyValue sum = k.reduce(ReductionKind::kSum, element);
+         k.store("y", {DType::kF32, {4}}, {m}, k.epilogue().mul(element, sum));
+       });
+     },
+     "%1 = kernel own: loop kernel 'own': the epilogue computes mul(f32, f32) : f32 of a value that this body does not "
+     "compute; compute it here, or pass it on with reduced() or kept()"},
+    {"the result of a reduction in a pass, without reduced()",
+     [](GraphBuilder& g) {
+       own_rows(g, [](auto& k, auto x, auto m, auto n) {
+         const BodyValue sum = k.reduce(ReductionKind::kSum, k.load(k.term(), x, {m, n}));
+         auto& b = k.next_pass();
+         k.store_in_pass("y", {DType::kF32, {4, 8}}, {m, n}, b.div(k.load(b, x, {m, n}), sum));
+       });
+     },
+     "%1 = kernel own: loop kernel 'own': the term computes div(f32, f32) : f32 of a value that this body does not "
+     "compute; compute it here, or pass it on with reduced() or kept()"},
+    {"a value of the term as a result of a reduction",
+     [](GraphBuilder& g) {
+       own_rows(g, [](auto& k, auto x, auto m, auto n) {
+         const BodyValue element = k.load(k.term(), x, {m, n});
+         k.reduce(ReductionKind::kSum, element);
+         k.next_pass();
+         k.store_in_pass("y", {DType::kF32, {4, 8}}, {m, n}, k.reduced(element));
+       });
+     },
+     "%1 = kernel own: loop kernel 'own': reduced: expected a result of reduce()"},
+    {"the kernel is finished by its author",
+     [](GraphBuilder& g) {
+       own(g, [](auto& k, auto x, auto m, auto n) {
+         k.store("y", {DType::kF32, {4, 8}}, {m, n}, k.load(k.epilogue(), x, {m, n}));
+         k.finish().value();
+       });
+     },
+     "%1 = kernel own: loop kernel: finish() is called twice; call it once, and not at all where GraphBuilder::kernel "
+     "builds the kernel"},
+    {"33 results",
+     [](GraphBuilder& g) {
+       own(g, [](auto& k, auto, auto m, auto n) {
+         for (int i = 0; i < 33; ++i) k.store("y", {DType::kF32, {4, 8}}, {m, n}, one(k.epilogue()));
+       });
+     },
+     "%1 = kernel own: 33 results, expected 1 to 32; make it several kernels"},
+    {"a window so wide that its index would overflow",
+     [](GraphBuilder& g) {
+       own(g, [](auto& k, auto x, auto m, auto n) {
+         const LoadOptions options{.fill = Scalar::of(0.0f)};
+         const AffineIndex far = m * (std::int64_t{1} << 31);
+         k.store("y", {DType::kF32, {4, 8}}, {m, n}, k.load(k.epilogue(), x, {far, n}, options));
+       });
+     },
+     "%1 = kernel own: loop kernel 'own': load 0 of 'x0': index 2147483648*d0 of dim 0 has numbers of 2^31 and more, "
+     "expected smaller ones; correct it"},
+};
+
 constexpr Misuse kCalls[] = {
     {"no name", [](GraphBuilder& g) { g.kernel("", {f32(g, {4})}, [](auto&, auto) {}); },
      "%1 = kernel : the name is empty; give every kernel a name"},
@@ -212,7 +271,7 @@ constexpr Misuse kCalls[] = {
          k.store("y", {DType::kF32, {4, 8}}, {m, n}, k.load(k.epilogue(), more, {m, n}));
        });
      },
-     "%1 = kernel own: 1 operands, expected 2 as in its loop nest; pass one per operand"},
+     "%1 = kernel own: 1 operands, expected 2 as in its loop nest; pass one per operand, and add none to the nest"},
     {"an input of another graph",
      [](GraphBuilder& g) {
        GraphBuilder other("other");
@@ -255,6 +314,7 @@ constexpr Misuse kCalls[] = {
 TEST_CASE("reductions and passes of an own nest") { expect_refused(kReductions); }
 TEST_CASE("bodies of an own nest") { expect_refused(kBodies); }
 TEST_CASE("operations, indices and passes of an own nest") { expect_refused(kMore); }
+TEST_CASE("values of another body of an own nest, and more") { expect_refused(kBodiesMixed); }
 TEST_CASE("calls with an own nest") { expect_refused(kCalls); }
 
 }  // namespace

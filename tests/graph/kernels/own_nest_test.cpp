@@ -215,6 +215,91 @@ TEST_CASE("results that nothing reads are stored in memory of the run, and a res
   run_everywhere(built, inputs, [&](std::span<const Tensor> found) { CHECK(found[0].num_elements() == 4); });
 }
 
+/// y[i] = a[i] + b[i - 1], where b is 100 before its first element.
+KernelResults shift_nest(GraphBuilder& graph, millrace::Tensor a, millrace::Tensor b) {
+  return graph.kernel("shift", {a, b}, [&](LoopKernelBuilder& k, std::span<const OperandId> in) {
+    const AffineIndex i = k.parallel("i", a.shape()[0]);
+    BodyBuilder& body = k.epilogue();
+    const BodyValue before = k.load(body, in[1], {i - 1}, {.fill = Scalar::of(100.0f)});
+    k.store("y", a.type(), {i}, body.add(k.load(body, in[0], {i}), before));
+  });
+}
+
+TEST_CASE("a value that a nest reads in two ways stays in memory, as one operand or as two equal ones") {
+  GraphBuilder graph("twice");
+  const millrace::Tensor x = graph.input("x", DType::kF32, {16});
+  const millrace::Tensor square = x * x, view = flip(x, {0}) + 0.5;
+  graph.output("same", shift_nest(graph, square, square));
+  graph.output("equal", shift_nest(graph, x + 1.0, x + 1.0));
+  graph.output("transposed", shift_nest(graph, reshape(view, {16}), view));
+  const Graph built = graph.finish().value();
+  const Numbers values = some_numbers(16);
+  Numbers same(16), equal(16), transposed(16);
+  for (std::size_t i = 0; i < 16; ++i) {
+    same[i] = values[i] * values[i] + (i > 0 ? values[i - 1] * values[i - 1] : 100);
+    equal[i] = values[i] + 1 + (i > 0 ? values[i - 1] + 1 : 100);
+    transposed[i] = values[15 - i] + 0.5 + (i > 0 ? values[16 - i] + 0.5 : 100);
+  }
+  const Tensor inputs[] = {f32({16}, values)};
+  run_everywhere(built, inputs, [&](std::span<const Tensor> found) {
+    check_near(found[0], same, 0);
+    check_near(found[1], equal, 0);
+    check_near(found[2], transposed, 0);
+  });
+}
+
+TEST_CASE("a nest of constants with a size that a run binds is not computed before") {
+  GraphBuilder graph("late");
+  const millrace::Tensor x = graph.input("x", DType::kF32, {Dim("n")});
+  const millrace::Tensor two = graph.constant({4}, std::vector<float>(4, 2.0f));
+  graph.output("y", graph.kernel("times", {two}, [](LoopKernelBuilder& k, std::span<const OperandId> in) {
+    const AffineIndex i = k.parallel("i", 4), r = k.reduction("r", Dim("n"));
+    const BodyValue sum = k.reduce(ReductionKind::kSum, k.load(k.term(), in[0], {i}));
+    k.store("y", {DType::kF32, {4}}, {i}, sum);
+  }));
+  graph.output("x", x + 1.0);
+  const Tensor inputs[] = {f32({3}, {1, 2, 3})};
+  run_everywhere(graph.finish().value(), inputs,
+                 [&](std::span<const Tensor> found) { check_near(found[0], {6, 6, 6, 6}, 0); });
+}
+
+TEST_CASE("a variable is replaced in place though the nest reads another operand elsewhere") {
+  GraphBuilder graph("state");
+  const millrace::Tensor total = graph.variable("total", {DType::kF32, {4, 4}}, 1);
+  const millrace::Tensor x = graph.input("x", DType::kF32, {4});
+  graph.update(total, graph.kernel("add_row", {total, x}, [](LoopKernelBuilder& k, std::span<const OperandId> in) {
+    const AffineIndex m = k.parallel("m", 4), n = k.parallel("n", 4);
+    BodyBuilder& b = k.epilogue();
+    k.store("y", {DType::kF32, {4, 4}}, {m, n}, b.add(k.load(b, in[0], {m, n}), k.load(b, in[1], {n})));
+  }));
+  graph.output("x", x + 1.0);
+  CHECK(formed(graph).copied_updates.empty());
+}
+
+TEST_CASE("a window's operand is computed once per element, not once per window") {
+  GraphBuilder graph("box");
+  const millrace::Tensor x = exp(graph.input("x", DType::kF32, {10}));
+  graph.output("y", graph.kernel("box", {x}, [](LoopKernelBuilder& k, std::span<const OperandId> in) {
+    const AffineIndex i = k.parallel("i", 8), t = k.reduction("t", 3);
+    k.store("y", {DType::kF32, {8}}, {i}, k.reduce(ReductionKind::kSum, k.load(k.term(), in[0], {i + t})));
+  }));
+  CHECK(shape_of(formed(graph)) == "exp -> 1\nkernel box -> 1\n");
+}
+
+TEST_CASE("explain names the nest whose results have different places") {
+  GraphBuilder graph("q");
+  const millrace::Tensor x = graph.input("x", DType::kF32, {3, 64});
+  const KernelResults results = quantise_nest(graph, x, 16);
+  graph.output("q", cast(results[0], DType::kF32));
+  graph.output("steps", results[1] * 127.0);
+  const DispatchGraph dispatch = formed(graph);
+  REQUIRE(dispatch.separations.size() == 1);
+  CHECK(
+      to_text(dispatch.graph, dispatch.separations[0]) ==
+      "%1.1 -> %5: %1 = kernel quantise stores its results at different points or in different passes, and other nodes "
+      "joined it at another place; only one place takes in what follows");
+}
+
 TEST_CASE("a nest through views: transposed and sliced operands are read in place") {
   GraphBuilder graph("views");
   const millrace::Tensor x = graph.input("x", DType::kF32, {16, 4});
