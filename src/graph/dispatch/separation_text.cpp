@@ -87,8 +87,7 @@ std::string obstacle_text(const Graph& graph, const Separation& edge) {
     case JoinObstacle::kPlaceDiffers:
       return fmt::format(
           "{} stores its results at different points or in different passes, and other nodes joined it at another "
-          "place; "
-          "only one place takes in what follows",
+          "place; only one place takes in what follows",
           node());
     case JoinObstacle::kWouldFormCycle:
       return fmt::format(
