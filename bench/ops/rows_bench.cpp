@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax and norms over rows on one thread, rotating 16 inputs, compared with Eigen's softmax and with the time that a
-// copy of the same elements takes. The name of a benchmark is op/shape.
+// copy, or reading the same elements, takes. The name of a benchmark is op/shape.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -98,6 +98,33 @@ void run_copy(benchmark::State& state, const Sizes& shape, bool streams) {
   state.SetBytesProcessed(state.iterations() * 2 * static_cast<std::int64_t>(bytes));
 }
 
+/// The sum of all words, which takes no longer than reading them.
+std::uint32_t read_all(const std::byte* from, std::size_t bytes) {
+  std::uint32_t sum = 0;
+#if defined(__SSE2__)
+  constexpr std::size_t kSums = 4;
+  __m128i sums[kSums] = {};
+  for (std::size_t i = 0; i < bytes; i += kSums * sizeof(__m128i)) {
+    for (std::size_t j = 0; j < kSums; ++j) {
+      const auto* at = reinterpret_cast<const __m128i*>(from + i + j * sizeof(__m128i));
+      sums[j] = _mm_add_epi32(sums[j], _mm_load_si128(at));
+    }
+  }
+  for (const __m128i& each : sums) sum += static_cast<std::uint32_t>(_mm_cvtsi128_si32(each));
+#else
+  for (std::size_t i = 0; i < bytes; ++i) sum += static_cast<std::uint32_t>(from[i]);
+#endif
+  return sum;
+}
+
+void run_read(benchmark::State& state, const Sizes& shape) {
+  const std::vector<Lines> all = make_inputs(shape, DType::kF32);
+  const std::size_t bytes = static_cast<std::size_t>(num_elements(shape)) * sizeof(float);
+  std::size_t iteration = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(read_all(all[iteration++ % kInputs].get(), bytes));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
+}
+
 [[maybe_unused]] const bool kRegistered = [] {
   for (const GraphCase& one : all_cases()) register_case(one);
   for (const std::int64_t rows : {128, 4096}) {
@@ -105,6 +132,7 @@ void run_copy(benchmark::State& state, const Sizes& shape, bool streams) {
     benchmark::RegisterBenchmark(name_of("softmax_eigen", shape).c_str(), run_eigen, shape);
     benchmark::RegisterBenchmark(name_of("limit_copy", shape).c_str(), run_copy, shape, false);
     benchmark::RegisterBenchmark(name_of("limit_streamed_copy", shape).c_str(), run_copy, shape, true);
+    benchmark::RegisterBenchmark(name_of("limit_read", shape).c_str(), run_read, shape);
   }
   return true;
 }();

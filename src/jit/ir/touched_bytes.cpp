@@ -39,7 +39,8 @@ std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tens
   for (std::size_t d = domain.size(); d-- > 0;) {
     const SizeExpr step = element.coefficients[d] * element_bytes;
     const SizeExpr& extent = domain[d].extent;
-    if (step.is(0) || extent.is(1)) continue;
+    const bool is_one = extent.lower_bound() == 1 && extent.upper_bound() == 1;
+    if (step.is(0) || is_one) continue;
     if (step == length) {  // contiguous; also correct for an extent of 0
       length = length * extent;
       rows.are_irregular |= !rows.levels.empty();

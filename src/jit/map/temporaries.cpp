@@ -140,7 +140,7 @@ std::vector<bool> kept_in_memory(const LoopKernel& collapsed, const Tiling& tili
   std::int64_t points =
       reduces_lanes ? tiling.row_unroll : std::int64_t{tiling.row_unroll} * tiling.vector_unroll * tiling.lanes;
   for (std::size_t d = collapsed.num_parallel(); d < collapsed.domain.size(); ++d) {
-    points = saturating::multiply(points, collapsed.domain[d].extent.upper_bound());
+    points = saturating::multiply(points, std::max<std::int64_t>(collapsed.domain[d].extent.upper_bound(), 1));
   }
   std::vector<bool> keeps;
   std::int64_t left = kMaxTemporaryBytes;

@@ -180,7 +180,7 @@ constexpr Mistake kNodes[] = {
      "  %y = kernel %x\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:15: found '%', expected the kernel's name; write it\n"
+     "g.mr:2:15: found '%x', expected the kernel's name; write it\n"
      "  %y = kernel %x\n"
      "              ^"},
 };
