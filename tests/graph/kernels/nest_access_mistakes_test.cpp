@@ -106,7 +106,7 @@ constexpr Misuse kGathers[] = {
      "%2 = kernel own: loop kernel 'own': load 1 of 'x0': index 0 of dim 0 adds a value of the body, expected "
      "check_index(value, 100) with nothing added to it; compute the whole index in the body and check it, or give the "
      "load a fill"},
-    {"an index that is no i64",
+    {"an index that is not an i64",
      [](GraphBuilder& g) {
        own_gather(g, AffineIndex{}, [](auto& k, auto id) { return k.epilogue().convert(DType::kI32, id); });
      },

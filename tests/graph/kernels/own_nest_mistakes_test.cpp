@@ -67,7 +67,7 @@ constexpr Misuse kReductions[] = {
        });
      },
      "%1 = kernel own: loop kernel 'own': term: %1 = reduced: of pass 0, expected one of an earlier pass"},
-    {"what is no result of a reduction",
+    {"a value that is not a result of a reduction",
      [](GraphBuilder& g) {
        own_rows(g, [](auto& k, auto x, auto m, auto n) {
          const BodyValue element = k.load(k.term(), x, {m, n});
@@ -128,7 +128,7 @@ constexpr Misuse kBodies[] = {
      },
      "%1 = kernel own: loop kernel 'own': the epilogue computes add(f16, f16) : f16, which is not supported; cast the "
      "operands, or convert in the body"},
-    {"a condition that is no bool",
+    {"a condition that is not a bool",
      [](GraphBuilder& g) {
        own(g, [](auto& k, auto x, auto m, auto n) {
          auto& b = k.epilogue();
