@@ -36,8 +36,8 @@ BodyValue extent_value(BodyBuilder& body, const SizeExpr& size, std::vector<Size
 bool is_inside(const AffineIndex& index, const SizeExpr& extent, std::span<const LoopDim> domain);
 
 /// How far the index counts, from its offset, if its dims are digits: one has coefficient 1, each other one the product
-/// of the extents of the lower digits. The index then has each value at one point. Empty if they are not, or if a dim is
-/// in `used`; adds the dims to it. Dims of extent 1 do not count.
+/// of the extents of the lower digits. The index then has each value at one point. Empty if they are not, or if a dim
+/// is in `used`; adds the dims to it. Dims of extent 1 do not count.
 std::optional<SizeExpr> count_digits(const AffineIndex& index, std::span<const LoopDim> domain,
                                      std::set<std::size_t>& used);
 

@@ -34,13 +34,13 @@ std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tens
   if (access.dynamic_dim || access.fill) return {};
   const AffineIndex element = element_offset(access, tensor.layout, domain.size());
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(tensor.type.dtype));
-  SizeExpr first = element.offset * element_bytes, length = element_bytes;
+  SizeExpr first = element.offset * element_bytes, length = element_bytes, points = 1;
   GappedRows rows;
   for (std::size_t d = domain.size(); d-- > 0;) {
     const SizeExpr step = element.coefficients[d] * element_bytes;
     const SizeExpr& extent = domain[d].extent;
-    const bool is_one = extent.lower_bound() == 1 && extent.upper_bound() == 1;
-    if (step.is(0) || is_one) continue;
+    if (step.is(0) || extent.is(1)) continue;
+    points = points * extent;
     if (step == length) {  // contiguous; also correct for an extent of 0
       length = length * extent;
       rows.are_irregular |= !rows.levels.empty();
@@ -59,8 +59,10 @@ std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tens
     }
     if (first.num_terms() + length.num_terms() > kMaxTerms) return {};
   }
+  // As many points as elements leave no gaps, in whatever order the dims walk them.
+  const bool has_gaps = length != points * element_bytes;
   ByteRange range{std::move(first), std::move(length)};
-  if (!rows.are_irregular) range.rows.assign(rows.levels.rbegin(), rows.levels.rend());
+  if (has_gaps && !rows.are_irregular) range.rows.assign(rows.levels.rbegin(), rows.levels.rend());
   return range;
 }
 
