@@ -23,7 +23,7 @@ struct OwnCase {
   std::string name;
   std::vector<Operand> operands, results;
   std::function<std::vector<Tensor>(GraphBuilder&, const std::vector<Tensor>&)> build;
-  void (*plain)(const PlainLoops&, const Inputs&, const Outputs&) = nullptr;  // null: there are none
+  void (*plain)(const PlainLoops&, const Inputs&, const Outputs&) = nullptr;  // null: not compared
 };
 
 const float* f32(const void* data) { return static_cast<const float*>(data); }

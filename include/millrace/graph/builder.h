@@ -68,7 +68,7 @@ class Tensor {
 class KernelResults {
  public:
   KernelResults() = default;
-  /// An invalid tensor after a mistake. Recorded as a mistake if there is no such result.
+  /// An invalid tensor after a mistake. A number that is too high is recorded as a mistake.
   Tensor operator[](std::size_t result) const;
   /// The only result. Recorded as a mistake if there are several.
   operator Tensor() const;  // NOLINT: `Tensor y = graph.kernel(...)` is the usual call

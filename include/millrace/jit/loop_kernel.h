@@ -147,7 +147,7 @@ Status verify(const LoopKernel&);
 /// sizes and the data, they access only their tensors, and write each element of each result exactly once. Fails with
 /// kInvalidArgument and one line per failure, which names the access, its index and what would prove it.
 /// * Extents of dims are known to be 0 or more.
-/// * An index of a load without fill is known to be inside its dim.
+/// * An index of a load without fill is known to be inside its dim. The numbers in other indices are below 2^31.
 /// * A dynamic index without fill is the result of check_index with the extent of its dim, and nothing is added to it.
 /// * The indices of a store count through its result: each dim of the points at which it runs has its own digits, as in
 ///   [m, n] or [m * 4 + n] with n below 4.

@@ -18,7 +18,7 @@ struct RepeatedDim {
 /// Repeats the points of some dims, which are in ascending order: one kernel for up to two dims.
 Tensor repeat_points(Tensor x, std::span<const RepeatedDim> dims);
 
-/// The number n for which `to` is `from` * n, from 2 to 16; 0 if there is none.
+/// Returns n if `to` is `from` * n for an n from 2 to 16; otherwise 0.
 std::int64_t whole_factor(const SizeExpr& from, const SizeExpr& to);
 
 }  // namespace millrace

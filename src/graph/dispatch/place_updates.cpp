@@ -201,7 +201,7 @@ class UpdatePlacer {
 
   /// Whether the region reads `old` only at the point that it stores: elementwise ops and an iota, without views, and
   /// an application's nest that does so. An elementwise kernel of an application does not qualify, because it may be
-  /// split into several kernels, each of which reads `old`.
+  /// split into several kernels that all read `old`.
   bool is_pointwise(const Region& region, Value old) const {
     return region.outputs.size() == 1 && std::ranges::all_of(region.nodes, [&](NodeId id) {
              const Node& node = graph_.nodes[id];

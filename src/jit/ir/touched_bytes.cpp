@@ -59,7 +59,7 @@ std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tens
     }
     if (first.num_terms() + length.num_terms() > kMaxTerms) return {};
   }
-  // As many points as elements leave no gaps, in whatever order the dims walk them.
+  // The order of the dims does not matter: if there are as many points as elements, there are no gaps.
   const bool has_gaps = length != points * element_bytes;
   ByteRange range{std::move(first), std::move(length)};
   if (has_gaps && !rows.are_irregular) range.rows.assign(rows.levels.rbegin(), rows.levels.rend());
